@@ -1,0 +1,118 @@
+-- Reprojection and the service area. The only home of ST_Transform.
+
+-- Says whether a position lies in the service area (D3.9) after reprojection. Never raises.
+--   lat, lon  northing and easting in the unit of srid (metres, or degrees for 4326)
+--   srid      25832, 4326 or 3857
+-- returns     true inside or on the edge; false outside, for nonsense and for values that the system doesn't have
+create or replace function private.is_inside_area(lat float8, lon float8, srid integer)
+  returns boolean
+  language plpgsql
+  stable
+  parallel safe
+as $$
+declare
+  v_point public.geometry;
+begin
+  v_point := private.project(lat, lon, srid);
+  return v_point is not null and exists (
+    select from portal.installation i
+    where public.st_x(v_point) between i.x_min and i.x_max and public.st_y(v_point) between i.y_min and i.y_max);
+end
+$$;
+
+-- Reprojects a position to the system in which everything is stored.
+-- ST_Transform raises XX000 for nonsense and gives infinities far away from its zone, so what can't be near UTM zone 32
+-- (more than 60 degrees from its central meridian) is never handed to it.
+--   lat, lon  northing and easting in the unit of srid (metres, or degrees for 4326)
+--   srid      25832, 4326 or 3857
+-- returns     point, EPSG:25832 (metres): unchanged for 25832, rounded to 0.01 m otherwise (D2.17);
+--             null when it is not finite or too far away
+-- example     private.project(49.469, 7.682, 4326)  ->  POINT(404552.98 5480386.14)
+create or replace function private.project(lat float8, lon float8, srid integer)
+  returns public.geometry
+  language plpgsql
+  stable
+  parallel safe
+as $$
+declare
+  v_point public.geometry;
+begin
+  -- NaN compares greater than everything, so it fails every one of these ranges too.
+  case srid
+    when 25832 then
+      if not (lat between -1e9 and 1e9 and lon between -1e9 and 1e9) then
+        return null;
+      end if;
+      return public.st_setsrid(public.st_makepoint(lon, lat), 25832);
+    when 4326 then
+      if not (lat between -89 and 89 and lon between -51 and 69) then
+        return null;
+      end if;
+    when 3857 then
+      if not (lat between -2e7 and 2e7 and lon between -5.7e6 and 7.7e6) then
+        return null;
+      end if;
+    else
+      return null;
+  end case;
+  v_point := public.st_transform(public.st_setsrid(public.st_makepoint(lon, lat), srid), 25832);
+  return public.st_setsrid(public.st_makepoint(
+    round(public.st_x(v_point)::numeric, 2)::float8,
+    round(public.st_y(v_point)::numeric, 2)::float8), 25832);
+end
+$$;
+
+-- The point of a position that a user sent, or an error that says what is wrong with it.
+--   lat, lon  northing and easting in the unit of srid (metres, or degrees for 4326)
+--   srid      25832, 4326 or 3857
+-- returns     point, EPSG:25832 (metres), inside the service area
+-- errors      WERTB (column lat or lon) outside the range of the system; GBTAU outside the service area, but inside it
+--             with lat and lon swapped; GBIET outside the service area
+create or replace function private.to_point(lat float8, lon float8, srid integer)
+  returns public.geometry
+  language plpgsql
+  stable
+  parallel safe
+as $$
+declare
+  v_lat_max float8 := case srid when 4326 then 90 when 3857 then 20037508.35 else 1e9 end;
+  v_lon_max float8 := case srid when 4326 then 180 when 3857 then 20037508.35 else 1e9 end;
+begin
+  if not private.is_inside_area(lat, lon, srid) then
+    if private.is_inside_area(lon, lat, srid) then
+      raise exception 'lat and lon are swapped' using errcode = 'GBTAU', column = 'lat';
+    elsif not lat between -v_lat_max and v_lat_max then
+      raise exception 'lat is out of range' using errcode = 'WERTB', column = 'lat';
+    elsif not lon between -v_lon_max and v_lon_max then
+      raise exception 'lon is out of range' using errcode = 'WERTB', column = 'lon';
+    end if;
+    raise exception 'outside the service area' using errcode = 'GBIET', column = 'lat';
+  end if;
+  return private.project(lat, lon, srid);
+end
+$$;
+
+-- A boundary as it is stored, from a GeoJSON geometry in degrees.
+--   geojson  Polygon or MultiPolygon, EPSG:4326
+-- returns    multipolygon, EPSG:25832 (metres), made valid
+-- errors     GRENZ no polygon with an area, or not inside the window in which UTM zone 32 means anything
+create or replace function private.to_boundary(geojson text)
+  returns public.geometry
+  language plpgsql
+  stable
+as $$
+declare
+  v_boundary public.geometry := public.st_setsrid(public.st_geomfromgeojson(geojson), 4326);
+begin
+  if not coalesce(
+    public.st_xmin(v_boundary) >= -51 and public.st_xmax(v_boundary) <= 69
+    and public.st_ymin(v_boundary) >= -89 and public.st_ymax(v_boundary) <= 89, false) then
+    raise exception 'boundary is empty or far outside' using errcode = 'GRENZ';
+  end if;
+  v_boundary := public.st_multi(public.st_collectionextract(public.st_makevalid(public.st_transform(v_boundary, 25832)), 3));
+  if public.st_area(v_boundary) = 0 then
+    raise exception 'boundary has no area' using errcode = 'GRENZ';
+  end if;
+  return v_boundary;
+end
+$$;

@@ -1,0 +1,40 @@
+-- The 5 km grid in EPSG:25832 (D4). The only home of snapping.
+
+-- The index of the cell that holds a coordinate, along one axis.
+--   coordinate  easting or northing, EPSG:25832 (metres)
+-- returns       floor(coordinate / 5000); half-open, so a border point has one cell; also for negative coordinates
+-- example       private.to_cell(404552)  ->  80
+create or replace function private.to_cell(coordinate float8)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+as $$
+  select floor(coordinate / 5000)::integer
+$$;
+
+-- The centre of a cell, the only place that readers of a protected record see.
+--   cell_x, cell_y  indices of the cell, from private.to_cell
+-- returns           point, EPSG:25832 (metres)
+-- example           private.to_raster_point(80, 1096)  ->  POINT(402500 5482500)
+create or replace function private.to_raster_point(cell_x integer, cell_y integer)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_setsrid(public.st_makepoint(cell_x * 5000.0 + 2500, cell_y * 5000.0 + 2500), 25832)
+$$;
+
+-- The square of a cell.
+--   cell_x, cell_y  indices of the cell, from private.to_cell
+-- returns           polygon, EPSG:25832 (metres)
+-- example           private.to_cell_polygon(80, 1096)  ->  POLYGON((400000 5480000, 400000 5485000, …))
+create or replace function private.to_cell_polygon(cell_x integer, cell_y integer)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_makeenvelope(cell_x * 5000.0, cell_y * 5000.0, cell_x * 5000.0 + 5000, cell_y * 5000.0 + 5000, 25832)
+$$;

@@ -1,0 +1,182 @@
+-- Species groups and species as a tenant defines them.
+
+-- A name filter (D1.9, D1.21) as a LIKE pattern: whole name, any case, % for any run of characters, nothing else special.
+create or replace function private.to_name_pattern(name text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+as $$
+  select replace(replace(lower(normalize(name, nfc)), '\', '\\'), '_', '\_')
+$$;
+
+-- The species that a name, an id or a deprecated id selects at a tenant. Species which the tenant doesn't define have
+-- their general names and no tenant-specific id (D3.21).
+--   tenant                  the addressed tenant
+--   titel_deutsch, titel_wissenschaftlich, eu_guid, art_id, legacy_regional_art_id   null = any
+-- returns                     ids of species; empty when nothing matches
+create or replace function private.list_art_of_filter(
+  tenant integer, titel_deutsch text, titel_wissenschaftlich text, eu_guid text, art_id text, legacy_regional_art_id integer)
+  returns integer[]
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_deutsch text := private.to_name_pattern(list_art_of_filter.titel_deutsch);
+  v_wissenschaftlich text := private.to_name_pattern(list_art_of_filter.titel_wissenschaftlich);
+  v_arts integer[];
+begin
+  -- Each filter narrows by its own index; catch-all conditions would read all species under a generic plan.
+  if list_art_of_filter.art_id is not null then
+    v_arts := array(
+      select am.art from portal.art_mandant am
+      where am.mandant_id = tenant and am.art_id = list_art_of_filter.art_id);
+  end if;
+  if list_art_of_filter.legacy_regional_art_id is not null then
+    v_arts := array(
+      select am.art from portal.art_mandant am
+      where am.mandant_id = tenant and am.legacy_regional_art_id = list_art_of_filter.legacy_regional_art_id
+        and (v_arts is null or am.art = any (v_arts)));
+  end if;
+  if list_art_of_filter.eu_guid is not null then
+    v_arts := array(
+      select a.id from portal.art a
+      where a.eu_guid = list_art_of_filter.eu_guid and (v_arts is null or a.id = any (v_arts)));
+  end if;
+  if v_deutsch is not null then
+    v_arts := array(
+      select am.art from portal.art_mandant am
+      where am.mandant_id = tenant and lower(am.name_deutsch) like v_deutsch and (v_arts is null or am.art = any (v_arts))
+      union all
+      select a.id from portal.art a
+      where lower(a.name_deutsch) like v_deutsch and (v_arts is null or a.id = any (v_arts))
+        and not exists (
+          select from portal.art_mandant am
+          where am.mandant_id = tenant and am.art = a.id and am.name_deutsch is not null));
+  end if;
+  if v_wissenschaftlich is not null then
+    v_arts := array(
+      select am.art from portal.art_mandant am
+      where am.mandant_id = tenant and lower(am.name_wissenschaftlich) like v_wissenschaftlich
+        and (v_arts is null or am.art = any (v_arts))
+      union all
+      select a.id from portal.art a
+      where lower(a.name_wissenschaftlich) like v_wissenschaftlich and (v_arts is null or a.id = any (v_arts))
+        and not exists (
+          select from portal.art_mandant am
+          where am.mandant_id = tenant and am.art = a.id and am.name_wissenschaftlich is not null));
+  end if;
+  return v_arts;
+end
+$$;
+
+create or replace function api.list_artengruppe(is_animal boolean, before_id integer, row_limit integer)
+  returns table (result text, last_id integer)
+  language sql
+  stable
+as $$
+  with page as (
+    select g.id, row_number() over (order by g.id desc) as position,
+      row_to_json(r)::text as json
+    from portal.artengruppe g,
+      lateral (select g.id, g.name_deutsch, g.is_animal) r
+    where (list_artengruppe.is_animal is null or g.is_animal = list_artengruppe.is_animal)
+      and (before_id is null or g.id < before_id)
+    order by g.id desc
+    limit row_limit + 1
+  )
+  select '[' || coalesce(string_agg(json, ',' order by id desc) filter (where position <= row_limit), '') || ']',
+    case when count(*) > row_limit then min(id) filter (where position <= row_limit) end
+  from page
+$$;
+comment on function api.list_artengruppe(boolean, integer, integer) is
+  'Species groups, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';
+
+-- name_regexp_ci is matched against each name separately (D1.10).
+create or replace function api.list_art(
+  tenant integer, is_animal boolean, artengruppe text, gid integer, name_regexp_ci text, before_id integer, row_limit integer)
+  returns table (result text, last_id integer)
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with page as (
+    select p.*, row_number() over (order by p.id desc) as position
+    from (
+      select a.id, row_to_json(r)::text as json
+      from portal.art_mandant am
+      join portal.art a on a.id = am.art
+      join portal.artengruppe g on g.id = a.gid,
+        lateral (
+          select a.id, a.eu_guid, am.art_id,
+            coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich) as name_wissenschaftlich,
+            coalesce(am.name_deutsch, a.name_deutsch) as name_deutsch,
+            g.name_deutsch as artengruppe, a.gid, g.is_animal, am.sensibel) r
+      where am.mandant_id = tenant
+        and (list_art.is_animal is null or g.is_animal = list_art.is_animal)
+        and (list_art.gid is null or a.gid = list_art.gid)
+        and (list_art.artengruppe is null or lower(g.name_deutsch) like private.to_name_pattern(list_art.artengruppe))
+        and (before_id is null or a.id < before_id)
+        and (name_regexp_ci is null or r.name_deutsch ~* name_regexp_ci or r.name_wissenschaftlich ~* name_regexp_ci)
+      order by a.id desc
+      limit row_limit + 1
+    ) p
+  )
+  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
+    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
+  from page p;
+end
+$$;
+comment on function api.list_art(integer, boolean, text, integer, text, integer, integer) is
+  'Species that a tenant defines, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';
+
+-- A species that becomes or stops being sensitive somewhere: its old records are masked or shown at once (S1.5).
+create or replace function private.art_mandant_after_write()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+declare
+  v_arts integer[];
+begin
+  -- Both transition tables exist only for an update, and a name that does not exist fails only when it is planned.
+  if tg_op = 'INSERT' then
+    v_arts := array(select distinct n.art from new_row n where n.sensibel);
+  elsif tg_op = 'DELETE' then
+    v_arts := array(select distinct o.art from old_row o where o.sensibel);
+  else
+    v_arts := array(
+      select distinct coalesce(n.art, o.art)
+      from new_row n
+      full join old_row o using (mandant_id, art)
+      where coalesce(n.sensibel, false) <> coalesce(o.sensibel, false));
+  end if;
+  if pg_catalog.cardinality(v_arts) > 0 then
+    perform private.set_schutz_of_art(v_arts);
+  end if;
+  return null;
+end
+$$;
+
+-- The group is kept on each record for the group filter's index.
+create or replace function private.art_after_update()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  update portal.sichtbeobachtung s
+  set gid = n.gid
+  from new_row n
+  where s.art = n.id and s.gid <> n.gid;
+  return null;
+end
+$$;

@@ -1,0 +1,59 @@
+-- Every trigger, so that what happens on a write is read on one screen. The numbers are the firing order.
+-- Row level: a row's own columns. Statement level with transition tables: everything else, so that bulk work is set-based.
+
+-- tenants
+create or replace trigger _100_catalogue_lock before insert or update or delete on portal.mandant
+  for each statement execute function private.catalogue_before_write();
+create or replace trigger _200_zelle after insert or update on portal.mandant
+  for each row execute function private.mandant_after_write();
+create or replace trigger _300_schutz after delete on portal.mandant
+  for each statement execute function private.mandant_after_delete();
+
+-- species
+create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art
+  for each statement execute function private.catalogue_before_write();
+create or replace trigger _200_gruppe after update on portal.art
+  referencing new table as new_row
+  for each statement execute function private.art_after_update();
+create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art_mandant
+  for each statement execute function private.catalogue_before_write();
+create or replace trigger _200_schutz_insert after insert on portal.art_mandant
+  referencing new table as new_row
+  for each statement execute function private.art_mandant_after_write();
+create or replace trigger _200_schutz_update after update on portal.art_mandant
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.art_mandant_after_write();
+create or replace trigger _200_schutz_delete after delete on portal.art_mandant
+  referencing old table as old_row
+  for each statement execute function private.art_mandant_after_write();
+
+-- accounts
+create or replace trigger _100_key before insert or update on portal.nutzer
+  for each row execute function private.nutzer_before_write();
+create or replace trigger _200_token after update on portal.nutzer
+  for each row execute function private.nutzer_after_update();
+
+-- sightings
+create or replace trigger _100_derive before insert or update on portal.sichtbeobachtung
+  for each row execute function private.sichtbeobachtung_before_write();
+create or replace trigger _200_mandant_insert after insert on portal.sichtbeobachtung
+  referencing new table as new_row
+  for each statement execute function private.sichtbeobachtung_mandant_after_insert();
+create or replace trigger _200_mandant_update after update on portal.sichtbeobachtung
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.sichtbeobachtung_mandant_after_update();
+create or replace trigger _300_protokoll_insert after insert on portal.sichtbeobachtung
+  referencing new table as new_row
+  for each statement execute function private.protokoll_after_insert();
+create or replace trigger _300_protokoll_update after update on portal.sichtbeobachtung
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.protokoll_after_update();
+create or replace trigger _300_protokoll_delete after delete on portal.sichtbeobachtung
+  referencing old table as old_row
+  for each statement execute function private.protokoll_after_delete();
+create or replace trigger _400_qs_insert after insert on portal.sichtbeobachtung
+  referencing new table as new_row
+  for each statement execute function private.qs_after_insert();
+create or replace trigger _400_qs_update after update on portal.sichtbeobachtung
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.qs_after_update();

@@ -1,0 +1,46 @@
+// Routes and middleware, and the one place where errors become answers.
+import { Hono } from 'hono';
+import { isMigrated } from './db/migrate.ts';
+import { artenRoutes } from './http/arten.ts';
+import { artengruppenRoutes } from './http/artengruppen.ts';
+import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
+import { PortalError, toPortalError } from './http/errors.ts';
+import { loginRoutes } from './http/login.ts';
+import { protocolMiddleware } from './http/protocol.ts';
+import { replyError } from './http/reply.ts';
+import { sichtbeobachtungenRoutes } from './http/sichtbeobachtungen.ts';
+
+/** The service as a function from request to answer. Opens nothing and reads no environment. */
+export function createApp(deps: Deps): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(protocolMiddleware());
+
+  app.get('/health/live', (c) => c.text('ok'));
+  app.get('/health/ready', async (c) => {
+    const ready = await isMigrated(deps.sql).catch(() => false);
+    return ready ? c.text('ok') : c.text('Die Datenbank antwortet nicht oder ist nicht migriert.', 503);
+  });
+
+  const api = new Hono<Env>();
+  api.use(tenantMiddleware(deps), readerMiddleware(deps));
+  api.route('/', loginRoutes(deps));
+  api.route('/', artengruppenRoutes(deps));
+  api.route('/', artenRoutes(deps));
+  api.route('/', sichtbeobachtungenRoutes(deps));
+  app.route('/api/v2', api);
+
+  app.notFound((c) => replyError(c, new PortalError('nicht_gefunden')));
+  app.onError((error, c) => {
+    const known = toPortalError(error);
+    // The route instead of the address, the error's code instead of its message: both may carry a user's data.
+    if (!known) deps.log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
+    return replyError(c, known ?? new PortalError('interner_fehler'));
+  });
+  return app;
+}
+
+function describeFault(error: Error): Record<string, unknown> {
+  const source = error.cause instanceof Error ? error.cause : error;
+  const frames = source.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return { name: source.name, code: 'code' in source ? source.code : undefined, frames: frames.slice(0, 6) };
+}

@@ -1,0 +1,229 @@
+// The catalogue directory of an operator (D5): tenants, groups, species, stages, activities. Read and checked as a whole,
+// before anything is written.
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import type { Catalogue, KnownIds, NewMandant } from '../db/catalogue.ts';
+import { column, ImportError, optional, type Problem, type Row, readCsv } from './csv.ts';
+
+const portrait = [
+  'bluetenmerkmale',
+  'bluetezeit',
+  'fortpflanzung',
+  'gefaehrdung',
+  'lebensraum',
+  'nahrung',
+  'oekologie',
+  'quelle',
+  'ueberregionale_verbreitung',
+  'schutzwuerdigkeit_und_schutzstatus',
+  'vegetative_merkmale',
+  'verhalten',
+] as const;
+const text = optional(column.text);
+const id = optional(column.id);
+const fotoColumns = { art: column.id, uri: text, autor: text, lizenz: text, bildunterschrift: text };
+
+const files = {
+  'artengruppen.csv': {
+    id: column.id,
+    name_deutsch: column.text,
+    is_animal: column.boolean,
+    legacy_regional_artengruppe_id: id,
+  },
+  'arten.csv': {
+    id: column.id,
+    eu_guid: text,
+    gid: column.id,
+    name_wissenschaftlich: column.text,
+    name_deutsch: column.text,
+    ...(Object.fromEntries(portrait.map((name) => [name, text])) as Record<(typeof portrait)[number], typeof text>),
+  },
+  'arten_mandanten.csv': {
+    mandant: column.text,
+    art: column.id,
+    art_id: column.text,
+    name_wissenschaftlich: text,
+    name_deutsch: text,
+    sensibel: column.boolean,
+    regionale_verbreitung: text,
+    legacy_regional_art_id: id,
+  },
+  'arten_fotos.csv': fotoColumns,
+  'verwechslungen.csv': { art: column.id, beschreibung: text },
+  'verwechslung_arten.csv': { art: column.id, aid: column.id },
+  'verwechslung_fotos.csv': fotoColumns,
+  'stadien.csv': { id: column.id, name: column.text, phaenogramm: column.boolean },
+  'aktivitaeten.csv': { id: column.id, name: column.text },
+} as const;
+type FileName = keyof typeof files;
+const requiredFiles = ['mandanten.geojson', 'artengruppen.csv', 'arten.csv', 'arten_mandanten.csv'];
+
+/**
+ * Reads and checks a catalogue directory.
+ * @param known ids that are in the database already and may be referred to
+ * @throws ImportError with every problem by file and line
+ */
+export async function readCatalogue(dir: string, known: KnownIds): Promise<Catalogue> {
+  const isDirectory = await stat(dir).then(
+    (entry) => entry.isDirectory(),
+    () => false,
+  );
+  if (!isDirectory) throw new ImportError([{ file: dir, line: 0, message: 'Dieses Verzeichnis gibt es nicht' }]);
+  const present = new Set(await readdir(dir));
+  const problems: Problem[] = requiredFiles
+    .filter((name) => !present.has(name))
+    .map((file) => ({ file, line: 0, message: 'Diese Datei fehlt' }));
+  if (problems.length > 0) throw new ImportError(problems);
+
+  const read = async <N extends FileName>(name: N): Promise<Row<(typeof files)[N]>[] | null> =>
+    present.has(name) ? readCsv(join(dir, name), files[name], problems) : null;
+  const mandanten = await readMandanten(join(dir, 'mandanten.geojson'), problems);
+  const artengruppen = (await read('artengruppen.csv')) ?? [];
+  const arten = (await read('arten.csv')) ?? [];
+  const artenMandanten = (await read('arten_mandanten.csv')) ?? [];
+  const artenFotos = await read('arten_fotos.csv');
+  const verwechslungen = await read('verwechslungen.csv');
+  const verwechslungArten = await read('verwechslung_arten.csv');
+  const verwechslungFotos = await read('verwechslung_fotos.csv');
+  const stadien = await read('stadien.csv');
+  const aktivitaeten = await read('aktivitaeten.csv');
+
+  const check = (file: string) => new Checker(file, problems);
+  check('artengruppen.csv').unique(artengruppen, (row) => row.id, 'id');
+  check('arten.csv').unique(arten, (row) => row.id, 'id');
+  const gids = new Set([...known.artengruppen, ...artengruppen.map((row) => row.values.id)]);
+  const artIds = new Set([...known.arten, ...arten.map((row) => row.values.id)]);
+  const kuerzel = new Set([...known.mandanten, ...mandanten.map((mandant) => mandant.kuerzel)].map((name) => name.toLowerCase()));
+  check('arten.csv').refers(arten, 'gid', (row) => row.gid, gids, 'artengruppen.csv');
+  check('arten_mandanten.csv').unique(artenMandanten, (row) => `${row.mandant.toLowerCase()} ${row.art}`, 'mandant, art');
+  check('arten_mandanten.csv').unique(artenMandanten, (row) => `${row.mandant.toLowerCase()} ${row.art_id}`, 'mandant, art_id');
+  check('arten_mandanten.csv').refers(
+    artenMandanten,
+    'mandant',
+    (row) => row.mandant.toLowerCase(),
+    kuerzel,
+    'mandanten.geojson',
+  );
+  check('arten_mandanten.csv').refers(artenMandanten, 'art', (row) => row.art, artIds, 'arten.csv');
+  check('arten_fotos.csv').refers(artenFotos, 'art', (row) => row.art, artIds, 'arten.csv');
+  check('verwechslungen.csv').refers(verwechslungen, 'art', (row) => row.art, artIds, 'arten.csv');
+  check('verwechslungen.csv').unique(verwechslungen, (row) => row.art, 'art');
+  check('verwechslung_arten.csv').refers(verwechslungArten, 'art', (row) => row.art, artIds, 'arten.csv');
+  check('verwechslung_arten.csv').refers(verwechslungArten, 'aid', (row) => row.aid, artIds, 'arten.csv');
+  check('verwechslung_arten.csv').unique(verwechslungArten, (row) => `${row.art} ${row.aid}`, 'art, aid');
+  check('verwechslung_fotos.csv').refers(verwechslungFotos, 'art', (row) => row.art, artIds, 'arten.csv');
+  check('stadien.csv').unique(stadien, (row) => row.id, 'id');
+  check('aktivitaeten.csv').unique(aktivitaeten, (row) => row.id, 'id');
+  if (problems.length > 0) throw new ImportError(problems);
+
+  const values = <T>(rows: { values: T }[] | null): T[] | null => rows?.map((row) => row.values) ?? null;
+  return {
+    mandanten,
+    artengruppen: values(artengruppen) ?? [],
+    arten: values(arten) ?? [],
+    artenMandanten: values(artenMandanten) ?? [],
+    artenFotos: values(artenFotos),
+    verwechslungen: values(verwechslungen),
+    verwechslungArten: values(verwechslungArten),
+    verwechslungFotos: values(verwechslungFotos),
+    stadien: values(stadien),
+    aktivitaeten: values(aktivitaeten),
+  };
+}
+
+class Checker {
+  readonly file: string;
+  readonly problems: Problem[];
+  constructor(file: string, problems: Problem[]) {
+    this.file = file;
+    this.problems = problems;
+  }
+
+  unique<T>(rows: { line: number; values: T }[] | null, keyOf: (values: T) => string | number, name: string): void {
+    const lines = new Map<string | number, number>();
+    for (const { line, values } of rows ?? []) {
+      const key = keyOf(values);
+      const first = lines.get(key);
+      if (first === undefined) lines.set(key, line);
+      else this.problems.push({ file: this.file, line, message: `${name} „${key}“ steht schon in Zeile ${first}` });
+    }
+  }
+
+  refers<T, K>(
+    rows: { line: number; values: T }[] | null,
+    name: string,
+    keyOf: (values: T) => K,
+    known: Set<K>,
+    target: string,
+  ): void {
+    for (const { line, values } of rows ?? []) {
+      const key = keyOf(values);
+      if (!known.has(key)) this.problems.push({ file: this.file, line, message: `${name} „${key}“ gibt es nicht in ${target}` });
+    }
+  }
+}
+
+const position = v.looseTuple([v.pipe(v.number(), v.finite()), v.pipe(v.number(), v.finite())]);
+const ring = v.pipe(v.array(position), v.minLength(4));
+const mandantFeature = v.object({
+  properties: v.object({
+    kuerzel: v.pipe(v.string('ein Text'), v.trim(), v.regex(/^[\p{L}\p{N}_-]{1,20}$/u, '1 bis 20 Buchstaben und Ziffern')),
+    name: v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text')),
+    domains: v.pipe(
+      v.array(
+        v.pipe(v.string(), v.trim(), v.toLowerCase(), v.regex(/^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/, 'eine Domain ohne Port')),
+        'eine Liste von Domains',
+      ),
+      v.minLength(1, 'eine Liste mit mindestens einer Domain'),
+    ),
+    schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text'))), null),
+  }),
+  geometry: v.variant(
+    'type',
+    [
+      v.object({ type: v.literal('Polygon'), coordinates: v.array(ring) }),
+      v.object({ type: v.literal('MultiPolygon'), coordinates: v.array(v.array(ring)) }),
+    ],
+    'ein Polygon oder MultiPolygon in EPSG:4326',
+  ),
+});
+
+// GeoJSON has no lines that mean anything: the number of the feature takes their place.
+async function readMandanten(path: string, problems: Problem[]): Promise<NewMandant[]> {
+  const file = 'mandanten.geojson';
+  let features: unknown[];
+  try {
+    const collection = v.parse(v.object({ features: v.array(v.unknown()) }), JSON.parse(await readFile(path, 'utf8')));
+    features = collection.features;
+  } catch {
+    problems.push({ file, line: 1, message: 'Die Datei ist keine FeatureCollection in GeoJSON' });
+    return [];
+  }
+  const mandanten: NewMandant[] = [];
+  const seen = new Map<string, number>();
+  for (const [index, feature] of features.entries()) {
+    const line = index + 1;
+    const result = v.safeParse(mandantFeature, feature);
+    if (!result.success) {
+      const issue = result.issues[0];
+      problems.push({
+        file,
+        line,
+        message: `Feature ${line}: ${v.getDotPath(issue) ?? 'Feature'} ist ungültig, erlaubt ist ${issue.message}`,
+      });
+      continue;
+    }
+    const { properties, geometry } = result.output;
+    const keys = [`kuerzel ${properties.kuerzel.toLowerCase()}`, ...properties.domains.map((domain) => `Domain ${domain}`)];
+    if (properties.schluessel !== null) keys.push(`schluessel ${properties.schluessel}`);
+    for (const key of keys) {
+      const first = seen.get(key);
+      if (first !== undefined) problems.push({ file, line, message: `Feature ${line}: ${key} steht schon in Feature ${first}` });
+      seen.set(key, line);
+    }
+    mandanten.push({ ...properties, geojson: JSON.stringify(geometry) });
+  }
+  if (features.length === 0) problems.push({ file, line: 1, message: 'Die Datei enthält keinen Mandanten' });
+  return mandanten;
+}

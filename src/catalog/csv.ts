@@ -1,0 +1,145 @@
+// CSV files with a header line; every problem is collected with its file and line.
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { CsvError, parse } from 'csv-parse/sync';
+import * as v from 'valibot';
+
+export interface Problem {
+  file: string;
+  line: number;
+  message: string;
+}
+
+/** What an operator gave can't be loaded; nothing of it was. */
+export class ImportError extends Error {
+  readonly problems: Problem[];
+  constructor(problems: Problem[]) {
+    super(`${problems.length} Fehler, nichts wurde geladen.`);
+    this.problems = problems;
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
+type Columns = Record<string, v.GenericSchema<any, any>>;
+export type Row<C extends Columns> = { line: number; values: v.InferOutput<v.ObjectSchema<C, undefined>> };
+
+/**
+ * Reads a CSV file whose columns are named as in `columns`; columns whose schema accepts an empty text may be missing.
+ * Problems are added to `problems`, the rows without any are returned.
+ */
+export async function readCsv<C extends Columns>(path: string, columns: C, problems: Problem[]): Promise<Row<C>[]> {
+  const file = basename(path);
+  const records = parseRecords(file, await readFile(path), problems);
+  const [header, ...body] = records;
+  if (!header) {
+    if (problems.every((problem) => problem.file !== file)) {
+      problems.push({ file, line: 1, message: `Die Kopfzeile fehlt, erwartet: ${Object.keys(columns).join(',')}` });
+    }
+    return [];
+  }
+  const names = header.fields.map((name) => name.trim());
+  const unknown = names.filter((name, index) => !Object.hasOwn(columns, name) || names.indexOf(name) !== index);
+  const missing = Object.keys(columns).filter((name) => !names.includes(name) && !v.is(columns[name] as Columns[string], ''));
+  for (const name of unknown) {
+    problems.push({
+      file,
+      line: header.line,
+      message: `Spalte „${name}“ ist unbekannt oder doppelt, erlaubt: ${Object.keys(columns).join(',')}`,
+    });
+  }
+  for (const name of missing) problems.push({ file, line: header.line, message: `Spalte ${name} fehlt` });
+  if (unknown.length > 0 || missing.length > 0) return [];
+
+  const schema = v.object(columns);
+  const empty = Object.fromEntries(Object.keys(columns).map((name) => [name, '']));
+  const rows: Row<C>[] = [];
+  for (const { line, fields } of body) {
+    if (fields.length !== names.length) {
+      problems.push({ file, line, message: `${fields.length} Felder statt ${names.length}` });
+      continue;
+    }
+    const values = { ...empty, ...Object.fromEntries(names.map((name, index) => [name, fields[index]])) };
+    const result = v.safeParse(schema, values);
+    if (result.success) rows.push({ line, values: result.output as Row<C>['values'] });
+    const named = new Set<string>();
+    for (const issue of result.issues ?? []) {
+      const name = String(issue.path?.[0]?.key);
+      if (named.has(name)) continue;
+      named.add(name);
+      problems.push({
+        file,
+        line,
+        message: `${name} ist „${String(issue.path?.[0]?.value).slice(0, 60)}“, erlaubt ist ${issue.message}`,
+      });
+    }
+  }
+  return rows;
+}
+
+function parseRecords(file: string, bytes: Buffer, problems: Problem[]): { line: number; fields: string[] }[] {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    problems.push({ file, line: 1, message: 'Die Datei ist nicht UTF-8' });
+    return [];
+  }
+  try {
+    const parsed = parse(text, { info: true, relax_column_count: true, skip_empty_lines: true }) as unknown as {
+      record: string[];
+      info: { lines: number };
+    }[];
+    // The parser tells where a record ends; with line breaks inside quotes it began earlier.
+    return parsed.map(({ record, info }) => ({
+      line: info.lines - record.reduce((sum, field) => sum + (field.match(/\n/g)?.length ?? 0), 0),
+      fields: record,
+    }));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = Number((error as { lines?: number }).lines ?? 1);
+    problems.push({ file, line, message: 'Die Zeile ist kein gültiges CSV; Anführungszeichen werden verdoppelt' });
+    return [];
+  }
+}
+
+/** Kinds of columns; messages say what is allowed. */
+export const column = {
+  id: v.pipe(
+    v.string(),
+    v.trim(),
+    v.regex(/^\d{1,10}$/, 'eine ganze Zahl ab 0'),
+    v.transform(Number),
+    v.maxValue(2147483647, 'eine ganze Zahl bis 2147483647'),
+  ),
+  text: v.pipe(
+    v.string(),
+    v.trim(),
+    v.normalize('NFC'),
+    v.minLength(1, 'ein Text'),
+    v.check((value) => !value.includes('\0'), 'ein Text ohne NUL'),
+  ),
+  boolean: v.pipe(
+    v.string(),
+    v.trim(),
+    v.toLowerCase(),
+    v.picklist(['true', 'false', '1', '0'], 'true oder false'),
+    v.transform((value) => value === 'true' || value === '1'),
+  ),
+};
+
+/** A column that may be empty (null) or missing. */
+export const optional = <S extends v.GenericSchema<string, unknown>>(schema: S) =>
+  v.union(
+    [
+      v.pipe(
+        v.string(),
+        v.trim(),
+        v.literal(''),
+        v.transform(() => null),
+      ),
+      schema,
+    ],
+    (issue) => {
+      return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
+    },
+  );

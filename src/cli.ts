@@ -1,0 +1,192 @@
+// Operator commands (D5).
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { readCatalogue } from './catalog/catalogue.ts';
+import { ImportError } from './catalog/csv.ts';
+import { type DemoLogin, listDemoLoginnames, loadDemo, makeDemoPassword } from './catalog/demo.ts';
+import { describeSettings, loadConfig } from './config.ts';
+import { listKnownIds, loadCatalogue } from './db/catalogue.ts';
+import { type Database, DatabaseError, openDatabase } from './db/client.ts';
+import { isMigrated, migrateDatabase } from './db/migrate.ts';
+import { createNutzer, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
+import { hashPassword, sha1OfPlain } from './guard/password.ts';
+import { describeStartError } from './observe/fault.ts';
+import { createProgress } from './observe/progress.ts';
+import { describeLogins } from './welcome.ts';
+
+const usage = `Aufruf: npm run cli -- BEFEHL
+
+  migrate                                   die Datenbank auf den Stand dieser Version bringen
+  catalog import VERZEICHNIS                Mandanten, Gruppen, Arten, Stadien laden oder aktualisieren
+  nutzer create --loginname L --email E --vorname V --nachname N
+      [--rolle administrator|expert] [--artengruppen 1,2] --password-stdin
+                                            ein Konto anlegen; das Passwort kommt im Klartext von der Standardeingabe
+  nutzer password --loginname L             neues Passwort von der Standardeingabe
+  nutzer block|unblock --loginname L        Konto sperren, wieder zulassen
+  demo load [--logins]                      Demo-Katalog, -Konten und -Beobachtungen; --logins: neue Passwörter zeigen
+
+${describeSettings()}`;
+
+/** The command line is wrong; the message says how. */
+class UsageError extends Error {}
+
+const progress = createProgress(process.stderr);
+
+const options = {
+  loginname: { type: 'string' },
+  email: { type: 'string' },
+  vorname: { type: 'string' },
+  nachname: { type: 'string' },
+  rolle: { type: 'string' },
+  artengruppen: { type: 'string' },
+  'password-stdin': { type: 'boolean' },
+  logins: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] extends 'string' ? string : boolean };
+
+const commands: Record<string, (database: Database, values: Values, rest: string[]) => Promise<void>> = {
+  async migrate(database) {
+    const outcome = await migrateDatabase(database);
+    const sentence = {
+      replaced: 'Die Datenbank ist auf dem Stand dieser Version.',
+      unchanged: 'Die Datenbank war schon auf dem Stand dieser Version.',
+      'database is newer': 'Die Funktionen der Datenbank gehören zu einer neueren Version und bleiben, wie sie sind.',
+    }[outcome];
+    console.log(sentence);
+  },
+
+  async 'catalog import'(database, _values, [dir]) {
+    if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog import VERZEICHNIS');
+    const catalogue = await readCatalogue(dir, await listKnownIds(database.sql));
+    await loadCatalogue(database, catalogue, progress.step);
+    progress.end();
+    console.log(
+      `${catalogue.mandanten.length} Mandanten, ${catalogue.artengruppen.length} Artengruppen, ${catalogue.arten.length} Arten, ${catalogue.artenMandanten.length} Artdefinitionen geladen.`,
+    );
+  },
+
+  async 'nutzer create'(database, values) {
+    const rolle = values.rolle ?? null;
+    if (rolle !== null && rolle !== 'expert' && rolle !== 'administrator') {
+      throw new UsageError(`--rolle ist „${rolle}“, erlaubt sind administrator und expert.`);
+    }
+    if (!values['password-stdin']) throw new UsageError('--password-stdin fehlt: Das Passwort kommt von der Standardeingabe.');
+    const artengruppen = (values.artengruppen ?? '').split(',').flatMap((part) => part.trim() || []);
+    if (!artengruppen.every((part) => /^\d{1,9}$/.test(part))) {
+      throw new UsageError(`--artengruppen ist „${values.artengruppen}“, erlaubt sind ids mit Komma dazwischen.`);
+    }
+    const email = requireOption(values, 'email');
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new UsageError(`--email ist „${email}“, erlaubt ist eine E-Mail-Adresse.`);
+    const id = await createNutzer(database.sql, {
+      loginname: requireOption(values, 'loginname'),
+      email,
+      vorname: requireOption(values, 'vorname'),
+      nachname: requireOption(values, 'nachname'),
+      anonymisiert: 0,
+      rolle,
+      artengruppen: artengruppen.map(Number),
+      passwordHash: await hashPassword(sha1OfPlain(await readPassword())),
+    }).catch((error: { code?: string; column_name?: string }) => {
+      if (error.code === 'NTZER') throw new UsageError(`--${error.column_name} ist schon vergeben.`);
+      if (error.code === '23503') throw new UsageError('--artengruppen enthält eine id, die es nicht gibt.');
+      throw error;
+    });
+    console.log(JSON.stringify({ id }));
+  },
+
+  async 'nutzer password'(database, values) {
+    const loginname = requireOption(values, 'loginname');
+    const passwordHash = await hashPassword(sha1OfPlain(await readPassword()));
+    requireFound(await setPasswordHash(database.sql, loginname, passwordHash), loginname);
+    console.log('Das Passwort ist geändert; alle Zugangsschlüssel des Kontos sind ungültig.');
+  },
+
+  async 'nutzer block'(database, values) {
+    const loginname = requireOption(values, 'loginname');
+    requireFound(await setNutzerStatus(database.sql, loginname, 0), loginname);
+    console.log('Das Konto ist gesperrt.');
+  },
+
+  async 'nutzer unblock'(database, values) {
+    const loginname = requireOption(values, 'loginname');
+    requireFound(await setNutzerStatus(database.sql, loginname, 1), loginname);
+    console.log('Das Konto ist zugelassen.');
+  },
+
+  async 'demo load'(database, values) {
+    const created = await loadDemo(database, progress);
+    const logins: DemoLogin[] = values.logins ? await renewDemoPasswords(database) : created;
+    console.log(['Die Demo ist geladen.', ...describeLogins(logins)].join('\n'));
+  },
+};
+
+async function renewDemoPasswords(database: Database): Promise<DemoLogin[]> {
+  const logins: DemoLogin[] = [];
+  for (const loginname of await listDemoLoginnames()) {
+    const password = makeDemoPassword();
+    await setPasswordHash(database.sql, loginname, await hashPassword(sha1OfPlain(password)));
+    logins.push({ loginname, rolle: null, password });
+  }
+  return logins;
+}
+
+function requireOption(values: Values, name: 'loginname' | 'email' | 'vorname' | 'nachname'): string {
+  const value = values[name]?.trim();
+  if (!value) throw new UsageError(`--${name} fehlt.`);
+  return value;
+}
+
+function requireFound(found: boolean, loginname: string): void {
+  if (!found) throw new UsageError(`Es gibt kein Konto mit dem Anmeldenamen „${loginname}“.`);
+}
+
+// One line; a line end at its end is the terminal's, not the password's.
+async function readPassword(): Promise<string> {
+  const password = (await text(process.stdin)).replace(/\r?\n$/, '');
+  if (password === '') throw new UsageError('Das Passwort auf der Standardeingabe ist leer.');
+  return password;
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseCommandLine();
+  const name = Object.keys(commands).find((command) => `${positionals.join(' ')} `.startsWith(`${command} `));
+  const command = name === undefined ? undefined : commands[name];
+  if (values.help || !name || !command) {
+    console.log(usage);
+    process.exitCode = values.help ? 0 : 1;
+    return;
+  }
+  const config = loadConfig(process.env);
+  const database = await openDatabase(config);
+  try {
+    // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
+    if (database.kind === 'embedded') await migrateDatabase(database);
+    else if (name !== 'migrate' && !(await isMigrated(database.sql).catch(() => false))) {
+      throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
+    }
+    await command(database, values, positionals.slice(name.split(' ').length));
+  } finally {
+    await database.close();
+  }
+}
+
+function parseCommandLine() {
+  try {
+    return parseArgs({ options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(
+      `Die Angaben sind falsch (${error instanceof Error ? error.message : error}); Hilfe: npm run cli -- --help`,
+    );
+  }
+}
+
+main().catch((error: unknown) => {
+  progress.end();
+  if (error instanceof ImportError) {
+    for (const { file, line, message } of error.problems)
+      console.error(line > 0 ? `${file}:${line}: ${message}` : `${file}: ${message}`);
+  }
+  console.error(describeStartError(error));
+  process.exit(1);
+});

@@ -1,0 +1,120 @@
+// The only reader of the environment. Wrong values stop the start with one line (D5).
+
+export interface Config {
+  databaseUrl: string | null;
+  dataDir: string;
+  host: string;
+  port: number;
+  publicUrl: string;
+  defaultTenant: string | null;
+  trustProxy: boolean;
+  tokenTtlDays: number;
+  logLevel: LogLevel;
+  /** null: made at the first start and kept in DATA_DIR. */
+  secretKey: string | null;
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+type LogLevel = (typeof logLevels)[number];
+
+/** A setting that can't be used; the message is for the operator and names what is allowed. */
+export class ConfigError extends Error {}
+
+interface Setting {
+  fallback: string | null;
+  meaning: string;
+}
+
+/** Every setting with its default and meaning; `--help` prints this table. */
+export const settings = {
+  DATABASE_URL: {
+    fallback: null,
+    meaning: 'PostgreSQL 15 oder neuer mit PostGIS 3.3 oder neuer; ohne Angabe: eingebettete Datenbank in DATA_DIR',
+  },
+  DATA_DIR: { fallback: '.data', meaning: 'Verzeichnis der eingebetteten Datenbank und des Schlüssels' },
+  HOST: { fallback: '127.0.0.1', meaning: 'Adresse, auf der der Dienst lauscht' },
+  PORT: { fallback: '8080', meaning: 'Port, auf dem der Dienst lauscht' },
+  PUBLIC_URL: {
+    fallback: null,
+    meaning: 'Adresse eines Mandanten von außen, {domain} ist seine erste Domain; ohne Angabe: http://{domain}:PORT',
+  },
+  DEFAULT_TENANT: { fallback: null, meaning: 'Kürzel des Mandanten für unbekannte Hosts; ohne Angabe: 421' },
+  TRUST_PROXY: {
+    fallback: 'false',
+    meaning: 'X-Forwarded-Host, -Proto und -For eines vorgeschalteten Servers glauben (true, false)',
+  },
+  TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
+  LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
+  SECRET_KEY: {
+    fallback: null,
+    meaning: 'mindestens 32 Zeichen, gleich für alle Instanzen; ohne Angabe beim ersten Start in DATA_DIR/secret.key erzeugt',
+  },
+} satisfies Record<string, Setting>;
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError naming the variable, its value and what is allowed
+ */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const read = (name: keyof typeof settings): string | null => {
+    const value = env[name]?.trim();
+    return value ? value : settings[name].fallback;
+  };
+  const readInteger = (name: keyof typeof settings, min: number, max: number): number => {
+    const value = read(name) ?? '';
+    if (!/^\d{1,9}$/.test(value) || Number(value) < min || Number(value) > max) {
+      throw new ConfigError(`${name} ist „${value}“, erlaubt ist eine ganze Zahl von ${min} bis ${max}.`);
+    }
+    return Number(value);
+  };
+  const readBoolean = (name: keyof typeof settings): boolean => {
+    const value = (read(name) ?? '').toLowerCase();
+    if (['true', '1', 'on', 'yes'].includes(value)) return true;
+    if (['false', '0', 'off', 'no'].includes(value)) return false;
+    throw new ConfigError(`${name} ist „${value}“, erlaubt sind true und false.`);
+  };
+
+  const port = readInteger('PORT', 0, 65535);
+  const databaseUrl = read('DATABASE_URL');
+  // The value itself is not repeated: it may hold a password.
+  if (databaseUrl !== null && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
+    throw new ConfigError('DATABASE_URL beginnt nicht mit postgres:// oder postgresql://.');
+  }
+  const publicUrl = read('PUBLIC_URL') ?? `http://{domain}:${port}`;
+  if (!URL.canParse(publicUrl.replaceAll('{domain}', 'example.org')) || !/^https?:\/\//.test(publicUrl)) {
+    throw new ConfigError(`PUBLIC_URL ist „${publicUrl}“, erlaubt ist eine Adresse mit http oder https, etwa https://{domain}.`);
+  }
+  const secretKey = read('SECRET_KEY');
+  if (secretKey !== null && secretKey.length < 32) {
+    throw new ConfigError(`SECRET_KEY hat ${secretKey.length} Zeichen, nötig sind mindestens 32.`);
+  }
+  const logLevel = (read('LOG_LEVEL') ?? '').toLowerCase();
+  if (!isLogLevel(logLevel)) {
+    throw new ConfigError(`LOG_LEVEL ist „${logLevel}“, erlaubt sind ${logLevels.join(', ')}.`);
+  }
+  return {
+    databaseUrl,
+    dataDir: read('DATA_DIR') ?? '.data',
+    host: read('HOST') ?? '127.0.0.1',
+    port,
+    publicUrl: publicUrl.replace(/\/+$/, ''),
+    defaultTenant: read('DEFAULT_TENANT'),
+    trustProxy: readBoolean('TRUST_PROXY'),
+    tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
+    logLevel,
+    secretKey,
+  };
+}
+
+/** The table of settings as text. */
+export function describeSettings(): string {
+  const lines = Object.entries(settings).map(([name, { fallback, meaning }]) => {
+    const standard = fallback === null ? '' : ` [${fallback}]`;
+    return `  ${name.padEnd(16)}${meaning}${standard}`;
+  });
+  return ['Umgebungsvariablen [Vorgabe]:', ...lines].join('\n');
+}
+
+function isLogLevel(value: string): value is LogLevel {
+  return (logLevels as readonly string[]).includes(value);
+}

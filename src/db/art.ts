@@ -1,0 +1,44 @@
+import type { Sql } from './client.ts';
+import { type Page, toPage } from './page.ts';
+
+export interface ArtengruppeFilter {
+  isAnimal: boolean | null;
+}
+
+/** One page of species groups. */
+export async function listArtengruppe(
+  sql: Sql,
+  filter: ArtengruppeFilter,
+  beforeId: number | null,
+  limit: number,
+): Promise<Page> {
+  return toPage(
+    await sql`
+    select * from api.list_artengruppe(
+      is_animal => ${filter.isAnimal}::boolean, before_id => ${beforeId}::integer, row_limit => ${limit}::integer)`,
+  );
+}
+
+export interface ArtFilter {
+  isAnimal: boolean | null;
+  artengruppe: string | null;
+  gid: number | null;
+  nameRegexpCi: string | null;
+}
+
+/** One page of the species that a tenant defines. */
+export async function listArt(
+  sql: Sql,
+  tenant: number,
+  filter: ArtFilter,
+  beforeId: number | null,
+  limit: number,
+): Promise<Page> {
+  return toPage(
+    await sql`
+    select * from api.list_art(
+      tenant => ${tenant}::integer, is_animal => ${filter.isAnimal}::boolean, artengruppe => ${filter.artengruppe}::text,
+      gid => ${filter.gid}::integer, name_regexp_ci => ${filter.nameRegexpCi}::text, before_id => ${beforeId}::integer,
+      row_limit => ${limit}::integer)`,
+  );
+}

@@ -1,0 +1,153 @@
+// Writes a catalogue that was read and checked: everything or nothing.
+import { getTableColumns, inArray, sql as query, type SQL } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import type { Database, Sql } from './client.ts';
+import * as schema from './schema.ts';
+
+type Insert<T extends PgTable> = T['$inferInsert'];
+
+export interface NewMandant {
+  kuerzel: string;
+  name: string;
+  schluessel: string | null;
+  domains: string[];
+  /** Polygon or MultiPolygon, EPSG:4326. */
+  geojson: string;
+}
+
+/** null: the file was not given, what is in the database stays. */
+export interface Catalogue {
+  mandanten: NewMandant[];
+  artengruppen: Insert<typeof schema.artengruppe>[];
+  arten: Insert<typeof schema.art>[];
+  artenMandanten: (Omit<Insert<typeof schema.artMandant>, 'mandant_id'> & { mandant: string })[];
+  artenFotos: Insert<typeof schema.artFoto>[] | null;
+  verwechslungen: Insert<typeof schema.verwechslung>[] | null;
+  verwechslungArten: Insert<typeof schema.verwechslungArt>[] | null;
+  verwechslungFotos: Insert<typeof schema.verwechslungFoto>[] | null;
+  stadien: Insert<typeof schema.stadium>[] | null;
+  aktivitaeten: Insert<typeof schema.aktivitaet>[] | null;
+}
+
+/** What a catalogue may refer to without containing it. */
+export interface KnownIds {
+  mandanten: string[];
+  artengruppen: number[];
+  arten: number[];
+}
+
+export async function listKnownIds(sql: Sql): Promise<KnownIds> {
+  const [mandanten, artengruppen, arten] = await Promise.all([
+    sql<{ kuerzel: string }[]>`select kuerzel from portal.mandant`,
+    sql<{ id: number }[]>`select id from portal.artengruppe`,
+    sql<{ id: number }[]>`select id from portal.art`,
+  ]);
+  return {
+    mandanten: mandanten.map((row) => row.kuerzel),
+    artengruppen: artengruppen.map((row) => row.id),
+    arten: arten.map((row) => row.id),
+  };
+}
+
+/**
+ * Loads or updates a catalogue. Tenants, groups, species, stages and activities are added or updated, never removed. For
+ * the tenants in it, the definitions of species become exactly those given; so do photos and confusables of its species.
+ * Runs in a transaction of its own, with `alongside` in it.
+ */
+export async function loadCatalogue(
+  database: Database,
+  catalogue: Catalogue,
+  report: (label: string, done: number, total: number) => void = () => {},
+  alongside: (run: (statement: SQL) => Promise<Record<string, unknown>[]>) => Promise<void> = async () => {},
+): Promise<void> {
+  // drizzle changes the serializers of the client that it is handed.
+  const client = database.connect();
+  try {
+    await drizzle(client).transaction(async (tx) => {
+      const ids = new Map<string, number>();
+      for (const [index, mandant] of catalogue.mandanten.entries()) {
+        report('Mandanten', index, catalogue.mandanten.length);
+        const domains = `{${mandant.domains.map((domain) => JSON.stringify(domain)).join(',')}}`;
+        await tx.execute(query`
+          select api.set_mandant(
+            kuerzel => ${mandant.kuerzel}::text, name => ${mandant.name}::text, schluessel => ${mandant.schluessel}::text,
+            domains => ${domains}::text[], geojson => ${mandant.geojson}::text)`);
+      }
+      for (const row of await tx.select({ id: schema.mandant.id, kuerzel: schema.mandant.kuerzel }).from(schema.mandant)) {
+        ids.set(row.kuerzel.toLowerCase(), row.id);
+      }
+      const arten = catalogue.arten.map((art) => art.id);
+      const upsert = <T extends PgTable>(label: string, table: T, rows: Insert<T>[] | null, key: (keyof Insert<T> & string)[]) =>
+        upsertRows(tx, table, rows ?? [], key, (done, total) => report(label, done, total));
+
+      await upsert('Artengruppen', schema.artengruppe, catalogue.artengruppen, ['id']);
+      await upsert('Stadien', schema.stadium, catalogue.stadien, ['id']);
+      await upsert('Aktivitäten', schema.aktivitaet, catalogue.aktivitaeten, ['id']);
+      await upsert('Arten', schema.art, catalogue.arten, ['id']);
+
+      const definitions = catalogue.artenMandanten.map(({ mandant, ...row }) => ({
+        ...row,
+        mandant_id: ids.get(mandant.toLowerCase()) ?? 0,
+      }));
+      // An art_id may move from one species to another: free them first.
+      await tx.execute(query`
+        delete from portal.art_mandant am
+        where am.mandant_id in (${inList(definitions.map((row) => row.mandant_id))})
+          and not exists (
+            select from json_to_recordset(${JSON.stringify(definitions.map(({ mandant_id, art, art_id }) => ({ mandant_id, art, art_id })))}::text::json)
+              n (mandant_id integer, art integer, art_id text)
+            where n.mandant_id = am.mandant_id and n.art = am.art and n.art_id = am.art_id)`);
+      await upsert('Arten der Mandanten', schema.artMandant, definitions, ['mandant_id', 'art']);
+
+      for (const [table, rows] of [
+        [schema.artFoto, catalogue.artenFotos],
+        [schema.verwechslung, catalogue.verwechslungen],
+        [schema.verwechslungArt, catalogue.verwechslungArten],
+        [schema.verwechslungFoto, catalogue.verwechslungFotos],
+      ] as const) {
+        if (rows === null) continue;
+        if (arten.length > 0) await tx.delete(table).where(inArray(table.art, arten));
+        await upsertRows(tx, table as PgTable, rows, [], () => {});
+      }
+      await alongside(async (statement) => [...(await tx.execute(statement))]);
+    });
+    // Fresh statistics at once: plans made for an empty table would stay until autovacuum comes by.
+    await client`analyze portal.art, portal.art_mandant, portal.mandant_zelle, portal.mandant_teil, portal.sichtbeobachtung, portal.sichtbeobachtung_mandant`;
+  } finally {
+    await client.end({ timeout: 5 });
+  }
+}
+
+type Transaction = Parameters<Parameters<PostgresJsDatabase['transaction']>[0]>[0];
+
+// A statement takes at most 65535 parameters.
+const maxParameters = 60000;
+
+async function upsertRows<T extends PgTable>(
+  tx: Transaction,
+  table: T,
+  rows: Insert<T>[],
+  key: (keyof Insert<T> & string)[],
+  report: (done: number, total: number) => void,
+): Promise<void> {
+  const columns = getTableColumns(table);
+  const names = Object.keys(rows[0] ?? {});
+  const size = Math.max(1, Math.floor(maxParameters / Math.max(1, names.length)));
+  const set = Object.fromEntries(
+    names.filter((name) => !key.includes(name as never)).map((name) => [name, query.raw(`excluded.${columns[name]?.name}`)]),
+  );
+  for (let at = 0; at < rows.length; at += size) {
+    report(at, rows.length);
+    const insert = tx.insert(table).values(rows.slice(at, at + size) as never);
+    if (key.length === 0) await insert;
+    else await insert.onConflictDoUpdate({ target: key.map((name) => columns[name] as never), set: set as never });
+  }
+}
+
+function inList(values: number[]): SQL {
+  return query.join(
+    [...new Set([0, ...values])].map((value) => query`${value}`),
+    query`, `,
+  );
+}

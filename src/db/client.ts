@@ -1,0 +1,142 @@
+// Connections: to PostgreSQL or to the embedded database, with one code path behind it.
+import { mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { type EmbeddedDatabase, openEmbedded } from './embedded/database.ts';
+
+export type Sql = postgres.Sql<{ bigint: number }>;
+export type Transaction = postgres.TransactionSql<{ bigint: number }>;
+
+export interface Database {
+  kind: 'postgres' | 'embedded';
+  /** The pool that answers requests. */
+  sql: Sql;
+  /** A separate client for work that changes a client's settings (drizzle does) or holds a connection for long. */
+  connect(options?: ConnectOptions): Sql;
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  /** Connections at most. */
+  max?: number;
+  /** PostgreSQL settings of each connection. */
+  settings?: Record<string, string | number>;
+}
+
+/** The database can't be used; the message is one line for the operator. */
+export class DatabaseError extends Error {}
+
+// Twice the cores: four connections were 40 % faster than one, ten no faster than four.
+const poolSize = Math.max(4, 2 * availableParallelism());
+
+/**
+ * Opens PostgreSQL at `databaseUrl`, or the embedded database below `dataDir` without it. Does not connect to PostgreSQL
+ * yet: `checkDatabase` does.
+ */
+export async function openDatabase(
+  options: { databaseUrl: string | null; dataDir: string; onCrash?: (error: Error) => void } | { embedded: EmbeddedDatabase },
+): Promise<Database> {
+  if ('embedded' in options) return databaseOver({ embedded: options.embedded });
+  if (options.databaseUrl !== null) return databaseOver({ url: options.databaseUrl });
+  await mkdir(options.dataDir, { recursive: true });
+  const onCrash = options.onCrash;
+  const embedded = await openEmbedded({ dataDir: join(options.dataDir, 'database'), ...(onCrash && { onCrash }) });
+  return databaseOver({ embedded });
+}
+
+function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }): Database {
+  const clients: Sql[] = [];
+  const connect = ({ max = 1, settings = {} }: ConnectOptions = {}): Sql => {
+    const common = {
+      max,
+      // Types are given with each statement; asking for the database's array types costs a round trip per connection.
+      fetch_types: false,
+      connect_timeout: 10,
+      onnotice: () => {},
+      connection: { application_name: 'species-sighting-service', ...settings },
+      // Ids are integers of the interface: numbers, not strings.
+      types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    };
+    const sql =
+      'url' in target
+        ? postgres(target.url, common)
+        : // The option is missing in the package's types.
+          postgres({ ...common, socket: target.embedded.socket } as unknown as typeof common);
+    clients.push(sql);
+    return sql;
+  };
+  return {
+    kind: 'url' in target ? 'postgres' : 'embedded',
+    // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
+    sql: connect({ max: poolSize, settings: { plan_cache_mode: 'force_generic_plan' } }),
+    connect,
+    async close() {
+      await Promise.all(clients.map((client) => client.end({ timeout: 5 })));
+      if ('embedded' in target) await target.embedded.close();
+    },
+  };
+}
+
+/**
+ * Checks that the database can carry the service.
+ * @throws DatabaseError in one line: no connection, too old, no PostGIS, wrong encoding or collation
+ */
+export async function checkDatabase(sql: Sql): Promise<void> {
+  let facts: {
+    version: number;
+    version_text: string;
+    encoding: string;
+    lowered: string;
+    postgis: string | null;
+    postgis_schema: string | null;
+  };
+  try {
+    [facts] = (await sql`
+      select current_setting('server_version_num')::integer as version,
+        current_setting('server_version') as version_text,
+        current_setting('server_encoding') as encoding,
+        lower('Ä') as lowered,
+        coalesce(
+          (select extversion from pg_extension where extname = 'postgis'),
+          (select default_version from pg_available_extensions where name = 'postgis')) as postgis,
+        (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'postgis') as postgis_schema
+    `) as unknown as [typeof facts];
+  } catch (error) {
+    throw new DatabaseError(
+      `Die Datenbank ist nicht erreichbar (${describeConnectionError(error)}). Stimmt DATABASE_URL, und läuft der Server?`,
+    );
+  }
+  if (facts.version < 150000) {
+    throw new DatabaseError(`Die Datenbank ist PostgreSQL ${facts.version_text}, nötig ist 15 oder neuer.`);
+  }
+  if (facts.postgis === null) {
+    throw new DatabaseError('Auf dem Datenbankserver fehlt PostGIS. Unter Debian: apt-get install postgresql-15-postgis-3');
+  }
+  const [major = 0, minor = 0] = facts.postgis.split('.').map(Number);
+  if (major < 3 || (major === 3 && minor < 3)) {
+    throw new DatabaseError(`Die Datenbank hat PostGIS ${facts.postgis}, nötig ist 3.3 oder neuer.`);
+  }
+  if (facts.postgis_schema !== null && facts.postgis_schema !== 'public') {
+    throw new DatabaseError(`PostGIS liegt im Schema ${facts.postgis_schema}, nötig ist das Schema public.`);
+  }
+  if (facts.encoding !== 'UTF8' || facts.lowered !== 'ä') {
+    throw new DatabaseError(
+      `Die Datenbank kennt keine Umlaute (Zeichensatz ${facts.encoding}). Nötig sind UTF8 und eine Locale wie C.UTF-8 oder de_DE.UTF-8.`,
+    );
+  }
+}
+
+// Only what can't hold a password or a host's name: the code.
+function describeConnectionError(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unbekannter Fehler';
+  const reasons: Record<string, string> = {
+    ECONNREFUSED: 'Verbindung abgelehnt',
+    ENOTFOUND: 'Host unbekannt',
+    CONNECT_TIMEOUT: 'keine Antwort',
+    '28P01': 'falsches Passwort',
+    '28000': 'Anmeldung abgelehnt',
+    '3D000': 'diese Datenbank gibt es nicht',
+  };
+  return reasons[code] ?? code;
+}

@@ -1,0 +1,16 @@
+import type { Sql } from './client.ts';
+
+export interface Mandant {
+  id: number;
+  kuerzel: string;
+  name: string;
+  /** Lower case, the first one is the tenant's address. */
+  domains: string[];
+}
+
+/** All tenants. */
+export async function listMandant(sql: Sql): Promise<Mandant[]> {
+  const rows = await sql<{ id: number; kuerzel: string; name: string; domains: string }[]>`
+    select id, kuerzel, name, to_json(domains)::text as domains from api.list_mandant()`;
+  return rows.map((row) => ({ ...row, domains: JSON.parse(row.domains) as string[] }));
+}

@@ -1,0 +1,471 @@
+// The tables of schema `portal`. `npm run generate` turns a change here into a migration in sql/migrations.
+// Functions and triggers are not declared here: they live in sql/code and are replaced at every migrate.
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  date,
+  type ExtraConfigColumn,
+  foreignKey,
+  index,
+  integer,
+  pgSchema,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+
+export const portal = pgSchema('portal');
+
+export const bereich = portal.enum('bereich', ['privat', 'oeffentlich']);
+export const status = portal.enum('status', ['pruefung', 'hinweis', 'freigegeben', 'abgelehnt']);
+export const rolle = portal.enum('rolle', ['expert', 'administrator']);
+export const audit = portal.enum('audit', ['CREATE', 'UPDATE', 'DELETE']);
+
+// drizzle's own geometry() drops the SRID, and a column without one would take a point of any system.
+const point = customType<{ data: string }>({ dataType: () => 'geometry(Point,25832)' });
+const multiPolygon = customType<{ data: string }>({ dataType: () => 'geometry(MultiPolygon,25832)' });
+const polygon = customType<{ data: string }>({ dataType: () => 'geometry(Polygon,25832)' });
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+const textArray = (name: string) => text(name).array();
+
+const identity = (name = 'id') => bigint(name, { mode: 'number' }).generatedAlwaysAsIdentity();
+const nutzerReference = (name: string) => bigint(name, { mode: 'number' });
+const zeitpunkt = (name: string) => timestamp(name, { withTimezone: true }).notNull().default(sql`now()`);
+
+// --- the installation -------------------------------------------------------------------------------------------
+
+/** One row: what belongs to this installation and must survive every release. */
+export const installation = portal.table(
+  'installation',
+  {
+    id: boolean('id').primaryKey().default(true),
+    guid_namespace: uuid('guid_namespace').notNull(),
+    // The service area (D3.9), EPSG:25832, metres.
+    x_min: integer('x_min').notNull().default(0),
+    y_min: integer('y_min').notNull().default(5000000),
+    x_max: integer('x_max').notNull().default(1200000),
+    y_max: integer('y_max').notNull().default(6300000),
+    // Which sql/code the database runs, so that an older release never replaces a newer one.
+    code_release: integer('code_release').array(),
+    code_hash: text('code_hash'),
+  },
+  (t) => [
+    check('installation_one_row', sql`${t.id}`),
+    check('installation_area', sql`${t.x_min} < ${t.x_max} and ${t.y_min} < ${t.y_max}`),
+  ],
+);
+
+// --- tenants ----------------------------------------------------------------------------------------------------
+
+export const mandant = portal.table(
+  'mandant',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    kuerzel: text('kuerzel').notNull(),
+    name: text('name').notNull(),
+    schluessel: text('schluessel'),
+    domains: textArray('domains').notNull(),
+    boundary: multiPolygon('boundary').notNull(),
+  },
+  (t) => [
+    // mandant=rp and mandant=RP are the same tenant.
+    uniqueIndex('mandant_kuerzel').on(sql`lower(${t.kuerzel})`),
+    unique('mandant_schluessel').on(t.schluessel),
+    check('mandant_kuerzel_filled', sql`${t.kuerzel} <> ''`),
+    check('mandant_boundary_valid', sql`public.st_isvalid(${t.boundary})`),
+  ],
+);
+
+/** One row per domain: two tenants can't claim the same one. Kept by a trigger on mandant. */
+export const mandantDomain = portal.table(
+  'mandant_domain',
+  {
+    domain: text('domain').primaryKey(),
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandant.id, { onDelete: 'cascade' }),
+    position: integer('position').notNull(),
+  },
+  (t) => [
+    index('mandant_domain_mandant').on(t.mandant_id),
+    check('mandant_domain_lower', sql`${t.domain} = lower(${t.domain}) and ${t.domain} <> ''`),
+  ],
+);
+
+/** The boundary in small pieces: a point is tested against a few dozen vertices instead of thousands. */
+export const mandantTeil = portal.table(
+  'mandant_teil',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandant.id, { onDelete: 'cascade' }),
+    teil: polygon('teil').notNull(),
+  },
+  (t) => [
+    // tenants of a point in a border cell
+    index('mandant_teil_teil').using('gist', t.teil),
+    index('mandant_teil_mandant').on(t.mandant_id),
+  ],
+);
+
+/** The 5 km cells that a tenant touches; `ganz` when the cell lies wholly inside it. */
+export const mandantZelle = portal.table(
+  'mandant_zelle',
+  {
+    cell_x: integer('cell_x').notNull(),
+    cell_y: integer('cell_y').notNull(),
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandant.id, { onDelete: 'cascade' }),
+    ganz: boolean('ganz').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.cell_x, t.cell_y, t.mandant_id] }), index('mandant_zelle_mandant').on(t.mandant_id)],
+);
+
+// --- species ----------------------------------------------------------------------------------------------------
+
+export const artengruppe = portal.table('artengruppe', {
+  id: integer('id').primaryKey(),
+  name_deutsch: text('name_deutsch').notNull(),
+  is_animal: boolean('is_animal').notNull(),
+  legacy_regional_artengruppe_id: integer('legacy_regional_artengruppe_id'),
+});
+
+export const art = portal.table(
+  'art',
+  {
+    id: integer('id').primaryKey(),
+    eu_guid: text('eu_guid'),
+    gid: integer('gid')
+      .notNull()
+      .references(() => artengruppe.id, { onDelete: 'restrict' }),
+    name_wissenschaftlich: text('name_wissenschaftlich').notNull(),
+    name_deutsch: text('name_deutsch').notNull(),
+    bluetenmerkmale: text('bluetenmerkmale'),
+    bluetezeit: text('bluetezeit'),
+    fortpflanzung: text('fortpflanzung'),
+    gefaehrdung: text('gefaehrdung'),
+    lebensraum: text('lebensraum'),
+    nahrung: text('nahrung'),
+    oekologie: text('oekologie'),
+    quelle: text('quelle'),
+    ueberregionale_verbreitung: text('ueberregionale_verbreitung'),
+    schutzwuerdigkeit_und_schutzstatus: text('schutzwuerdigkeit_und_schutzstatus'),
+    vegetative_merkmale: text('vegetative_merkmale'),
+    verhalten: text('verhalten'),
+  },
+  (t) => [
+    index('art_gid').on(t.gid),
+    index('art_eu_guid').on(t.eu_guid),
+    // titel_deutsch, titel_wissenschaftlich: whole names and patterns that begin with letters
+    index('art_name_deutsch').on(sql`lower(${t.name_deutsch}) text_pattern_ops`),
+    index('art_name_wissenschaftlich').on(sql`lower(${t.name_wissenschaftlich}) text_pattern_ops`),
+  ],
+);
+
+/** How a tenant defines a species. Names left empty are the general ones of `art`. */
+export const artMandant = portal.table(
+  'art_mandant',
+  {
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandant.id, { onDelete: 'cascade' }),
+    art: integer('art')
+      .notNull()
+      .references(() => art.id, { onDelete: 'cascade' }),
+    art_id: text('art_id').notNull(),
+    name_wissenschaftlich: text('name_wissenschaftlich'),
+    name_deutsch: text('name_deutsch'),
+    sensibel: boolean('sensibel').notNull().default(false),
+    regionale_verbreitung: text('regionale_verbreitung'),
+    legacy_regional_art_id: integer('legacy_regional_art_id'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.mandant_id, t.art] }),
+    // art_id names one species within a tenant
+    uniqueIndex('art_mandant_art_id').on(t.mandant_id, t.art_id),
+    index('art_mandant_legacy').on(t.mandant_id, t.legacy_regional_art_id),
+    // as in art, for names of the tenant's own
+    index('art_mandant_name_deutsch').on(t.mandant_id, sql`lower(${t.name_deutsch}) text_pattern_ops`),
+    index('art_mandant_name_wissenschaftlich').on(t.mandant_id, sql`lower(${t.name_wissenschaftlich}) text_pattern_ops`),
+    // masking of a new record: in which tenants is its species sensitive
+    index('art_mandant_art').on(t.art).where(sql`${t.sensibel}`),
+  ],
+);
+
+const fotoColumns = () => ({
+  id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+  art: integer('art')
+    .notNull()
+    .references(() => art.id, { onDelete: 'cascade' }),
+  uri: text('uri'),
+  autor: text('autor'),
+  lizenz: text('lizenz'),
+  bildunterschrift: text('bildunterschrift'),
+});
+
+export const artFoto = portal.table('art_foto', fotoColumns(), (t) => [index('art_foto_art').on(t.art)]);
+
+export const verwechslung = portal.table('verwechslung', {
+  art: integer('art')
+    .primaryKey()
+    .references(() => art.id, { onDelete: 'cascade' }),
+  beschreibung: text('beschreibung'),
+});
+
+export const verwechslungArt = portal.table(
+  'verwechslung_art',
+  {
+    art: integer('art')
+      .notNull()
+      .references(() => art.id, { onDelete: 'cascade' }),
+    aid: integer('aid')
+      .notNull()
+      .references(() => art.id, { onDelete: 'cascade' }),
+  },
+  (t) => [primaryKey({ columns: [t.art, t.aid] }), index('verwechslung_art_aid').on(t.aid)],
+);
+
+export const verwechslungFoto = portal.table('verwechslung_foto', fotoColumns(), (t) => [
+  index('verwechslung_foto_art').on(t.art),
+]);
+
+export const stadium = portal.table('stadium', {
+  id: integer('id').primaryKey(),
+  name: text('name').notNull(),
+  phaenogramm: boolean('phaenogramm').notNull().default(true),
+});
+
+export const aktivitaet = portal.table('aktivitaet', {
+  id: integer('id').primaryKey(),
+  name: text('name').notNull(),
+});
+
+// --- accounts ---------------------------------------------------------------------------------------------------
+
+export const nutzer = portal.table(
+  'nutzer',
+  {
+    id: identity().primaryKey(),
+    loginname: text('loginname').notNull(),
+    // NFKC, case-folded, trimmed (D3.18); kept by a trigger, so that SQL can't make look-alikes either.
+    loginname_key: text('loginname_key').notNull(),
+    email: text('email'),
+    email_key: text('email_key'),
+    vorname: text('vorname'),
+    nachname: text('nachname'),
+    anonymisiert: smallint('anonymisiert').notNull().default(0),
+    status: smallint('status').notNull().default(1),
+    password_hash: text('password_hash'),
+    portal_name: text('portal_name'),
+    portal_url: text('portal_url'),
+    angelegt: zeitpunkt('angelegt'),
+  },
+  (t) => [
+    uniqueIndex('nutzer_loginname_key').on(t.loginname_key),
+    uniqueIndex('nutzer_email_key').on(t.email_key),
+    check('nutzer_loginname_filled', sql`${t.loginname_key} <> ''`),
+    check('nutzer_anonymisiert', sql`${t.anonymisiert} in (0, 1)`),
+    check('nutzer_status', sql`${t.status} in (0, 1)`),
+  ],
+);
+
+const nutzerColumn = () =>
+  nutzerReference('nutzer_id')
+    .notNull()
+    .references(() => nutzer.id, { onDelete: 'cascade' });
+
+export const nutzerRolle = portal.table('nutzer_rolle', { nutzer_id: nutzerColumn(), rolle: rolle('rolle').notNull() }, (t) => [
+  primaryKey({ columns: [t.nutzer_id, t.rolle] }),
+]);
+
+/** The groups to which an expert is restricted; none = not restricted. */
+export const nutzerArtengruppe = portal.table(
+  'nutzer_artengruppe',
+  {
+    nutzer_id: nutzerColumn(),
+    gid: integer('gid')
+      .notNull()
+      .references(() => artengruppe.id, { onDelete: 'cascade' }),
+  },
+  (t) => [primaryKey({ columns: [t.nutzer_id, t.gid] }), index('nutzer_artengruppe_gid').on(t.gid)],
+);
+
+/** Access keys. Only the SHA-256 of a token is stored: whoever reads this table can't log in (D3.16). */
+export const token = portal.table(
+  'token',
+  { hash: bytea('hash').primaryKey(), nutzer_id: nutzerColumn(), angelegt: zeitpunkt('angelegt'), genutzt: zeitpunkt('genutzt') },
+  (t) => [index('token_nutzer').on(t.nutzer_id), check('token_hash_length', sql`octet_length(${t.hash}) = 32`)],
+);
+
+// --- sightings --------------------------------------------------------------------------------------------------
+
+/** `bereich = oeffentlich and status = freigegeben`: what everyone may read. Index predicates must say it literally. */
+const released = (t: Record<'bereich' | 'status', ExtraConfigColumn>) =>
+  sql`${t.bereich} = 'oeffentlich' and ${t.status} = 'freigegeben'`;
+const published = (t: Record<'bereich', ExtraConfigColumn>) => sql`${t.bereich} = 'oeffentlich'`;
+
+export const sichtbeobachtung = portal.table(
+  'sichtbeobachtung',
+  {
+    id: identity().primaryKey(),
+    guid: uuid('guid').notNull(),
+    nutzer_id: nutzerReference('nutzer_id').notNull(),
+    art: integer('art').notNull(),
+    anzahl: integer('anzahl').notNull().default(1),
+    sensibel: boolean('sensibel').notNull().default(false),
+    datum: date('datum').notNull(),
+    bereich: bereich('bereich').notNull().default('privat'),
+    status: status('status').notNull().default('pruefung'),
+    point: point('point').notNull(),
+    stadium_id: integer('stadium_id'),
+    aktivitaet_id: integer('aktivitaet_id'),
+    bemerkung: text('bemerkung'),
+    bemerkung_experte: text('bemerkung_experte'),
+    // who released or rejected it
+    experte_id: nutzerReference('experte_id'),
+    // names of stored files
+    foto: text('foto'),
+    foto_2: text('foto_2'),
+    foto_3: text('foto_3'),
+    biotopfoto: text('biotopfoto'),
+    audio: text('audio'),
+    angelegt: zeitpunkt('angelegt'),
+    // What follows is derived by trigger from the columns above, the catalogue and the boundaries; see 60_sichtbeobachtung.sql.
+    gid: integer('gid').notNull(),
+    jahr: smallint('jahr').notNull().generatedAlwaysAs(sql`extract(year from datum)`),
+    cell_x: integer('cell_x').notNull(),
+    cell_y: integer('cell_y').notNull(),
+    raster_point: point('raster_point').notNull(),
+    // where a reader without special rights finds it, unless only the addressed tenant protects it (schutz = 1)
+    shown_point: point('shown_point').notNull(),
+    // sensitive in a tenant that its cell touches
+    sensible_art: boolean('sensible_art').notNull(),
+    // 0 nobody protects it; 1 only tenants that its cell does not touch; 2 protected everywhere
+    schutz: smallint('schutz').notNull(),
+  },
+  (t) => [
+    foreignKey({ name: 'sichtbeobachtung_nutzer_id', columns: [t.nutzer_id], foreignColumns: [nutzer.id] }).onDelete('restrict'),
+    foreignKey({ name: 'sichtbeobachtung_art', columns: [t.art], foreignColumns: [art.id] }).onDelete('restrict'),
+    foreignKey({ name: 'sichtbeobachtung_stadium_id', columns: [t.stadium_id], foreignColumns: [stadium.id] }).onDelete(
+      'restrict',
+    ),
+    foreignKey({ name: 'sichtbeobachtung_aktivitaet_id', columns: [t.aktivitaet_id], foreignColumns: [aktivitaet.id] }).onDelete(
+      'restrict',
+    ),
+    foreignKey({ name: 'sichtbeobachtung_experte_id', columns: [t.experte_id], foreignColumns: [nutzer.id] }).onDelete(
+      'set null',
+    ),
+    check('sichtbeobachtung_anzahl', sql`${t.anzahl} between 1 and 20000`),
+    check('sichtbeobachtung_datum', sql`${t.datum} >= date '1800-01-01'`),
+    check(
+      'sichtbeobachtung_schutz',
+      sql`${t.schutz} in (0, 1, 2) and (${t.schutz} = 2 or not (${t.sensibel} or ${t.sensible_art}))`,
+    ),
+    check('sichtbeobachtung_private_unreleased', sql`${t.bereich} = 'oeffentlich' or ${t.status} <> 'freigegeben'`),
+    // Two points are the same place when they agree to the millimetre (D2.6).
+    uniqueIndex('sichtbeobachtung_doppelt').on(
+      t.nutzer_id,
+      t.art,
+      t.datum,
+      sql`round(public.st_x(${t.point}) * 1000)`,
+      sql`round(public.st_y(${t.point}) * 1000)`,
+    ),
+    // newest page
+    index('sichtbeobachtung_neu').on(t.id).where(released(t)),
+    // boxes, with or without a date range: KNN by id inside the box
+    index('sichtbeobachtung_shown').using('gist', t.shown_point, t.datum, t.id).where(released(t)),
+    // boxes of logged-in readers: what is published but not released
+    index('sichtbeobachtung_shown_unreleased')
+      .using('gist', t.shown_point, t.id)
+      .where(sql`${t.bereich} = 'oeffentlich' and ${t.status} <> 'freigegeben'`),
+    // boxes at a tenant that alone protects the species: matched by the cell's centre
+    index('sichtbeobachtung_raster')
+      .using('gist', t.raster_point, t.id)
+      .where(sql`${released(t)} and ${t.schutz} = 1`),
+    // date ranges without a box
+    index('sichtbeobachtung_datum').using('gist', t.datum, t.id).where(released(t)),
+    // one species; `schutz` so that re-masking a species finds its records too
+    index('sichtbeobachtung_art').on(t.art, t.id),
+    index('sichtbeobachtung_gruppe').on(t.gid, t.id).where(published(t)),
+    index('sichtbeobachtung_jahr').on(t.jahr, t.id).where(published(t)),
+    index('sichtbeobachtung_status').on(t.status, t.id).where(published(t)),
+    // own records
+    index('sichtbeobachtung_nutzer').on(t.nutzer_id, t.id),
+    // changed boundaries: the records of a cell
+    index('sichtbeobachtung_zelle').on(t.cell_x, t.cell_y),
+    index('sichtbeobachtung_stadium').on(t.stadium_id).where(sql`${t.stadium_id} is not null`),
+    index('sichtbeobachtung_aktivitaet').on(t.aktivitaet_id).where(sql`${t.aktivitaet_id} is not null`),
+    index('sichtbeobachtung_experte').on(t.experte_id).where(sql`${t.experte_id} is not null`),
+  ],
+);
+
+/**
+ * The tenants of a record. `exakt`: its true point lies there. A record that any tenant protects also has a row for every
+ * other tenant that its cell touches, because to most readers it is in all of them (D4).
+ */
+export const sichtbeobachtungMandant = portal.table(
+  'sichtbeobachtung_mandant',
+  {
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandant.id, { onDelete: 'cascade' }),
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
+    gid: integer('gid').notNull(),
+    exakt: boolean('exakt').notNull(),
+  },
+  (t) => [
+    foreignKey({
+      name: 'sichtbeobachtung_mandant_sichtbeobachtung_id',
+      columns: [t.sichtbeobachtung_id],
+      foreignColumns: [sichtbeobachtung.id],
+    }).onDelete('cascade'),
+    // the tenant's newest page
+    primaryKey({ name: 'sichtbeobachtung_mandant_pk', columns: [t.mandant_id, t.sichtbeobachtung_id] }),
+    // the tenant's newest page of a group
+    index('sichtbeobachtung_mandant_gruppe').on(t.mandant_id, t.gid, t.sichtbeobachtung_id),
+    index('sichtbeobachtung_mandant_sichtbeobachtung').on(t.sichtbeobachtung_id),
+  ],
+);
+
+// --- logs -------------------------------------------------------------------------------------------------------
+
+/** Change log: no content, and no reference, because a deleted record keeps its entries (D3.14). */
+export const protokoll = portal.table(
+  'protokoll',
+  {
+    id: identity().primaryKey(),
+    audit: audit('audit').notNull(),
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
+    zeitpunkt: zeitpunkt('zeitpunkt'),
+  },
+  (t) => [index('protokoll_zeitpunkt').on(t.zeitpunkt, t.id), index('protokoll_sichtbeobachtung').on(t.sichtbeobachtung_id)],
+);
+
+/** Quality-assurance log: one row per status change of a published record and per publication (D3.15). */
+export const qs = portal.table(
+  'qs',
+  {
+    id: identity().primaryKey(),
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
+    nutzer_id: nutzerReference('nutzer_id').notNull(),
+    art: integer('art').notNull(),
+    datum_beobachtung: date('datum_beobachtung').notNull(),
+    status: status('status').notNull(),
+    experte_id: nutzerReference('experte_id'),
+    zeitpunkt: zeitpunkt('zeitpunkt'),
+  },
+  (t) => [
+    index('qs_zeitpunkt').on(t.zeitpunkt, t.id),
+    index('qs_nutzer').on(t.nutzer_id, t.id),
+    index('qs_status').on(t.status, t.id),
+  ],
+);

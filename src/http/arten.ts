@@ -1,0 +1,30 @@
+// GET /arten
+import { Hono } from 'hono';
+import * as v from 'valibot';
+import { listArt } from '../db/art.ts';
+import type { Deps, Env } from './context.ts';
+import * as field from './fields.ts';
+import { textFilter } from './input.ts';
+import { readPage } from './page.ts';
+import { replyRows } from './reply.ts';
+
+export function artenRoutes(deps: Deps): Hono<Env> {
+  const filters = {
+    is_animal: v.optional(field.boolean),
+    artengruppe: textFilter,
+    gid: v.optional(field.id),
+    name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
+  };
+  return new Hono<Env>().get('/arten', async (c) => {
+    const { input, beforeId, next } = readPage(c, deps, filters);
+    const filter = {
+      isAnimal: input.is_animal ?? null,
+      artengruppe: input.artengruppe ?? null,
+      gid: input.gid ?? null,
+      nameRegexpCi: input.name_regexp_ci ?? null,
+    };
+    const sql = filter.nameRegexpCi === null ? deps.sql : deps.regexpSql;
+    const page = await listArt(sql, c.get('tenant').id, filter, beforeId, input.limit);
+    return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
+  });
+}

@@ -1,0 +1,113 @@
+// What a request's handlers share: who is asked (tenant), who asks (reader), and what the service was started with.
+import type { HttpBindings } from '@hono/node-server';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Config } from '../config.ts';
+import type { Sql } from '../db/client.ts';
+import { listMandant, type Mandant } from '../db/mandant.ts';
+import { getReader } from '../db/nutzer.ts';
+import { hashToken } from '../guard/token.ts';
+import type { Log } from '../observe/log.ts';
+import { PortalError } from './errors.ts';
+
+export interface Deps {
+  sql: Sql;
+  /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
+  regexpSql: Sql;
+  config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays'>;
+  /** Signs cursors. */
+  secretKey: Buffer;
+  log: Log;
+}
+
+export interface Env {
+  Bindings: Partial<HttpBindings>;
+  Variables: { tenant: Mandant; origin: string; reader: number | null };
+}
+
+// Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.
+const directoryLifetimeMs = 5000;
+
+/** Finds the tenant that a request is addressed to (D1.15) and the address under which its client reaches it (D1.13). */
+export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> {
+  let mandanten: Mandant[] = [];
+  let readAt = Number.NEGATIVE_INFINITY;
+  const read = async () => {
+    mandanten = await listMandant(sql);
+    readAt = performance.now();
+  };
+  return async (c, next) => {
+    const host = requestHost(c, config.trustProxy);
+    const domain = domainOf(host);
+    if (performance.now() - readAt > directoryLifetimeMs) await read();
+    const addressed = mandanten.find((mandant) => mandant.domains.includes(domain));
+    const tenant =
+      addressed ?? mandanten.find((mandant) => mandant.kuerzel.toLowerCase() === config.defaultTenant?.toLowerCase());
+    if (!tenant) throw new PortalError('unbekannter_host');
+    c.set('tenant', tenant);
+    c.set('origin', addressed ? `${requestProtocol(c, config.trustProxy)}://${host}` : publicOrigin(tenant, config.publicUrl));
+    await next();
+  };
+}
+
+/** A tenant's address for mails and for requests that came under a foreign host. */
+export function publicOrigin(tenant: Mandant, publicUrl: string): string {
+  return publicUrl.replaceAll('{domain}', tenant.domains[0] ?? 'localhost');
+}
+
+/** Finds out who asks. Wrong credentials are refused wherever they are sent, never taken for anonymous (D2.2). */
+export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const loginname = c.req.header('x-auth-user');
+    const token = c.req.header('x-auth-token');
+    let reader: number | null = null;
+    if (loginname !== undefined || token !== undefined) {
+      if (countHeader(c, 'x-auth-user') > 1 || countHeader(c, 'x-auth-token') > 1) throw new PortalError('ungueltige_anfrage');
+      if (loginname && token && token.length <= 256) {
+        const name = decodeHeader(loginname);
+        if (!name.includes('\0')) reader = await getReader(sql, name, hashToken(token), config.tokenTtlDays);
+      }
+      if (reader === null) throw new PortalError('nicht_angemeldet');
+      c.header('Cache-Control', 'private, no-store');
+    }
+    c.set('reader', reader);
+    await next();
+  };
+}
+
+/** The account that asks; 401 for anonymous. */
+export function requireReader(c: Context<Env>): number {
+  const reader = c.get('reader');
+  if (reader === null) throw new PortalError('nicht_angemeldet');
+  return reader;
+}
+
+/** D1.16: Node hands header bytes over as latin-1; they are UTF-8, or latin-1 where they are no UTF-8. */
+export function decodeHeader(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).normalize('NFC');
+  } catch {
+    return value.normalize('NFC');
+  }
+}
+
+function requestHost(c: Context<Env>, trustProxy: boolean): string {
+  const forwarded = trustProxy ? c.req.header('x-forwarded-host')?.split(',', 1)[0]?.trim() : undefined;
+  return (forwarded || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
+}
+
+function requestProtocol(c: Context<Env>, trustProxy: boolean): string {
+  const forwarded = trustProxy ? c.req.header('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase() : undefined;
+  return forwarded === 'https' || forwarded === 'http' ? forwarded : new URL(c.req.url).protocol.slice(0, -1);
+}
+
+// Without the port; an IPv6 address keeps its brackets.
+function domainOf(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '');
+}
+
+// A repeated header is joined with a comma before it reaches the request: only the raw list tells.
+function countHeader(c: Context<Env>, name: string): number {
+  const raw = c.env?.incoming?.rawHeaders ?? [];
+  return raw.filter((header, index) => index % 2 === 0 && header.toLowerCase() === name).length;
+}

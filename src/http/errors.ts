@@ -1,0 +1,169 @@
+// What can go wrong, as users see it: the only place that knows statuses and sentences (D2.1).
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+
+interface CatalogueEntry {
+  status: ContentfulStatusCode;
+  message: string;
+  retryAfter?: number;
+}
+
+/** The stable codes of the error body. */
+export const catalogue = {
+  ungueltiger_parameter: { status: 400, message: 'Die Anfrage enthält ungültige Angaben.' },
+  ungueltige_anfrage: { status: 400, message: 'Die Anfrage ist nicht lesbar.' },
+  nicht_angemeldet: {
+    status: 401,
+    message: 'Dafür ist eine Anmeldung nötig: X-Auth-User und X-Auth-Token mit einem gültigen Zugangsschlüssel.',
+  },
+  nicht_erlaubt: { status: 403, message: 'Das ist mit diesem Konto nicht erlaubt.' },
+  nicht_gefunden: { status: 404, message: 'Unter dieser Adresse gibt es nichts.' },
+  methode_nicht_erlaubt: { status: 405, message: 'Diese Adresse kennt die Methode nicht.' },
+  doppelte_meldung: { status: 409, message: 'Diese Beobachtung ist schon gemeldet: gleiche Art, gleicher Ort, gleiches Datum.' },
+  zu_gross: { status: 413, message: 'Die Anfrage ist zu groß.' },
+  falscher_inhaltstyp: {
+    status: 415,
+    message: 'Der Inhalt muss multipart/form-data sein, ohne Dateien auch application/x-www-form-urlencoded.',
+  },
+  unbekannter_host: { status: 421, message: 'Unter diesem Hostnamen ist kein Portal eingerichtet.' },
+  interner_fehler: { status: 500, message: 'Im Dienst ist ein Fehler aufgetreten. Er ist vermerkt.' },
+  nicht_verfuegbar: { status: 501, message: 'Das kann dieser Dienst noch nicht.' },
+  ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },
+} satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+/** Fields of a request, each with a sentence that says what is wrong and what is allowed. */
+export type FieldProblems = Record<string, string>;
+
+/** An error that reaches the user. */
+export class PortalError extends Error {
+  readonly code: ErrorCode;
+  readonly fields: FieldProblems;
+  readonly headers: Record<string, string>;
+  constructor(code: ErrorCode, fields: FieldProblems = {}, headers: Record<string, string> = {}) {
+    super(code);
+    this.code = code;
+    this.fields = fields;
+    this.headers = headers;
+  }
+}
+
+/** The error body of D2.1, with its status and headers. */
+export interface ErrorAnswer {
+  status: ContentfulStatusCode;
+  headers: Record<string, string>;
+  body: { error: { status: number; code: ErrorCode; message: string; fields: FieldProblems } };
+}
+
+/** `lat ist „abc“, erlaubt ist eine Zahl.` */
+export function describeValue(name: string, got: string, allowed: string): string {
+  return `${name} ist „${shorten(got)}“, erlaubt ist ${allowed}.`;
+}
+
+export const sentences = {
+  missing: (name: string, allowed: string) => `${name} fehlt, erlaubt ist ${allowed}.`,
+  empty: (name: string, allowed: string) => `${name} ist leer, erlaubt ist ${allowed}.`,
+  twice: (name: string) => `${name} ist mehrfach angegeben, erlaubt ist eine Angabe.`,
+  unreadable: (name: string) => `${name} enthält Zeichen, die nicht gespeichert werden können.`,
+  formatWithCallback: 'callback ist nur mit format=json möglich.',
+  cursor:
+    'cursor gehört nicht zu dieser Anfrage; erlaubt ist die Adresse aus next, mit denselben Filtern und unter demselben Host.',
+  fileExpected: (name: string) => `${name} muss eine Datei sein.`,
+  textExpected: (name: string) => `${name} muss ein Textfeld sein, keine Datei.`,
+  fieldTooLong: (name: string, bytes: number) => `${name} ist länger als ${bytes} Bytes.`,
+  noFilesYet: (name: string) => `${name}: Dateien nimmt dieser Dienst noch nicht an; die Meldung ohne Dateien wird angenommen.`,
+  tooManyParts: (parts: number) => `Das Formular hat mehr als ${parts} Felder.`,
+} as const;
+
+interface StateEntry {
+  code: ErrorCode;
+  /** The sentence for the column that the error names. */
+  field?: (column: string) => string;
+}
+
+// SQLSTATEs of sql/code (sql/README.md lists them) and of PostgreSQL.
+const states: Record<string, StateEntry> = {
+  ANMLD: { code: 'nicht_angemeldet', field: (name) => `${name} mit diesem Wert ist nur angemeldet möglich.` },
+  NFUND: { code: 'nicht_gefunden' },
+  NRCHT: { code: 'nicht_erlaubt' },
+  DOPPL: { code: 'doppelte_meldung' },
+  ARTUN: {
+    code: 'ungueltiger_parameter',
+    field: (name) => `${name}: Diese Art gibt es in diesem Portal nicht; erlaubt ist eine id aus /arten.`,
+  },
+  STDUN: { code: 'ungueltiger_parameter', field: (name) => `${name}: Dieses Stadium gibt es nicht.` },
+  AKTUN: { code: 'ungueltiger_parameter', field: (name) => `${name}: Diese Aktivität gibt es nicht.` },
+  MANUN: { code: 'ungueltiger_parameter', field: (name) => `${name}: Diesen Mandanten gibt es nicht; erlaubt ist ein Kürzel.` },
+  WERTB: {
+    code: 'ungueltiger_parameter',
+    field: (name) => `${name} liegt außerhalb des Wertebereichs des Koordinatensystems in srid.`,
+  },
+  GBIET: { code: 'ungueltiger_parameter', field: () => 'Der Ort aus lat und lon liegt außerhalb des Gebiets dieses Dienstes.' },
+  GBTAU: {
+    code: 'ungueltiger_parameter',
+    field: () =>
+      'Der Ort liegt außerhalb des Gebiets dieses Dienstes; vertauscht lägen lat (Hochwert) und lon (Rechtswert) darin.',
+  },
+  DATUM: { code: 'ungueltiger_parameter', field: (name) => `${name} liegt nicht zwischen dem 01.01.1800 und heute.` },
+  // A regular expression that PostgreSQL can't compile, and one that ran too long.
+  '2201B': { code: 'ungueltiger_parameter', field: () => 'name_regexp_ci ist kein gültiger regulärer Ausdruck von PostgreSQL.' },
+  '57014': { code: 'ungueltiger_parameter', field: () => 'name_regexp_ci braucht zu lange; bitte einfacher.' },
+};
+
+// The database is away, starting, full, or its locks are taken.
+const unavailable = [/^08/, /^53/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
+const unavailableCodes = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/** Turns anything thrown into what the user is told; null when it is a fault of the service. */
+export function toPortalError(error: unknown): PortalError | null {
+  if (error instanceof PortalError) return error;
+  if (!(error instanceof Error)) return null;
+  // drizzle wraps the driver's error.
+  const source = 'code' in error ? error : error.cause;
+  if (!(source instanceof Error) || !('code' in source) || typeof source.code !== 'string') return null;
+  const state = states[source.code];
+  if (state) {
+    const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : 'name_regexp_ci';
+    if (source.code === 'DOPPL' && 'detail' in source) return new PortalError(state.code, { id: String(source.detail) });
+    return new PortalError(state.code, state.field ? { [column]: state.field(column) } : {});
+  }
+  if (unavailableCodes.has(source.code) || unavailable.some((pattern) => pattern.test(String(source.code)))) {
+    return new PortalError('ueberlastet');
+  }
+  return null;
+}
+
+/** Status, headers and body for an error. */
+export function answerError(error: PortalError): ErrorAnswer {
+  const entry: CatalogueEntry = catalogue[error.code];
+  const problems = Object.values(error.fields);
+  const detailed = [400, 501].includes(entry.status) && problems.length > 0;
+  return {
+    status: entry.status,
+    headers: { ...(entry.retryAfter && { 'Retry-After': String(entry.retryAfter) }), ...error.headers },
+    body: {
+      error: {
+        status: entry.status,
+        code: error.code,
+        message: detailed ? problems.join(' ') : entry.message,
+        fields: error.fields,
+      },
+    },
+  };
+}
+
+// What a user sent is repeated short and without anything that could act on a terminal or a page.
+function shorten(value: string): string {
+  const plain = value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·');
+  const letters = [...plain];
+  return letters.length > 60 ? `${letters.slice(0, 60).join('')}…` : plain;
+}

@@ -1,0 +1,134 @@
+// The kinds of values that the interface takes, as valibot schemas. A schema's messages say what is allowed; the
+// sentence around it is made in errors.ts.
+import * as v from 'valibot';
+
+/** Text as sent, NFC; never empty. */
+export const text = (allowed = 'ein Text') => v.pipe(v.string(), v.normalize('NFC'), v.minLength(1, allowed));
+
+export const integer = (min: number, max: number) => {
+  const allowed = `eine ganze Zahl von ${min} bis ${max}`;
+  return v.pipe(
+    v.string(),
+    v.trim(),
+    v.regex(/^[+-]?\d{1,15}$/, allowed),
+    v.transform(Number),
+    v.minValue(min, allowed),
+    v.maxValue(max, allowed),
+  );
+};
+
+/** Ids of groups, species, stages … */
+export const id = integer(0, 2147483647);
+
+export const double = (allowed = 'eine Zahl') =>
+  v.pipe(
+    v.string(),
+    v.trim(),
+    v.regex(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i, allowed),
+    v.transform(Number),
+    v.finite(allowed),
+  );
+
+/** D1.2: true and false in any case, 1 and 0; anything else is an error, never false. */
+export const boolean = v.pipe(
+  v.string(),
+  v.trim(),
+  v.toLowerCase(),
+  v.picklist(['true', 'false', '1', '0'], 'true oder false'),
+  v.transform((value) => value === 'true' || value === '1'),
+);
+
+/** D1.3: T.M.JJJJ, a day that exists; becomes YYYY-MM-DD. */
+export const date = v.pipe(
+  v.string(),
+  v.trim(),
+  v.check((value) => toIsoDate(value) !== null, 'ein Tag, den es gibt, als TT.MM.JJJJ'),
+  v.transform((value) => toIsoDate(value) ?? ''),
+);
+
+export const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  v.picklist(values, values.length === 1 ? values[0] : `${values.slice(0, -1).join(', ')} oder ${values.at(-1)}`);
+
+/** left, bottom, right, top in EPSG:25832 (metres). */
+export const bbox = (() => {
+  const allowed = 'links,unten,rechts,oben: vier Zahlen in EPSG:25832 mit links < rechts und unten < oben';
+  return v.pipe(
+    v.string(),
+    v.transform((value) => value.split(',')),
+    v.length(4, allowed),
+    v.array(double(allowed)),
+    v.check(([left = 0, bottom = 0, right = 0, top = 0]) => left < right && bottom < top, allowed),
+  );
+})();
+
+function toIsoDate(value: string): string | null {
+  const match = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(value);
+  if (!match) return null;
+  const [, day, month, year] = match.map(Number) as [number, number, number, number];
+  // Date.UTC takes years below 100 for 19xx.
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (year < 1 || date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
+  return date.toISOString().slice(0, 10);
+}
+
+/**
+ * D1.10: a regular expression of PostgreSQL. No directives and no back-references; those that can't be cut off (embedded
+ * database) stay short and without a repetition inside a repetition.
+ */
+export const regexp = (canBeCutOff: boolean) => {
+  const length = canBeCutOff ? 128 : 64;
+  const allowed = `ein regulärer Ausdruck mit höchstens ${length} Zeichen ohne (?…), ***, Rückverweise${canBeCutOff ? '' : ' und verschachtelte Wiederholungen'}`;
+  return v.pipe(
+    v.string(),
+    v.normalize('NFC'),
+    v.minLength(1, allowed),
+    v.check((value) => [...value].length <= length, allowed),
+    v.check((value) => {
+      const found = inspectRegexp(value);
+      return !found.directive && !found.backReference && (canBeCutOff || !found.nestedRepetition);
+    }, allowed),
+  );
+};
+
+function inspectRegexp(expression: string): { directive: boolean; backReference: boolean; nestedRepetition: boolean } {
+  const found = { directive: expression.startsWith('***'), backReference: false, nestedRepetition: false };
+  // For each open group: does it hold a repetition?
+  const repeats = [false];
+  let inBrackets = false;
+  let closedGroup = false;
+  for (let at = 0; at < expression.length; at++) {
+    const char = expression[at] ?? '';
+    const following = expression[at + 1] ?? '';
+    if (char === '\\') {
+      if (!inBrackets && /[1-9]/.test(following)) found.backReference = true;
+      at++;
+      closedGroup = false;
+      continue;
+    }
+    if (inBrackets) {
+      // a class such as [:alpha:] has a bracket of its own
+      if (char === '[' && /[:.=]/.test(following)) at = Math.max(at, expression.indexOf(`${following}]`, at + 2) + 1);
+      else if (char === ']') inBrackets = false;
+      continue;
+    }
+    if (char === '[') {
+      inBrackets = true;
+      if (following === '^') at++;
+      // a bracket in first place is an ordinary character
+      if (expression[at + 1] === ']') at++;
+    } else if (char === '(') {
+      if (following === '?') found.directive = true;
+      repeats.push(false);
+    } else if (char === ')' && repeats.length > 1) {
+      closedGroup = repeats.pop() ?? false;
+      repeats[repeats.length - 1] ||= closedGroup;
+      continue;
+    } else if (char === '*' || char === '+' || char === '{') {
+      if (closedGroup) found.nestedRepetition = true;
+      repeats[repeats.length - 1] = true;
+    }
+    closedGroup = false;
+  }
+  return found;
+}

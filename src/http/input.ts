@@ -1,0 +1,75 @@
+// Reads what a request carries and checks it against a schema, field by field.
+import * as v from 'valibot';
+import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
+import * as field from './fields.ts';
+import type { Parameters } from './query.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
+type Entries = Record<string, v.GenericSchema<any, any>>;
+type Output<E extends Entries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
+
+/** Parameters that every operation takes. */
+export const formatFields = {
+  format: v.optional(field.oneOf(['json', 'xml']), 'json'),
+  callback: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(64, 'der Name einer JavaScript-Funktion mit höchstens 64 Zeichen'),
+      v.regex(/^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/, 'der Name einer JavaScript-Funktion'),
+    ),
+  ),
+};
+
+/** Parameters of reads. */
+export const restrictFields = { restrict: v.optional(v.string()) };
+
+/** Parameters of lists. */
+export const pageFields = {
+  ...restrictFields,
+  limit: v.optional(field.integer(1, 1000), '100'),
+  cursor: v.optional(v.string()),
+};
+
+/** Filters whose empty value means "any": a form that is sent with its fields left blank. */
+export const textFilter = v.optional(
+  v.pipe(
+    v.string(),
+    v.maxLength(500, 'ein Text mit höchstens 500 Zeichen'),
+    v.transform((value) => (value === '' ? undefined : value.normalize('NFC'))),
+  ),
+);
+
+/**
+ * Checks the parameters of a request. Unknown names are ignored (D1.5); a name sent twice, and a value outside its type
+ * or range, is an error that names it (D1.6).
+ * @throws PortalError `ungueltiger_parameter` with one sentence per field
+ */
+export function checkInput<E extends Entries>(parameters: Parameters, entries: E): Output<E> {
+  const values: Record<string, string> = {};
+  const problems: FieldProblems = {};
+  for (const name of Object.keys(entries)) {
+    const [value, ...more] = parameters.get(name) ?? [];
+    if (value === undefined) continue;
+    if (more.length > 0) problems[name] = sentences.twice(name);
+    // PostgreSQL can't store U+0000, and halves of surrogate pairs are no text.
+    else if (value.includes('\0') || !value.isWellFormed()) problems[name] = sentences.unreadable(name);
+    else values[name] = value;
+  }
+  const result = v.safeParse(v.object(entries), values);
+  for (const issue of result.issues ?? []) {
+    const name = String(issue.path?.[0]?.key);
+    if (problems[name]) continue;
+    const got = values[name];
+    if (got === undefined) problems[name] = sentences.missing(name, describeAllowed(entries[name]));
+    else if (got.trim() === '') problems[name] = sentences.empty(name, issue.message);
+    else problems[name] = describeValue(name, got, issue.message);
+  }
+  if (Object.keys(problems).length > 0) throw new PortalError('ungueltiger_parameter', problems);
+  return result.output as Output<E>;
+}
+
+// A value that is missing has no issue of its own schema: ask it what it would have said to an empty one.
+function describeAllowed(schema: Entries[string] | undefined): string {
+  const issue = schema && v.safeParse(schema, '').issues?.[0];
+  return issue ? issue.message : 'ein Text';
+}

@@ -1,0 +1,108 @@
+// Writes answers in the format that the request asks for: JSON, JSONP or XML.
+import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { answerError, PortalError, sentences } from './errors.ts';
+import { checkInput, formatFields } from './input.ts';
+
+import { type Parameters, parseQuery, queryOf } from './query.ts';
+import { toXml, type Value } from './xml.ts';
+
+export interface Format {
+  format: 'json' | 'xml';
+  callback: string | null;
+}
+
+/**
+ * The format that a request asks for.
+ * @throws PortalError for an unknown format, a bad callback, or both together (D1.6 to D1.8)
+ */
+export function readFormat(parameters: Parameters): Format {
+  const { format, callback } = checkInput(parameters, formatFields);
+  if (format === 'xml' && callback !== undefined) {
+    throw new PortalError('ungueltiger_parameter', { callback: sentences.formatWithCallback });
+  }
+  return { format: format as Format['format'], callback: callback ?? null };
+}
+
+/** The parameters in a request's URL. */
+export function queryParameters(c: Context): Parameters {
+  return parseQuery(queryOf(c.req.url));
+}
+
+export interface Rows {
+  /** JSON array as text, as the database made it. */
+  rows: string;
+  /** URL of the next page. */
+  next?: string | null;
+  /** Names to keep, as sent. */
+  restrict?: string | undefined;
+}
+
+/** A list, or a single record as a list of one. */
+export function replyRows(c: Context, { rows, next, restrict }: Rows, status: ContentfulStatusCode = 200): Response {
+  const { format, callback } = readFormat(queryParameters(c));
+  const names = restrictNames(restrict);
+  // The usual case passes the database's text on unread: twice the requests per second.
+  if (format === 'json' && names === null) {
+    const tail = next ? `,"next":${JSON.stringify(next)}}` : '}';
+    return replyJson(c, `{"result":${rows}${tail}`, callback, status);
+  }
+  let records = JSON.parse(rows) as { [name: string]: Value }[];
+  if (names) records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
+  return replyValue(c, 'xml', { result: records, ...(next && { next }) }, status);
+}
+
+/** Anything else; `root` is the root element of the XML. */
+export function replyValue(
+  c: Context,
+  root: string,
+  members: { [name: string]: Value },
+  status: ContentfulStatusCode = 200,
+): Response {
+  const { format, callback } = readFormat(queryParameters(c));
+  if (format === 'xml') {
+    return c.body(toXml(root, members), status, { 'Content-Type': 'text/xml; charset=utf-8' });
+  }
+  return replyJson(c, JSON.stringify(members), callback, status);
+}
+
+/** An empty body in the requested format. */
+export function replyEmpty(c: Context): Response {
+  const { format, callback } = readFormat(queryParameters(c));
+  return c.body('', 200, { 'Content-Type': format === 'xml' ? 'text/xml; charset=utf-8' : contentType(callback) });
+}
+
+/** An error, in the requested format as far as that can be read. */
+export function replyError(c: Context, error: PortalError): Response {
+  const answer = answerError(error);
+  for (const [name, value] of Object.entries(answer.headers)) c.header(name, value);
+  let format: Format = { format: 'json', callback: null };
+  try {
+    format = readFormat(queryParameters(c));
+  } catch {
+    // The format is what is wrong: plain JSON.
+  }
+  if (format.format === 'xml') {
+    return c.body(toXml('xml', answer.body), answer.status, { 'Content-Type': 'text/xml; charset=utf-8' });
+  }
+  return replyJson(c, JSON.stringify(answer.body), format.callback, answer.status);
+}
+
+function replyJson(c: Context, json: string, callback: string | null, status: ContentfulStatusCode): Response {
+  // In a script, < could begin an end tag, and the two separators were line ends before ES2019.
+  const body =
+    callback === null
+      ? json
+      : `${callback}(${json.replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')});`;
+  return c.body(body, status, { 'Content-Type': contentType(callback) });
+}
+
+function contentType(callback: string | null): string {
+  return callback === null ? 'application/json; charset=utf-8' : 'application/javascript; charset=utf-8';
+}
+
+// D1.5: empty means all fields; unknown names are ignored.
+function restrictNames(restrict: string | undefined): Set<string> | null {
+  const names = (restrict ?? '').split(',').flatMap((name) => name.trim() || []);
+  return names.length > 0 ? new Set(names) : null;
+}

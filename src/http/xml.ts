@@ -1,0 +1,42 @@
+// Answers as XML: a list is nested `row` elements, booleans TRUE and FALSE, null an empty element.
+import { create } from 'xmlbuilder2';
+import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
+
+/** Any value of an answer. */
+export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
+
+/** Members whose text goes into a CDATA section. */
+const cdataMembers = new Set(['next']);
+
+/**
+ * One XML document.
+ * @param root name of the root element
+ */
+export function toXml(root: string, members: { [name: string]: Value }): string {
+  // XML 1.0 has no way to write most control characters: they are left out.
+  const document = create({ version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' });
+  appendMembers(document.ele(root), members);
+  return document.end();
+}
+
+function appendMembers(parent: XMLBuilder, members: { [name: string]: Value }): void {
+  for (const [name, value] of Object.entries(members)) {
+    const element = parent.ele(name);
+    if (cdataMembers.has(name) && typeof value === 'string') appendCdata(element, value);
+    else appendValue(element, value);
+  }
+}
+
+function appendValue(element: XMLBuilder, value: Value): void {
+  if (value === null) return;
+  if (typeof value === 'boolean') element.txt(value ? 'TRUE' : 'FALSE');
+  else if (Array.isArray(value)) for (const row of value) appendValue(element.ele('row'), row);
+  else if (typeof value === 'object') appendMembers(element, value);
+  // An empty text node would be written as <name></name>, null as <name/>: both are empty elements.
+  else if (value !== '') element.txt(String(value));
+}
+
+// `]]>` would end the section: it is split between two.
+function appendCdata(element: XMLBuilder, text: string): void {
+  for (const part of text.split(/(?<=\]\])(?=>)/)) element.dat(part);
+}

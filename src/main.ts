@@ -1,0 +1,70 @@
+// Starts the service: configuration, database, HTTP, signals.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServerType, serve } from '@hono/node-server';
+import { createApp } from './app.ts';
+import { loadDemo } from './catalog/demo.ts';
+import { describeSettings, loadConfig } from './config.ts';
+import { openDatabase } from './db/client.ts';
+import { hasMandant } from './db/demo.ts';
+import { migrateDatabase } from './db/migrate.ts';
+import { loadSecretKey } from './guard/secret.ts';
+import { describeStartError } from './observe/fault.ts';
+import { createLog } from './observe/log.ts';
+import { createProgress } from './observe/progress.ts';
+import { describeFirstSteps } from './welcome.ts';
+
+// Requests in flight may take this long after a signal.
+const drainMs = 15_000;
+
+async function main(): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = createLog(config.logLevel);
+  const out = process.stderr;
+  if (config.databaseUrl === null) out.write('Eingebettete Datenbank wird geöffnet (beim ersten Mal einige Sekunden) …\n');
+  const database = await openDatabase({
+    ...config,
+    onCrash: (error) => {
+      log.fatal({ reason: error.message }, 'embedded database stopped');
+      process.exit(1);
+    },
+  });
+  await migrateDatabase(database);
+  const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
+  const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
+  const logins = isNew ? await loadDemo(database, createProgress(out)) : [];
+
+  const regexpSql =
+    database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : database.sql;
+  const app = createApp({ sql: database.sql, regexpSql, config, secretKey, log });
+  const server = await listen(app.fetch, config.host, config.port);
+  out.write(describeFirstSteps(config, logins, database.kind));
+
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    // Idle connections are closed at once, the others when their request is answered.
+    await Promise.race([new Promise((resolve) => server.close(resolve)), sleep(drainMs)]);
+    await database.close();
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+function listen(fetch: Parameters<typeof serve>[0]['fetch'], hostname: string, port: number): Promise<ServerType> {
+  return new Promise((resolve, reject) => {
+    const server = serve({ fetch, hostname, port }, () => resolve(server));
+    server.on('error', reject);
+  });
+}
+
+if (process.argv.includes('--help')) {
+  console.log(`npm start: migriert die Datenbank und startet den Dienst.\n\n${describeSettings()}`);
+} else {
+  main().catch((error: unknown) => {
+    console.error(describeStartError(error));
+    process.exit(1);
+  });
+}

@@ -1,0 +1,16 @@
+// One clear line for the operator when a command can't go on.
+
+// Raised on purpose with a sentence for the operator.
+const expected = new Set(['ConfigError', 'DatabaseError', 'ImportError', 'UsageError', 'EmbeddedBusyError', 'EmbeddedOpenError']);
+
+/** The line for an error that ends a command; faults of the service itself come with their stack, they are to be reported. */
+export function describeStartError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (expected.has(error.constructor.name)) return error.message;
+  const { code, port } = error as { code?: unknown; port?: unknown };
+  if (code === 'EADDRINUSE') return `Port ${port} ist schon belegt; ein anderer geht mit PORT=…`;
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return `Kein Zugriff auf eine Datei oder einen Port (${code}); Rechte von DATA_DIR und PORT prüfen.`;
+  if (code === 'EADDRNOTAVAIL') return 'HOST ist keine Adresse dieses Rechners.';
+  return error.stack ?? error.message;
+}

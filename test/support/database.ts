@@ -1,0 +1,48 @@
+// A database of its own for each test file: a copy of the template that test/support/run.ts made.
+import { readFile } from 'node:fs/promises';
+import { after } from 'node:test';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { openEmbedded } from '../../src/db/embedded/database.ts';
+
+/** Whether the tests run on PostgreSQL instead of the embedded database. */
+export const onPostgres = Boolean(process.env.DATABASE_URL);
+
+let copies = 0;
+const closers: (() => Promise<void>)[] = [];
+
+// Of the file, whatever hook or test opened the database.
+after(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+/** Opens a fresh copy of the template. It is dropped after the file's tests, unless one of them failed. */
+export async function openTestDatabase(): Promise<Database> {
+  const template = process.env.TEST_TEMPLATE;
+  if (!template) throw new Error('Tests are started with: npm test -- test/….test.ts');
+  const databaseUrl = process.env.DATABASE_URL;
+  if (!databaseUrl) {
+    const embedded = await openEmbedded({ dataDir: null, loadFrom: await readFile(template) });
+    const database = await openDatabase({ embedded });
+    closers.push(() => database.close());
+    return database;
+  }
+
+  const server = await openDatabase({ databaseUrl, dataDir: '' });
+  const name = `${template}_${process.pid}_${++copies}`;
+  await server.sql.unsafe(`create database ${name} template ${template}`);
+  const database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+  closers.push(async () => {
+    await database.close();
+    if (process.exitCode) console.error(`kept for a look: database ${name}`);
+    else await server.sql.unsafe(`drop database ${name}`);
+    await server.close();
+  });
+  return database;
+}
+
+/** DATABASE_URL with another database on the same server. */
+export function databaseUrlOf(name: string): string {
+  const url = new URL(process.env.DATABASE_URL ?? '');
+  url.pathname = `/${name}`;
+  return url.href;
+}

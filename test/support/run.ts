@@ -1,0 +1,72 @@
+// Runs the tests: prepares one migrated template with the test catalogue, of which every test file takes a copy, and hands
+// over to node:test. On the embedded database, or on the PostgreSQL of DATABASE_URL.
+// Further arguments are passed on: npm test -- test/http/login.test.ts
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkDatabase, openDatabase } from '../../src/db/client.ts';
+import { openEmbedded } from '../../src/db/embedded/database.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { describeStartError } from '../../src/observe/fault.ts';
+import { loadTestCatalogue } from './catalogue.ts';
+
+async function prepareEmbedded(): Promise<{ template: string; remove: () => Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), 'sighting-test-'));
+  const embedded = await openEmbedded({ dataDir: null });
+  const database = await openDatabase({ embedded });
+  await migrateDatabase(database);
+  await loadTestCatalogue(database.sql);
+  const template = join(dir, 'template.tar.gz');
+  await writeFile(template, await embedded.dump());
+  await database.close();
+  return { template, remove: () => rm(dir, { recursive: true }) };
+}
+
+async function preparePostgres(databaseUrl: string): Promise<{ template: string; remove: () => Promise<void> }> {
+  const server = await openDatabase({ databaseUrl, dataDir: '' });
+  await checkDatabase(server.sql);
+  const template = `sighting_test_${process.pid}`;
+  await server.sql.unsafe(`create database ${template}`);
+  const url = new URL(databaseUrl);
+  url.pathname = `/${template}`;
+  const database = await openDatabase({ databaseUrl: url.href, dataDir: '' });
+  await migrateDatabase(database);
+  await loadTestCatalogue(database.sql);
+  await database.close();
+  return {
+    template,
+    async remove() {
+      await server.sql.unsafe(`drop database ${template}`);
+      await server.close();
+    },
+  };
+}
+
+const databaseUrl = process.env.DATABASE_URL;
+const args = process.argv.slice(2);
+try {
+  const { template, remove } = await (databaseUrl ? preparePostgres(databaseUrl) : prepareEmbedded());
+  const files = args.filter((arg) => !arg.startsWith('-'));
+  const child = spawn(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      '--import',
+      'tsx',
+      '--test',
+      // An embedded database takes a core and more than a gigabyte.
+      '--test-concurrency=2',
+      '--test-timeout=300000',
+      ...args.filter((arg) => arg.startsWith('-')),
+      ...(files.length > 0 ? files : globSync('test/**/*.test.ts').sort()),
+    ],
+    { stdio: 'inherit', env: { ...process.env, TEST_TEMPLATE: template } },
+  );
+  process.exitCode = await new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+  await remove();
+} catch (error) {
+  console.error(describeStartError(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,109 @@
+// The service on a test database, and makers that go through its public interface.
+import assert from 'node:assert/strict';
+import { createApp } from '../../src/app.ts';
+import type { Database } from '../../src/db/client.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
+import type { Deps } from '../../src/http/context.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { type Account, arten } from './catalogue.ts';
+import { openTestDatabase } from './database.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared field by field
+export type Json = any;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  json: Json;
+}
+
+export interface RequestOptions {
+  as?: Account | null;
+  method?: string;
+  /** Host of the request, n.test by default. */
+  host?: string;
+  /** Sent as multipart/form-data. */
+  form?: Record<string, string | Blob | undefined> | FormData;
+  body?: NonNullable<RequestInit['body']>;
+  headers?: Record<string, string>;
+}
+
+export interface TestService {
+  database: Database;
+  app: ReturnType<typeof createApp>;
+  /** A request to a path below /api/v2. */
+  request(path: string, options?: RequestOptions): Promise<Answer>;
+  tokenOf(account: Account): Promise<string>;
+  /** POST /sichtbeobachtungen by `melder` at N, an Amsel in the middle of N unless said otherwise; returns its id. */
+  makeSichtbeobachtung(fields?: Record<string, string | undefined>, options?: RequestOptions): Promise<number>;
+  /** The same, published and released: by SQL, because releasing has a story of its own. */
+  makeReleased(fields?: Record<string, string | undefined>, options?: RequestOptions): Promise<number>;
+}
+
+export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {
+  const database = await openTestDatabase();
+  const { sql } = database;
+  const app = createApp({
+    sql,
+    regexpSql: database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
+    config: { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30 },
+    secretKey: Buffer.alloc(32, 1),
+    log: createLog('silent'),
+    ...overrides,
+  });
+  const tokens = new Map<Account, string>();
+  const tokenOf = async (account: Account) => {
+    const known = tokens.get(account);
+    if (known) return known;
+    const { json } = await request(`/login?loginname=${encodeURIComponent(account)}&password=${sha1OfPlain(account)}`);
+    tokens.set(account, json.token);
+    return json.token as string;
+  };
+
+  const request = async (path: string, options: RequestOptions = {}): Promise<Answer> => {
+    const { as = null, method, host = 'n.test', form, headers = {} } = options;
+    const init: RequestInit = { method: method ?? (form ? 'POST' : 'GET'), headers: { host, ...headers } };
+    if (as) Object.assign(init.headers as object, { 'X-Auth-User': headerOf(as), 'X-Auth-Token': await tokenOf(as) });
+    if (form) init.body = form instanceof FormData ? form : toFormData(form);
+    else if (options.body !== undefined) init.body = options.body;
+    const response = await app.request(`http://${host}/api/v2${path}`, init);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+  };
+
+  const makeSichtbeobachtung = async (fields: Record<string, string | undefined> = {}, options: RequestOptions = {}) => {
+    const form = { art: String(arten.amsel), lat: '5530000', lon: '420000', datum: '1.9.2026', ...fields };
+    const answer = await request('/sichtbeobachtungen', { as: 'melder', form, ...options });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.json.result[0].id as number;
+  };
+
+  return {
+    database,
+    app,
+    request,
+    tokenOf,
+    makeSichtbeobachtung,
+    async makeReleased(fields, options) {
+      const id = await makeSichtbeobachtung({ bereich: 'oeffentlich', ...fields }, options);
+      await sql`
+        update portal.sichtbeobachtung set status = 'freigegeben',
+          experte_id = (select u.id from portal.nutzer u where u.loginname = 'expertin')
+        where id = ${id}`;
+      return id;
+    },
+  };
+}
+
+export function toFormData(fields: Record<string, string | Blob | undefined>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.append(name, value);
+  return form;
+}
+
+/** UTF-8 bytes as a header carries them: one character per byte. */
+export function headerOf(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
