@@ -20,6 +20,7 @@ import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist'
 import { pgcrypto } from '@electric-sql/pglite/contrib/pgcrypto'
 import { uuid_ossp } from '@electric-sql/pglite/contrib/uuid_ossp'
 import { postgis } from '@electric-sql/pglite-postgis'
+import { trimExtension } from './bundle.ts'
 
 /** What the thread is started with. */
 export interface WorkerInput {
@@ -145,7 +146,7 @@ function buildStartup(): Uint8Array {
 }
 
 async function open(): Promise<PGlite> {
-  const extensions: Extensions = { postgis, btree_gist, uuid_ossp, pgcrypto }
+  const extensions: Extensions = { postgis: trimExtension(postgis), btree_gist, uuid_ossp, pgcrypto }
   return await PGlite.create({
     ...(dataDir === null ? {} : { dataDir: `file://${dataDir}` }),
     ...(loadFrom ? { loadDataDir: new Blob([loadFrom as Uint8Array<ArrayBuffer>], { type: 'application/gzip' }) } : {}),

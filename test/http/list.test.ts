@@ -1,0 +1,201 @@
+// Every filter alone and in pairs, for every kind of reader, against a reference that reads the rules anew and knows no
+// index: no trick of the list may lose, repeat or show a record.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { type Account, arten } from '../support/catalogue.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+interface Row {
+  id: number;
+  nutzer: Account;
+  art: number;
+  sensibel: boolean;
+  datum: string;
+  bereich: string;
+  status: string;
+  x: number;
+  y: number;
+}
+
+interface Reader {
+  as: Account | null;
+  exempt: boolean;
+}
+
+let service: TestService;
+let rows: Row[];
+
+// Seeded, so that a failure can be repeated.
+let seed = 20260901;
+function random(): number {
+  seed = (seed * 1103515245 + 12345) % 2147483648;
+  return seed / 2147483648;
+}
+const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+
+before(async () => {
+  service = await startTestService();
+  const { sql } = service.database;
+  const accounts = await sql<{ id: number; loginname: Account }[]>`select id, loginname from portal.nutzer`;
+  const recorders = accounts.filter(({ loginname }) => ['melder', 'nachbarin', 'expertin'].includes(loginname));
+  const made = Array.from({ length: 600 }, () => {
+    const bereich = random() < 0.85 ? 'oeffentlich' : 'privat';
+    return {
+      nutzer_id: pick(recorders).id,
+      art: pick(Object.values(arten)),
+      // Around the border of N and S, in W, and in nobody's land; some exactly on cell edges.
+      lon: random() < 0.1 ? pick([400000, 405000, 450000, 455000]) : pick([445000, 452000, 320000, 380000]) + random() * 12000,
+      lat: random() < 0.1 ? pick([5500000, 5505000]) : 5500000 + random() * 20000,
+      sensibel: random() < 0.1,
+      datum: `${pick([2024, 2025, 2026])}-0${pick([1, 5, 9])}-0${pick([1, 2, 3])}`,
+      bereich,
+      status:
+        bereich === 'privat'
+          ? 'pruefung'
+          : pick(['freigegeben', 'freigegeben', 'freigegeben', 'pruefung', 'hinweis', 'abgelehnt']),
+    };
+  });
+  await sql`select api.create_sichtbeobachtungen(rows => ${JSON.stringify(made)}::text)`;
+  rows = await sql<Row[]>`
+    select s.id, u.loginname as nutzer, s.art, s.sensibel, s.datum::text as datum, s.bereich::text as bereich,
+      s.status::text as status, st_x(s.point) as x, st_y(s.point) as y
+    from portal.sichtbeobachtung s join portal.nutzer u on u.id = s.nutzer_id
+    order by s.id desc`;
+  assert.ok(rows.length > 590);
+});
+
+const tenants = {
+  N: { sensitive: [1], x1: 400000, x2: 452000 },
+  S: { sensitive: [1, 3], x1: 452000, x2: 500000 },
+  W: { sensitive: [1, 4], x1: 300000, x2: 340000 },
+} as const;
+type Kuerzel = keyof typeof tenants;
+const kuerzel = Object.keys(tenants) as Kuerzel[];
+const gidOf = (art: number) => (art <= 4 ? 1 : art <= 6 ? 2 : 3);
+const cellOf = (value: number) => Math.floor(value / 5000) * 5000;
+
+// The rules of D4, written down a second time.
+function placeOf(row: Row, reader: Reader, tenant: Kuerzel): { x: number; y: number; tenants: Kuerzel[] } {
+  const left = cellOf(row.x);
+  const bottom = cellOf(row.y);
+  const touched = kuerzel.filter(
+    (k) => tenants[k].x1 <= left + 5000 && tenants[k].x2 >= left && bottom + 5000 >= 5500000 && bottom <= 5560000,
+  );
+  const here = kuerzel.filter((k) => tenants[k].x1 <= row.x && tenants[k].x2 >= row.x && row.y >= 5500000 && row.y <= 5560000);
+  const isSensitive = [...touched, tenant].some((k) => (tenants[k].sensitive as readonly number[]).includes(row.art));
+  const masked = (row.sensibel || isSensitive) && !reader.exempt && row.nutzer !== reader.as;
+  return masked ? { x: left + 2500, y: bottom + 2500, tenants: touched } : { x: row.x, y: row.y, tenants: here };
+}
+
+type Match = (row: Row, reader: Reader, tenant: Kuerzel) => boolean;
+const box = (left: number, bottom: number, right: number, top: number): [string, Match] => [
+  `bbox=${left},${bottom},${right},${top}`,
+  (row, reader, tenant) => {
+    const { x, y } = placeOf(row, reader, tenant);
+    return x >= left && x <= right && y >= bottom && y <= top;
+  },
+];
+const nameAt = (tenant: Kuerzel, art: number) =>
+  [
+    '',
+    'uhu',
+    'amsel',
+    'wanderfalke',
+    'rotmilan',
+    tenant === 'N' ? 'pfauenauge' : 'tagpfauenauge',
+    'asiatische hornisse',
+    'gewöhnliche gelbflechte',
+  ][art] ?? '';
+
+const filters: [string, Match][] = [
+  ['', () => true],
+  ['titel_deutsch=UHU', (row) => row.art === 1],
+  ['titel_deutsch=%25auge', (row, _, tenant) => nameAt(tenant, row.art).endsWith('auge')],
+  ['titel_wissenschaftlich=falco%25', (row) => row.art === 3],
+  ['eu_guid=eu-4', (row) => row.art === 4],
+  ['art_id=N-7', (row, _, tenant) => tenant === 'N' && row.art === 7],
+  ['artengruppe_id=1', (row) => gidOf(row.art) === 1],
+  ['legacy_regional_artengruppe_id=13', (row) => gidOf(row.art) === 3],
+  ['is_animal=true', (row) => gidOf(row.art) !== 3],
+  ['jahr=2025', (row) => row.datum.startsWith('2025')],
+  ['datum_von=1.5.2025', (row) => row.datum >= '2025-05-01'],
+  ['datum_bis=2.5.2025', (row) => row.datum <= '2025-05-02'],
+  ['datum_von=2.1.2024&datum_bis=3.9.2024', (row) => row.datum >= '2024-01-02' && row.datum <= '2024-09-03'],
+  ['mandant=n', (row, reader, tenant) => placeOf(row, reader, tenant).tenants.includes('N')],
+  ['mandant=S', (row, reader, tenant) => placeOf(row, reader, tenant).tenants.includes('S')],
+  box(450000, 5500000, 455000, 5510000),
+  box(452500, 5502500, 457600, 5517500),
+  box(300000, 5000000, 900000, 6000000),
+];
+
+const readers: Reader[] = [
+  { as: null, exempt: false },
+  { as: 'melder', exempt: false },
+  { as: 'expertin', exempt: true },
+  { as: 'admin', exempt: true },
+];
+
+async function listAll(query: string, reader: Reader, tenant: Kuerzel, limit: number): Promise<number[]> {
+  const ids: number[] = [];
+  let path = `/sichtbeobachtungen?restrict=id&limit=${limit}${query && `&${query}`}`;
+  while (path) {
+    const answer = await service.request(path, { as: reader.as, host: `${tenant.toLowerCase()}.test` });
+    assert.equal(answer.status, 200, answer.text);
+    ids.push(...answer.json.result.map((record: { id: number }) => record.id));
+    path = answer.json.next ? answer.json.next.slice(answer.json.next.indexOf('/api/v2') + 7) : '';
+  }
+  return ids;
+}
+
+async function compare(parts: [string, Match][], reader: Reader, tenant: Kuerzel, limit: number): Promise<void> {
+  const query = parts
+    .map(([text]) => text)
+    .filter((text) => text !== '')
+    .join('&');
+  const expected = rows.filter((row) => parts.every(([, match]) => match(row, reader, tenant))).map((row) => row.id);
+  assert.deepEqual(
+    await listAll(query, reader, tenant, limit),
+    expected,
+    `${query} as ${reader.as} at ${tenant}, limit ${limit}`,
+  );
+}
+
+const published: [string, Match] = [
+  '',
+  (row, reader) => row.bereich === 'oeffentlich' && (reader.as !== null || row.status === 'freigegeben'),
+];
+
+describe('the list agrees with the rules', () => {
+  for (const reader of readers) {
+    it(`every filter alone, as ${reader.as}`, async () => {
+      for (const tenant of kuerzel) for (const filter of filters) await compare([published, filter], reader, tenant, 1000);
+    });
+
+    it(`every pair of filters, as ${reader.as}`, async () => {
+      for (const [index, first] of filters.entries()) {
+        for (const second of filters.slice(index + 1)) {
+          const names = [...`${first[0]}&${second[0]}`.matchAll(/(\w+)=/g)].map((match) => match[1]);
+          if (new Set(names).size === names.length) await compare([published, first, second], reader, pick(kuerzel), 1000);
+        }
+      }
+    });
+
+    it(`in pages of 7, as ${reader.as}`, async () => {
+      for (const filter of filters) await compare([published, filter], reader, pick(kuerzel), 7);
+    });
+  }
+
+  it('one status, the own area and all own records', async () => {
+    for (const reader of readers.slice(1)) {
+      for (const status of ['freigegeben', 'pruefung', 'hinweis', 'abgelehnt']) {
+        const filter: [string, Match] = [`status=${status}`, (row) => row.status === status];
+        for (const other of filters) await compare([published, filter, other], reader, 'N', 1000);
+      }
+      for (const other of filters) {
+        const isPrivate: Match = (row) => row.nutzer === reader.as && row.bereich === 'privat';
+        await compare([['bereich=privat', isPrivate], other], reader, 'S', 1000);
+        await compare([['bereich=persoenlich', (row) => row.nutzer === reader.as], other], reader, 'S', 1000);
+      }
+    }
+  });
+});
