@@ -44,8 +44,10 @@ async function main(): Promise<void> {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
-    // Idle connections are closed at once, the others when their request is answered.
+    // A kept-alive connection becomes idle when its last request is answered: only then it may be closed.
+    const idle = setInterval(() => 'closeIdleConnections' in server && server.closeIdleConnections(), 50);
     await Promise.race([new Promise((resolve) => server.close(resolve)), sleep(drainMs)]);
+    clearInterval(idle);
     await database.close();
     process.exit(0);
   };

@@ -85,7 +85,6 @@ interface StateEntry {
 const states: Record<string, StateEntry> = {
   ANMLD: { code: 'nicht_angemeldet', field: (name) => `${name} mit diesem Wert ist nur angemeldet möglich.` },
   NFUND: { code: 'nicht_gefunden' },
-  NRCHT: { code: 'nicht_erlaubt' },
   DOPPL: { code: 'doppelte_meldung' },
   ARTUN: {
     code: 'ungueltiger_parameter',

@@ -2,70 +2,70 @@
 
 /** Somebody waited longer than allowed. */
 export class TurnTimeoutError extends Error {
-  override name = 'TurnTimeoutError'
+  override name = 'TurnTimeoutError';
 }
 
 /** Somebody was taken out of the queue (connection gone, request cancelled). */
 export class TurnCancelledError extends Error {
-  override name = 'TurnCancelledError'
+  override name = 'TurnCancelledError';
 }
 
 interface Waiting {
-  who: object
-  resolve: () => void
-  reject: (error: Error) => void
-  timer: NodeJS.Timeout | null
+  who: object;
+  resolve: () => void;
+  reject: (error: Error) => void;
+  timer: NodeJS.Timeout | null;
 }
 
 /** A fair lock with a bound on waiting. */
 export class Turn {
-  #owner: object | null = null
-  #queue: Waiting[] = []
+  #owner: object | null = null;
+  #queue: Waiting[] = [];
 
   /** Whether nobody has the turn. */
   get free(): boolean {
-    return this.#owner === null
+    return this.#owner === null;
   }
 
   /** Waits for the turn; without `timeoutMs` for as long as it takes. */
   take(who: object, timeoutMs?: number): Promise<void> {
     if (this.#owner === null) {
-      this.#owner = who
-      return Promise.resolve()
+      this.#owner = who;
+      return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { who, resolve, reject, timer: null }
-      if (timeoutMs !== undefined) {
+      const waiting: Waiting = { who, resolve, reject, timer: null };
+      if (timeoutMs === -1) {
         waiting.timer = setTimeout(() => {
-          this.#remove(waiting)
-          reject(new TurnTimeoutError(`waited ${timeoutMs} ms`))
-        }, timeoutMs)
+          this.#remove(waiting);
+          reject(new TurnTimeoutError(`waited ${timeoutMs} ms`));
+        }, timeoutMs);
       }
-      this.#queue.push(waiting)
-    })
+      this.#queue.push(waiting);
+    });
   }
 
   /** Gives the turn to whoever waits longest. */
   give(who: object): void {
-    if (this.#owner !== who) return
-    const next = this.#queue.shift()
-    this.#owner = next?.who ?? null
-    if (!next) return
-    if (next.timer) clearTimeout(next.timer)
-    next.resolve()
+    if (this.#owner !== who) return;
+    const next = this.#queue.shift();
+    this.#owner = next?.who ?? null;
+    if (!next) return;
+    if (next.timer) clearTimeout(next.timer);
+    next.resolve();
   }
 
   /** Takes somebody out of the queue; false when it wasn't in it. */
   cancel(who: object): boolean {
-    const waiting = this.#queue.find((entry) => entry.who === who)
-    if (!waiting) return false
-    this.#remove(waiting)
-    waiting.reject(new TurnCancelledError('cancelled'))
-    return true
+    const waiting = this.#queue.find((entry) => entry.who === who);
+    if (!waiting) return false;
+    this.#remove(waiting);
+    waiting.reject(new TurnCancelledError('cancelled'));
+    return true;
   }
 
   #remove(waiting: Waiting): void {
-    if (waiting.timer) clearTimeout(waiting.timer)
-    this.#queue = this.#queue.filter((entry) => entry !== waiting)
+    if (waiting.timer) clearTimeout(waiting.timer);
+    this.#queue = this.#queue.filter((entry) => entry !== waiting);
   }
 }

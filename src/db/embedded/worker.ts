@@ -14,20 +14,20 @@
 //   reports the end of the file when COPY FROM STDIN asks for more data than the batch held (so COPY would need all
 //   its data in one buffer), gathers a whole result before it hands on the first byte, and goes on for ever after a trap.
 
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { type Extensions, PGlite } from '@electric-sql/pglite'
-import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist'
-import { pgcrypto } from '@electric-sql/pglite/contrib/pgcrypto'
-import { uuid_ossp } from '@electric-sql/pglite/contrib/uuid_ossp'
-import { postgis } from '@electric-sql/pglite-postgis'
-import { trimExtension } from './bundle.ts'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type Extensions, PGlite } from '@electric-sql/pglite';
+import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist';
+import { pgcrypto } from '@electric-sql/pglite/contrib/pgcrypto';
+import { uuid_ossp } from '@electric-sql/pglite/contrib/uuid_ossp';
+import { postgis } from '@electric-sql/pglite-postgis';
+import { trimExtension } from './bundle.ts';
 
 /** What the thread is started with. */
 export interface WorkerInput {
-  dataDir: string | null
-  loadFrom: Uint8Array | null
+  dataDir: string | null;
+  loadFrom: Uint8Array | null;
   /** rises with each message, so that a thread blocked in COPY can be woken */
-  signal: Int32Array
+  signal: Int32Array;
 }
 
 /** Main thread to engine. */
@@ -35,7 +35,7 @@ export type EngineRequest =
   | { kind: 'run'; bytes: Uint8Array }
   | { kind: 'feed'; bytes: Uint8Array | null }
   | { kind: 'dump' }
-  | { kind: 'close' }
+  | { kind: 'close' };
 
 /** Engine to main thread. */
 export type EngineReply =
@@ -46,149 +46,149 @@ export type EngineReply =
   | { kind: 'done'; bytes: Uint8Array }
   | { kind: 'dumped'; bytes: Uint8Array }
   | { kind: 'failed'; message: string }
-  | { kind: 'closed' }
+  | { kind: 'closed' };
 
 interface Wasm {
-  HEAPU8: Uint8Array
-  addFunction(callback: (pointer: number, length: number) => number, signature: string): number
-  pg_extensions: object
-  _pgl_set_rw_cbs(read: number, write: number): void
-  _pgl_pq_flush(): void
-  _pgl_setPGliteExitStatus(status: number): number
-  _pq_buffer_remaining_data(): number
-  _PostgresMainLoopOnce(): void
-  _PostgresMainLongJmp(): void
-  _PostgresSendReadyForQueryIfNecessary(): void
+  HEAPU8: Uint8Array;
+  addFunction(callback: (pointer: number, length: number) => number, signature: string): number;
+  pg_extensions: object;
+  _pgl_set_rw_cbs(read: number, write: number): void;
+  _pgl_pq_flush(): void;
+  _pgl_setPGliteExitStatus(status: number): number;
+  _pq_buffer_remaining_data(): number;
+  _PostgresMainLoopOnce(): void;
+  _PostgresMainLongJmp(): void;
+  _PostgresSendReadyForQueryIfNecessary(): void;
 }
 
-const raisedError = 100 // POSTGRES_MAIN_LONGJMP: the exit status by which PGlite marks an ordinary error
+const raisedError = 100; // POSTGRES_MAIN_LONGJMP: the exit status by which PGlite marks an ordinary error
 
-if (!parentPort) throw new Error('this file runs as a worker thread')
-const port = parentPort
-const { dataDir, loadFrom, signal } = workerData as WorkerInput
+if (!parentPort) throw new Error('this file runs as a worker thread');
+const port = parentPort;
+const { dataDir, loadFrom, signal } = workerData as WorkerInput;
 
 function reply(message: EngineReply): void {
-  const bytes = 'bytes' in message ? message.bytes : 'greeting' in message ? message.greeting : null
-  port.postMessage(message, bytes ? [bytes.buffer as ArrayBuffer] : [])
+  const bytes = 'bytes' in message ? message.bytes : 'greeting' in message ? message.greeting : null;
+  port.postMessage(message, bytes ? [bytes.buffer as ArrayBuffer] : []);
 }
 
 /** Waits, blocking the thread, for the next message. Only COPY FROM STDIN does that. */
 function waitForRequest(): EngineRequest {
   for (;;) {
-    const seen = Atomics.load(signal, 0)
-    const received = receiveMessageOnPort(port) as { message: EngineRequest } | undefined
-    if (received) return received.message
-    Atomics.wait(signal, 0, seen)
+    const seen = Atomics.load(signal, 0);
+    const received = receiveMessageOnPort(port) as { message: EngineRequest } | undefined;
+    if (received) return received.message;
+    Atomics.wait(signal, 0, seen);
   }
 }
 
-const outputSize = 256 * 1024
-const output = new Uint8Array(outputSize)
-let outputLength = 0
-let input: Uint8Array = new Uint8Array(0)
-let inputOffset = 0
+const outputSize = 256 * 1024;
+const output = new Uint8Array(outputSize);
+let outputLength = 0;
+let input: Uint8Array = new Uint8Array(0);
+let inputOffset = 0;
 
 function takeOutput(): Uint8Array {
-  const bytes = output.slice(0, outputLength)
-  outputLength = 0
-  return bytes
+  const bytes = output.slice(0, outputLength);
+  outputLength = 0;
+  return bytes;
 }
 
 function write(wasm: Wasm, pointer: number, length: number): number {
   // HEAPU8 is read anew each time: it is replaced when the memory grows
   for (let done = 0; done < length; ) {
-    if (outputLength === outputSize) reply({ kind: 'data', bytes: takeOutput() })
-    const part = Math.min(length - done, outputSize - outputLength)
-    output.set(wasm.HEAPU8.subarray(pointer + done, pointer + done + part), outputLength)
-    outputLength += part
-    done += part
+    if (outputLength === outputSize) reply({ kind: 'data', bytes: takeOutput() });
+    const part = Math.min(length - done, outputSize - outputLength);
+    output.set(wasm.HEAPU8.subarray(pointer + done, pointer + done + part), outputLength);
+    outputLength += part;
+    done += part;
   }
-  return length
+  return length;
 }
 
 function read(wasm: Wasm, pointer: number, space: number): number {
   while (inputOffset === input.length) {
-    reply({ kind: 'data', bytes: takeOutput() })
-    reply({ kind: 'hungry' })
-    const request = waitForRequest()
-    if (request.kind !== 'feed') throw new Error(`unexpected ${request.kind} while COPY waits for data`)
-    if (!request.bytes) return 0
-    input = request.bytes
-    inputOffset = 0
+    reply({ kind: 'data', bytes: takeOutput() });
+    reply({ kind: 'hungry' });
+    const request = waitForRequest();
+    if (request.kind !== 'feed') throw new Error(`unexpected ${request.kind} while COPY waits for data`);
+    if (!request.bytes) return 0;
+    input = request.bytes;
+    inputOffset = 0;
   }
-  const length = Math.min(space, input.length - inputOffset)
-  wasm.HEAPU8.set(input.subarray(inputOffset, inputOffset + length), pointer)
-  inputOffset += length
-  return length
+  const length = Math.min(space, input.length - inputOffset);
+  wasm.HEAPU8.set(input.subarray(inputOffset, inputOffset + length), pointer);
+  inputOffset += length;
+  return length;
 }
 
 function run(wasm: Wasm, bytes: Uint8Array): void {
-  input = bytes
-  inputOffset = 0
+  input = bytes;
+  inputOffset = 0;
   while (inputOffset < input.length || wasm._pq_buffer_remaining_data() > 0) {
     try {
-      wasm._PostgresMainLoopOnce()
+      wasm._PostgresMainLoopOnce();
     } catch (error) {
       // a trap (out of memory, stack exhausted) leaves the memory in an unknown state: the thread dies, and the
       // next start recovers from the write-ahead log
-      if (wasm._pgl_setPGliteExitStatus(-2) !== raisedError) throw error
-      wasm._PostgresMainLongJmp()
+      if (wasm._pgl_setPGliteExitStatus(-2) !== raisedError) throw error;
+      wasm._PostgresMainLongJmp();
     }
   }
-  wasm._PostgresSendReadyForQueryIfNecessary()
-  wasm._pgl_pq_flush()
+  wasm._PostgresSendReadyForQueryIfNecessary();
+  wasm._pgl_pq_flush();
 }
 
 function buildStartup(): Uint8Array {
-  const body = Buffer.from('\0\0\0\0\0\x03\0\0user\0postgres\0database\0postgres\0client_encoding\0UTF8\0\0', 'latin1')
-  body.writeInt32BE(body.length, 0)
-  return body
+  const body = Buffer.from('\0\0\0\0\0\x03\0\0user\0postgres\0database\0postgres\0client_encoding\0UTF8\0\0', 'latin1');
+  body.writeInt32BE(body.length, 0);
+  return body;
 }
 
 async function open(): Promise<PGlite> {
-  const extensions: Extensions = { postgis: trimExtension(postgis), btree_gist, uuid_ossp, pgcrypto }
+  const extensions: Extensions = { postgis: trimExtension(postgis), btree_gist, uuid_ossp, pgcrypto };
   return await PGlite.create({
     ...(dataDir === null ? {} : { dataDir: `file://${dataDir}` }),
     ...(loadFrom ? { loadDataDir: new Blob([loadFrom as Uint8Array<ArrayBuffer>], { type: 'application/gzip' }) } : {}),
     extensions,
-  })
+  });
 }
 
 try {
-  const database = await open()
-  const wasm = database.Module as unknown as Wasm
-  const greeting = new Uint8Array(await database.execProtocolRaw(buildStartup()))
+  const database = await open();
+  const wasm = database.Module as unknown as Wasm;
+  const greeting = new Uint8Array(await database.execProtocolRaw(buildStartup()));
   // the unpacked bundles (about 100 MB) are kept alive by this field alone
-  wasm.pg_extensions = {}
+  wasm.pg_extensions = {};
   wasm._pgl_set_rw_cbs(
     wasm.addFunction((pointer, length) => read(wasm, pointer, length), 'iii'),
     wasm.addFunction((pointer, length) => write(wasm, pointer, length), 'iii'),
-  )
+  );
   port.on('message', async (request: EngineRequest) => {
     switch (request.kind) {
       case 'run':
-        run(wasm, request.bytes)
-        reply({ kind: 'done', bytes: takeOutput() })
-        break
+        run(wasm, request.bytes);
+        reply({ kind: 'done', bytes: takeOutput() });
+        break;
       case 'feed': // COPY ended by itself before this arrived
-        break
+        break;
       case 'dump':
         try {
-          const dump = await database.dumpDataDir('gzip')
-          reply({ kind: 'dumped', bytes: new Uint8Array(await dump.arrayBuffer()) })
+          const dump = await database.dumpDataDir('gzip');
+          reply({ kind: 'dumped', bytes: new Uint8Array(await dump.arrayBuffer()) });
         } catch (error) {
-          reply({ kind: 'failed', message: String(error) })
+          reply({ kind: 'failed', message: String(error) });
         }
-        break
+        break;
       case 'close':
-        await database.close()
-        reply({ kind: 'closed' })
-        port.close()
-        break
+        await database.close();
+        reply({ kind: 'closed' });
+        port.close();
+        break;
     }
-  })
-  reply({ kind: 'open', greeting })
+  });
+  reply({ kind: 'open', greeting });
 } catch (error) {
-  reply({ kind: 'refused', message: error instanceof Error ? error.message : String(error) })
-  port.close()
+  reply({ kind: 'refused', message: error instanceof Error ? error.message : String(error) });
+  port.close();
 }

@@ -1,0 +1,271 @@
+// The house rules: who may import whom, and where each concern of the SQL lives. Read from the text of the files.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** Path below the repository → text. */
+type Sources = Record<string, string>;
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+function readSources(pattern: string): Sources {
+  const paths = globSync(pattern, { cwd: root }).sort();
+  assert.ok(paths.length > 0, `${pattern} finds files`);
+  return Object.fromEntries(paths.map((path) => [relative('.', path).replaceAll('\\', '/'), readFileSync(join(root, path), 'utf8')]));
+}
+
+interface Import {
+  file: string;
+  target: string;
+  typeOnly: boolean;
+}
+
+function listImports(sources: Sources): Import[] {
+  return Object.entries(sources).flatMap(([file, text]) => {
+    const plain = text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, '');
+    return [
+      ...[...plain.matchAll(/^(?:import|export)\b([^;'"]*?)from\s+['"]([^'"]+)['"]/gm)],
+      ...[...plain.matchAll(/^(import)\s+['"]([^'"]+)['"]/gm)],
+      ...[...plain.matchAll(/\b(import|require|createRequire\([^)]*\))\(\s*['"]([^'"]+)['"]/g)],
+    ].map(([, clause = '', target = '']) => ({ file, target, typeOnly: /^\s*type\s/.test(clause) }));
+  });
+}
+
+/** main, cli and welcome are the entries; every other top-level file is a room of its own. */
+function roomOf(path: string): string {
+  const [, first = '', rest] = path.split('/');
+  if (rest !== undefined) return first;
+  const name = first.replace(/\.[jt]s$/, '');
+  return ['main', 'cli', 'welcome'].includes(name) ? 'entry' : name;
+}
+
+const allowedRooms: Record<string, string[]> = {
+  entry: ['entry', 'app', 'config', 'db', 'http', 'jobs', 'media', 'catalog', 'guard', 'observe'],
+  app: ['http', 'observe', 'guard', 'db'],
+  http: ['http', 'db', 'media', 'guard', 'observe'],
+  jobs: ['jobs', 'db', 'media', 'guard', 'observe'],
+  media: ['media', 'guard', 'observe'],
+  catalog: ['catalog', 'db', 'guard', 'observe'],
+  db: ['db'],
+  guard: ['guard'],
+  observe: ['observe'],
+  config: [],
+};
+
+const packageHomes: [name: RegExp, home: RegExp][] = [
+  [/^postgres$|^@electric-sql\//, /^src\/db\/(client\.ts|migrate\.ts|embedded\/.*)$/],
+  [/^drizzle-orm\/postgres-js(\/|$)/, /^src\/db\/(client\.ts|migrate\.ts|catalogue\.ts|embedded\/.*)$/],
+  [/^drizzle-orm(\/|$)/, /^src\/db\//],
+  [/^hono(\/|$)|^@hono\//, /^src\/(app\.ts|main\.ts|http\/.*)$/],
+  [/^pg-boss(\/|$)/, /^src\/jobs\//],
+];
+
+function listImportProblems(sources: Sources): string[] {
+  return listImports(sources).flatMap(({ file, target, typeOnly }) => {
+    if (target.startsWith('node:')) return [];
+    if (!target.startsWith('.')) {
+      return packageHomes.filter(([name, home]) => name.test(target) && !home.test(file)).map(() => `${file} imports ${target}`);
+    }
+    const path = posix.normalize(posix.join(dirname(file), target));
+    const [from, to] = [roomOf(file), roomOf(path)];
+    const allowed = allowedRooms[from];
+    if (!allowed) return [`${file} is in a room that the design does not know`];
+    const isException =
+      (from === 'http' && to === 'config' && typeOnly) || (from === 'http' && path === 'src/jobs/boss.ts');
+    const isLeaked = /^src\/(main|cli)\.ts$/.test(path);
+    return (allowed.includes(to) || isException) && !isLeaked ? [] : [`${file} imports ${path}`];
+  });
+}
+
+describe('the rooms of src', () => {
+  const sources = readSources('src/**/*.{ts,js}');
+
+  it('import each other only in the directions of the design', () => {
+    assert.ok(listImports(sources).length > 100, 'the import lines are found');
+    assert.deepEqual(listImportProblems(sources), []);
+  });
+
+  it('are held to it: each kind of breach is reported', () => {
+    const breaches: Sources = {
+      'src/db/a.ts': "import { b } from '../http/b.ts';\n",
+      'src/db/b.ts': "import {\n  a,\n  b,\n} from '../jobs/boss.ts';\n",
+      'src/db/c.ts': "import { Hono } from 'hono';\n",
+      'src/db/d.ts': "export * from '../catalog/csv.ts';\n",
+      'src/http/a.ts': "import { loadConfig } from '../config.ts';\n",
+      'src/http/b.ts': "import postgres from 'postgres';\n",
+      'src/http/c.ts': "import { mail } from '../jobs/mail.ts';\n",
+      'src/http/d.ts': "import type { Log } from '../app.ts';\n",
+      'src/http/e.ts': "const x = await import('pg-boss');\n",
+      'src/guard/a.ts': "import type { Sql } from '../db/client.ts';\n",
+      'src/observe/a.ts': "import '../guard/token.ts';\n",
+      'src/config.ts': "import { a } from './guard/a.ts';\n",
+      'src/catalog/a.ts': "import { drizzle } from 'drizzle-orm/postgres-js';\n",
+      'src/jobs/a.ts': "import { serve } from '@hono/node-server';\n",
+      'src/main.ts': "import { a } from './cli.ts';\n",
+      'src/db/art.ts': "import { drizzle } from 'drizzle-orm/postgres-js';\n",
+      'src/helper/a.ts': "import { a } from './b.ts';\n",
+    };
+    for (const [file, text] of Object.entries(breaches)) {
+      assert.notEqual(listImportProblems({ [file]: text }).length, 0, `${file}: ${text}`);
+    }
+    assert.deepEqual(
+      listImportProblems({
+        'src/http/a.ts': "import type { Config } from '../config.ts';\nimport { enqueue } from '../jobs/boss.ts';\n",
+        'src/welcome.ts': "import type { Config } from './config.ts';\n",
+      }),
+      [],
+    );
+  });
+
+  it('read the environment only in the entries, as the argument of loadConfig', () => {
+    const wrong = Object.entries(sources).flatMap(([file, text]) =>
+      [...text.matchAll(/^.*\bprocess\.env\b.*$/gm)]
+        .map(([line]) => line)
+        .filter((line) => !/^src\/(main|cli)\.ts$/.test(file) || !line.includes('loadConfig(process.env)'))
+        .map((line) => `${file}: ${line}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it('have no default export', () => {
+    const wrong = Object.entries(sources).filter(([, text]) => /^export default\b|^export \{[^}]*\bas default\b/m.test(text));
+    assert.deepEqual(wrong.map(([file]) => file), []);
+  });
+
+  it('leave SQL to db: no other room names a schema of the database', () => {
+    const wrong = Object.entries(sources).flatMap(([file, text]) =>
+      file.startsWith('src/db/')
+        ? []
+        : [...text.matchAll(/\b(portal|private|gis)\.[a-z_]+|\b(from|select) api\.[a-z_]+/g)].map(([hit]) => `${file}: ${hit}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it('call nothing of schema private, and write neither protokoll nor qs', () => {
+    const wrong = Object.entries(sources).flatMap(([file, text]) =>
+      [...text.matchAll(/\bprivate\.[a-z_]+\(|insert(\s+into\s+portal\.|\(\s*(schema\.)?)(protokoll|qs)\b/gi)].map(
+        ([hit]) => `${file}: ${hit}`,
+      ),
+    );
+    assert.deepEqual(wrong, []);
+  });
+});
+
+interface SqlFunction {
+  file: string;
+  /** With its schema. */
+  name: string;
+  returns: string;
+  body: string;
+}
+
+/** Without comments; texts stay. */
+function stripComments(sql: string): string {
+  return sql.replace(/--[^\n]*/g, '').replace(/\/\*[\s\S]*?\*\//g, '');
+}
+
+function listFunctions(sources: Sources): SqlFunction[] {
+  const pattern = /create\s+(?:or\s+replace\s+)?function\s+([\w.]+)\s*\(([\s\S]*?)\bas\s+(\$\w*\$)([\s\S]*?)\3/gi;
+  return Object.entries(sources).flatMap(([file, text]) =>
+    [...stripComments(text).matchAll(pattern)].map(([, name = '', head = '', , body = '']) => ({
+      file,
+      name: name.toLowerCase(),
+      returns: /\breturns\s+(\w+)/i.exec(head)?.[1]?.toLowerCase() ?? '',
+      body,
+    })),
+  );
+}
+
+/** The functions that write the logs without being a trigger function or a private.set_… that only trigger functions reach. */
+function listLogWriters(functions: SqlFunction[]): string[] {
+  const reachedOnlyByTriggers = (name: string, seen: Set<string>): boolean => {
+    if (seen.has(name)) return true;
+    seen.add(name);
+    const callers = functions.filter((f) => f.name !== name && new RegExp(`\\b${name.replace('.', '\\.')}\\s*\\(`).test(f.body));
+    return callers.every((f) => f.returns === 'trigger' || (f.name.startsWith('private.set_') && reachedOnlyByTriggers(f.name, seen)));
+  };
+  return functions
+    .filter((f) => /insert\s+into\s+portal\.(protokoll|qs)\b|(update|delete\s+from)\s+portal\.(protokoll|qs)\b/i.test(f.body))
+    .filter((f) => f.returns !== 'trigger' && !(f.name.startsWith('private.set_') && reachedOnlyByTriggers(f.name, new Set())))
+    .map((f) => f.name);
+}
+
+describe('the SQL of the functions', () => {
+  const sources = readSources('sql/code/*.sql');
+  const functions = listFunctions(sources);
+  const filesWith = (pattern: RegExp) =>
+    Object.entries(sources)
+      .filter(([, text]) => pattern.test(stripComments(text)))
+      .map(([file]) => file);
+
+  it('is read as a whole: every function is found', () => {
+    const heads = Object.values(sources).flatMap((text) => [...text.matchAll(/^create .*\bfunction\b/gim)]);
+    assert.equal(functions.length, heads.length);
+    assert.ok(functions.every((f) => f.returns !== '' && /^(private|api)\./.test(f.name)));
+  });
+
+  it('projects in 10_projection only', () => {
+    assert.deepEqual(filesWith(/\bst_transform\b/i), ['sql/code/10_projection.sql']);
+  });
+
+  it('snaps to the grid in 20_raster only', () => {
+    assert.deepEqual(filesWith(/\b5000(\.0+)?\b/), ['sql/code/20_raster.sql']);
+    assert.deepEqual(filesWith(/\bst_snaptogrid\b|\bst_squaregrid\b/i), []);
+    assert.deepEqual(filesWith(/\bfloor\s*\(/i), ['sql/code/20_raster.sql']);
+    assert.deepEqual(filesWith(/function\s+private\.to_(raster_point|cell|cell_polygon)\b/i), ['sql/code/20_raster.sql']);
+  });
+
+  it('decides in one function whether a place is masked', () => {
+    assert.deepEqual(filesWith(/function\s+private\.is_masked\b/i), ['sql/code/60_sichtbeobachtung.sql']);
+    const deciding = functions.filter((f) => /case when [^;]*?\b(raster_point)\b else/i.test(f.body)).map((f) => f.name);
+    assert.ok(deciding.length > 0);
+    for (const name of deciding) {
+      const body = functions.find((f) => f.name === name)?.body ?? '';
+      assert.ok(
+        body.includes('private.is_masked(') || name === 'private.sichtbeobachtung_before_write',
+        `${name} chooses the shown place without private.is_masked`,
+      );
+    }
+  });
+
+  it('writes protokoll and qs in trigger functions only, or in what they alone call', () => {
+    assert.ok(functions.some((f) => /insert into portal\.protokoll/i.test(f.body)));
+    assert.ok(functions.some((f) => /insert into portal\.qs/i.test(f.body)));
+    assert.deepEqual(listLogWriters(functions), []);
+    const bare = Object.entries(sources).filter(([, text]) => {
+      const outside = stripComments(text).replace(/(\$\w*\$)[\s\S]*?\1/g, '');
+      return /insert\s+into\s+portal\.(protokoll|qs)\b/i.test(outside);
+    });
+    assert.deepEqual(bare.map(([file]) => file), []);
+  });
+
+  it('would be caught writing them elsewhere', () => {
+    const make = (name: string, returns: string, body: string) =>
+      `create or replace function ${name}()\n  returns ${returns}\nas $$\nbegin\n  ${body};\nend\n$$;\n`;
+    const write = 'insert into portal.protokoll (audit) values (null)';
+    const breaches = [
+      make('api.create_x', 'void', write),
+      make('private.log_x', 'void', write),
+      make('private.set_x', 'void', write) + make('api.y', 'void', 'perform private.set_x()'),
+      make('private.set_x', 'void', write) + make('private.set_y', 'void', 'perform private.set_x()') + make('api.z', 'void', 'perform private.set_y()'),
+    ];
+    for (const text of breaches) assert.notEqual(listLogWriters(listFunctions({ 'x.sql': text })).length, 0, text);
+    const fine = make('private.set_x', 'void', write) + make('private.x_after_update', 'trigger', 'perform private.set_x()');
+    assert.deepEqual(listLogWriters(listFunctions({ 'x.sql': fine })), []);
+  });
+
+  it('never calls schema api from private, nor anything of the project from the tables', () => {
+    const wrong = functions.filter((f) => f.name.startsWith('private.') && /\bapi\.\w+/i.test(f.body)).map((f) => f.name);
+    assert.deepEqual(wrong, []);
+    const migrations = readSources('sql/migrations/*.sql');
+    for (const [file, text] of Object.entries(migrations)) {
+      assert.doesNotMatch(stripComments(text), /\b"?(api|private)"?\s*\.\s*"?[a-z_]+/i, file);
+    }
+  });
+
+  it('keeps what analysts read out of api and private', () => {
+    assert.deepEqual(functions.filter((f) => /\bgis\./i.test(f.body)).map((f) => f.name), []);
+  });
+});

@@ -1,0 +1,242 @@
+// The operator's story: an empty database, a catalogue of their own, an account, the service, a sighting.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sha1OfPlain } from '../src/guard/password.ts';
+import { onPostgres } from './support/database.ts';
+import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
+import { headerOf, toFormData } from './support/service.ts';
+
+const katalog = fileURLToPath(new URL('./support/katalog', import.meta.url));
+
+describe('from an empty database to the first sighting', () => {
+  let site: Site;
+  let service: RunningService | undefined;
+  before(async () => {
+    site = await makeSite();
+  });
+  after(async () => {
+    await service?.stop('SIGKILL');
+    await site.remove();
+  });
+
+  it('commands before npm run migrate say what to do', {
+    skip: !onPostgres && 'the embedded database migrates itself',
+  }, async () => {
+    const { code, err } = await runCli(site, ['catalog', 'import', katalog]);
+    assert.equal(code, 1);
+    assert.equal(err, 'Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate\n');
+  });
+
+  it('migrates, and a second time does nothing', async () => {
+    assert.equal((await runCli(site, ['migrate'])).code, 0);
+    const again = await runCli(site, ['migrate']);
+    assert.equal(again.code, 0);
+    assert.match(again.out, /war schon auf dem Stand/);
+  });
+
+  it('a catalogue with errors is refused with all of them by file and line, and nothing is loaded', async () => {
+    const broken = await mkdtemp(join(tmpdir(), 'katalog-'));
+    await cp(katalog, broken, { recursive: true });
+    await writeFile(
+      join(broken, 'artengruppen.csv'),
+      'id,name_deutsch,is_animal,legacy_regional_artengruppe_id\n10,Heuschrecken,ja,\nx,,true,\n',
+    );
+    await writeFile(
+      join(broken, 'arten.csv'),
+      'id,eu_guid,gid,name_wissenschaftlich,name_deutsch\n100,,99,A,B\n100,,10,"A\nB",C\n101,,10,C\n',
+    );
+    const { code, err } = await runCli(site, ['catalog', 'import', broken]);
+    await rm(broken, { recursive: true });
+    assert.equal(code, 1);
+    for (const line of [
+      'artengruppen.csv:2: is_animal ist „ja“, erlaubt ist true oder false',
+      'artengruppen.csv:3: id ist „x“, erlaubt ist eine ganze Zahl ab 0',
+      'artengruppen.csv:3: name_deutsch ist „“, erlaubt ist ein Text',
+      'arten.csv:2: gid „99“ gibt es nicht in artengruppen.csv',
+      'arten.csv:3: id „100“ steht schon in Zeile 2',
+      'arten.csv:5: 4 Felder statt 5',
+      'arten_mandanten.csv:3: art „200“ gibt es nicht in arten.csv',
+    ]) {
+      assert.ok(err.includes(`${line}\n`), `${line} is missing in:\n${err}`);
+    }
+    const missing = await runCli(site, ['catalog', 'import', join(broken, 'nirgends')]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.err, /Dieses Verzeichnis gibt es nicht/);
+  });
+
+  it('imports a catalogue, also a second time', async () => {
+    for (let time = 0; time < 2; time++) {
+      const { code, out, err } = await runCli(site, ['catalog', 'import', katalog]);
+      assert.equal(code, 0, err);
+      assert.equal(out, '2 Mandanten, 2 Artengruppen, 2 Arten, 3 Artdefinitionen geladen.\n');
+    }
+  });
+
+  it('creates accounts, and refuses a name or address that is taken', async () => {
+    const create = (loginname: string, email: string, ...more: string[]) =>
+      runCli(
+        site,
+        [
+          'nutzer',
+          'create',
+          '--loginname',
+          loginname,
+          '--email',
+          email,
+          '--vorname',
+          'Jürgen',
+          '--nachname',
+          'Groß',
+          '--password-stdin',
+          ...more,
+        ],
+        'streng geheim\n',
+      );
+    const made = await create('Jürgen', 'j@example.org', '--rolle', 'administrator');
+    assert.equal(made.code, 0, made.err);
+    assert.deepEqual(Object.keys(JSON.parse(made.out)), ['id']);
+    assert.equal((await create('jÜRGEN ', 'k@example.org')).err, '--loginname ist schon vergeben.\n');
+    assert.equal((await create('Karl', 'J@example.org')).err, '--email ist schon vergeben.\n');
+    assert.equal(
+      (await create('Karl', 'k@example.org', '--artengruppen', '10,11')).err,
+      '--artengruppen enthält eine id, die es nicht gibt.\n',
+    );
+    assert.equal((await create('Karl', 'k@example.org', '--rolle', 'chef')).code, 1);
+    assert.match((await runCli(site, ['nutzer', 'create', '--loginname', 'x'])).err, /--password-stdin fehlt/);
+    assert.match(
+      (await runCli(site, ['nutzer', 'block', '--loginname', 'niemand'])).err,
+      /kein Konto mit dem Anmeldenamen „niemand“/,
+    );
+    assert.match((await runCli(site, ['nutzer', 'create', '--quatsch'])).err, /Die Angaben sind falsch/);
+  });
+
+  it('serves: log in, report in EPSG:4326, read back in EPSG:25832', async () => {
+    service = await startProcess(site);
+    const { url } = service;
+    assert.equal((await fetch(`${url}/health/live`)).status, 200);
+    assert.equal((await fetch(`${url}/health/ready`)).status, 200);
+    const login = await fetch(`${url}/api/v2/login?loginname=j%C3%BCrgen&password=${sha1OfPlain('streng geheim').toUpperCase()}`);
+    const account = (await login.json()) as { token: string; name: string };
+    assert.equal(account.name, 'Jürgen Groß');
+    const headers = { 'X-Auth-User': headerOf('Jürgen'), 'X-Auth-Token': account.token };
+    const body = toFormData({ art: '100', lat: '49.5', lon: '7.5', srid: 'EPSG:4326', bemerkung: 'zirpt', stadium_id: '2' });
+    const created = await fetch(`${url}/api/v2/sichtbeobachtungen`, { method: 'POST', headers, body });
+    assert.equal(created.status, 201);
+    const location = created.headers.get('location');
+    assert.ok(location?.startsWith(`${url}/api/v2/sichtbeobachtungen/`), String(location));
+    const read = (await (await fetch(String(location), { headers })).json()) as { result: Record<string, unknown>[] };
+    const record = read.result[0];
+    // 7.5 E 49.5 N, as gdaltransform projects it.
+    assert.ok(
+      Math.abs(Number(record?.lon) - 391390.555) < 0.01 && Math.abs(Number(record?.lat) - 5484122.006) < 0.01,
+      JSON.stringify(record),
+    );
+    assert.deepEqual(record?.mandanten, [{ kuerzel: 'AUE', name: 'Auenland' }]);
+    assert.equal(record?.titel_deutsch, 'Heupferd');
+  });
+
+  it('a second process on the embedded database fails with one line', {
+    skip: onPostgres && 'PostgreSQL takes many',
+  }, async () => {
+    const { code, err } = await runCli(site, ['demo', 'load']);
+    assert.equal(code, 1);
+    assert.match(err, /^Die eingebettete Datenbank in .* wird gerade von einem anderen Prozess benutzt; .*\n$/);
+  });
+
+  it('SIGTERM lets a request finish and ends with code 0; what was acknowledged is there after the next start', async () => {
+    assert.ok(service);
+    // Half of a login is on its way when the signal comes.
+    const body = `loginname=J%C3%BCrgen&password=${sha1OfPlain('streng geheim')}`;
+    const slow = request(`${service.url}/api/v2/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length },
+    });
+    slow.write(body.slice(0, 10));
+    await sleep(300);
+    const ended = service.stop('SIGTERM');
+    await sleep(300);
+    slow.end(body.slice(10));
+    const [answer] = (await once(slow, 'response')) as [IncomingMessage];
+    assert.equal(answer.statusCode, 200);
+    assert.match(await text(answer), /"token"/);
+    assert.equal(await ended, 0);
+    service = await startProcess(site);
+    const login = await fetch(`${service.url}/api/v2/login?loginname=J%C3%BCrgen&password=${sha1OfPlain('streng geheim')}`);
+    const { token } = (await login.json()) as { token: string };
+    const list = await fetch(`${service.url}/api/v2/sichtbeobachtungen?bereich=persoenlich`, {
+      headers: { 'X-Auth-User': headerOf('Jürgen'), 'X-Auth-Token': token },
+    });
+    assert.equal(((await list.json()) as { result: unknown[] }).result.length, 1);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it('blocks an account, lets it in again, and gives it a new password', async () => {
+    const status = async (password: string) => {
+      service = await startProcess(site);
+      const login = await fetch(`${service.url}/api/v2/login?loginname=J%C3%BCrgen&password=${sha1OfPlain(password)}`);
+      const entered = (await login.text()) !== '';
+      await service.stop();
+      return entered;
+    };
+    assert.equal((await runCli(site, ['nutzer', 'block', '--loginname', 'Jürgen'])).code, 0);
+    assert.equal(await status('streng geheim'), false);
+    assert.equal((await runCli(site, ['nutzer', 'unblock', '--loginname', 'Jürgen'])).code, 0);
+    assert.equal((await runCli(site, ['nutzer', 'password', '--loginname', 'Jürgen'], 'neu und lang')).code, 0);
+    assert.equal(await status('neu und lang'), true);
+  });
+});
+
+describe('a start that can not succeed ends with one line and code 1', () => {
+  const dataDir = join(tmpdir(), `sighting-none-${process.pid}`);
+  const table: [string, Record<string, string>, RegExp][] = [
+    ['PORT is no port', { PORT: '99999' }, /^PORT ist „99999“, erlaubt ist eine ganze Zahl von 0 bis 65535\.\n$/],
+    ['SECRET_KEY too short', { SECRET_KEY: 'kurz' }, /^SECRET_KEY hat 4 Zeichen, nötig sind mindestens 32\.\n$/],
+    [
+      'DATABASE_URL of another kind',
+      { DATABASE_URL: 'mysql://x:geheim@y/z' },
+      /^DATABASE_URL beginnt nicht mit postgres:\/\/ oder postgresql:\/\/\.\n$/,
+    ],
+    [
+      'no database there',
+      { DATABASE_URL: 'postgres://x:geheim@127.0.0.1:1/z' },
+      /^Die Datenbank ist nicht erreichbar \(Verbindung abgelehnt\).*\n$/,
+    ],
+    ['TRUST_PROXY', { TRUST_PROXY: 'vielleicht' }, /^TRUST_PROXY ist „vielleicht“, erlaubt sind true und false\.\n$/],
+    ['LOG_LEVEL', { LOG_LEVEL: 'laut' }, /^LOG_LEVEL ist „laut“, erlaubt sind fatal, .*\n$/],
+  ];
+  for (const [name, env, line] of table) {
+    it(name, async () => {
+      const { code, err } = await runMain({ DATABASE_URL: '', DATA_DIR: dataDir, ...env });
+      assert.equal(code, 1);
+      assert.match(err, line);
+      assert.ok(!err.includes('geheim'), 'a password reached the terminal');
+    });
+  }
+
+  it('port taken', { skip: !onPostgres && 'the same line, without the wait for the embedded database' }, async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as { port: number };
+    const site = await makeSite();
+    const { code, err } = await runMain({ ...site.env, PORT: String(port) });
+    taken.close();
+    await site.remove();
+    assert.equal(code, 1);
+    assert.match(err, new RegExp(`Port ${port} ist schon belegt`));
+  });
+
+  it('--help prints every setting', async () => {
+    const { code, out } = await runMain({}, ['--help']);
+    assert.equal(code, 0);
+    for (const name of ['DATABASE_URL', 'DATA_DIR', 'PORT', 'TRUST_PROXY', 'SECRET_KEY']) assert.ok(out.includes(name), name);
+  });
+});

@@ -1,0 +1,265 @@
+// The SQL as a whole: what every function must have, what tables may depend on, and replacing the code in place.
+import assert from 'node:assert/strict';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'libpg-query';
+import { type Database, openDatabase, type Sql, type Transaction } from '../../src/db/client.ts';
+import { isMigrated, migrateDatabase } from '../../src/db/migrate.ts';
+import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const sqlFiles = ['sql/code/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+
+const folders: string[] = [];
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+/** A copy of sql/code with something added to a file, and so with another hash. */
+function copyCode(added: string, file = '10_projection.sql'): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sighting-code-'));
+  folders.push(folder);
+  cpSync(join(root, 'sql/code'), folder, { recursive: true });
+  writeFileSync(join(folder, file), `${readFileSync(join(folder, file), 'utf8')}\n${added}\n`);
+  return folder;
+}
+
+/** Everything that sql/code defines, as PostgreSQL writes it down. */
+async function describeCode(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ text: string }[]>`
+    select text from (
+      select format('%s acl %s comment %s', pg_get_functiondef(p.oid), p.proacl, obj_description(p.oid, 'pg_proc')) as text
+      from pg_proc p
+      where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace)
+      union all
+      select format('%s enabled %s comment %s', pg_get_triggerdef(t.oid), t.tgenabled, obj_description(t.oid, 'pg_trigger'))
+      from pg_trigger t
+      join pg_class c on c.oid = t.tgrelid
+      where c.relnamespace = 'portal'::regnamespace and not t.tgisinternal
+      union all
+      select format('%s %s %s acl %s comment %s', c.oid::regclass, c.relkind, pg_get_viewdef(c.oid), c.relacl, obj_description(c.oid, 'pg_class'))
+      from pg_class c
+      where c.relnamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace)
+      union all
+      select format('%s acl %s comment %s', n.nspname, n.nspacl, obj_description(n.oid, 'pg_namespace'))
+      from pg_namespace n
+      where n.nspname in ('portal', 'private', 'api', 'gis')
+    ) d
+    order by text`;
+  return rows.map((row) => row.text);
+}
+
+describe('every SQL file', () => {
+  for (const file of sqlFiles) {
+    it(`${file} parses`, async () => {
+      const { stmts } = await parse(readFileSync(join(root, file), 'utf8'));
+      assert.ok((stmts ?? []).length > 0);
+    });
+  }
+
+  it('gives each function its volatility, and an empty search path where it runs with other rights or as a trigger', async () => {
+    const wrong: string[] = [];
+    let count = 0;
+    for (const file of sqlFiles.filter((path) => path.includes('/code/'))) {
+      const { stmts } = await parse(readFileSync(join(root, file), 'utf8'));
+      for (const { stmt } of stmts ?? []) {
+        if (!stmt || !('CreateFunctionStmt' in stmt)) continue;
+        count++;
+        const text = JSON.stringify(stmt);
+        const name = [...JSON.stringify(stmt.CreateFunctionStmt.funcname).matchAll(/"sval":"(\w+)"/g)].map((m) => m[1]).join('.');
+        const defined = new Set([...text.matchAll(/"defname":"(\w+)"/g)].map((m) => m[1]));
+        const hasEmptyPath = /"VAR_SET_VALUE","name":"search_path","args":\[\{"A_Const":\{"sval":\{("sval":"")?\}/.test(text);
+        const isTrigger = JSON.stringify(stmt.CreateFunctionStmt.returnType).includes('"trigger"');
+        if (!defined.has('volatility')) wrong.push(`${name} has no volatility`);
+        if (!stmt.CreateFunctionStmt.replace) wrong.push(`${name} is not created with "or replace"`);
+        if ((defined.has('security') || isTrigger) && !hasEmptyPath) wrong.push(`${name} has no empty search_path`);
+      }
+    }
+    assert.ok(count > 30, `${count} functions`);
+    assert.deepEqual(wrong, []);
+  });
+});
+
+describe('the database', () => {
+  let database: Database;
+  let sql: Sql;
+  before(async () => {
+    database = await openTestDatabase();
+    sql = database.sql;
+  });
+
+  it('says of every function of schema api what it does', async () => {
+    const rows = await sql`
+      select p.oid::regprocedure::text as name, coalesce(obj_description(p.oid, 'pg_proc'), '') as comment
+      from pg_proc p where p.pronamespace = 'api'::regnamespace`;
+    assert.ok(rows.length > 5);
+    assert.deepEqual(rows.filter((row) => row.comment.length < 20).map((row) => row.name), []);
+  });
+
+  it('has an empty search path on security-definer and trigger functions', async () => {
+    const rows = await sql`
+      select p.oid::regprocedure::text as name, coalesce(p.proconfig::text, '') as config
+      from pg_proc p
+      where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
+        and (p.prosecdef or p.prorettype = 'trigger'::regtype)`;
+    assert.ok(rows.length > 5);
+    assert.deepEqual(rows.filter((row) => !row.config.includes('search_path=')).map((row) => row.name), []);
+    assert.deepEqual(rows.filter((row) => !/search_path=(\\"\\"|)[",}]/.test(row.config)).map((row) => row.name), []);
+  });
+
+  it('gives no schema and no table to everyone', async () => {
+    const rows = await sql`
+      select n.nspname as name from pg_namespace n, aclexplode(n.nspacl) a
+      where n.nspname in ('portal', 'private', 'api', 'gis') and a.grantee = 0
+      union all
+      select c.oid::regclass::text from pg_class c, aclexplode(c.relacl) a
+      where c.relnamespace = 'portal'::regnamespace and a.grantee = 0`;
+    assert.deepEqual([...rows], []);
+  });
+
+  // Replacing a function in place would leave such an object behind with values of the old one.
+  const listDependents = (tx: Sql | Transaction) => tx<{ object: string; function: string }[]>`
+    select pg_describe_object(d.classid, d.objid, d.objsubid) as object, p.proname as function
+    from pg_depend d
+    join pg_proc p on d.refclassid = 'pg_proc'::regclass and p.oid = d.refobjid
+      and p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
+    where d.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass, 'pg_policy'::regclass)
+    order by object`;
+
+  it('has no default, generated column, check or index that depends on functions of private or api', async () => {
+    assert.deepEqual([...(await listDependents(sql))], []);
+  });
+
+  it('would be caught having one', async () => {
+    const undo = new Error('rolled back');
+    let found: string[] = [];
+    await assert.rejects(
+      sql.begin(async (tx) => {
+        await tx`alter table portal.sichtbeobachtung add constraint dependent_check check (cell_x = private.to_cell(cell_x * 5000))`;
+        await tx`create index dependent_index on portal.sichtbeobachtung (private.to_cell(cell_x))`;
+        await tx`create index dependent_predicate on portal.sichtbeobachtung (id) where private.to_cell(cell_x) > 0`;
+        await tx`alter table portal.sichtbeobachtung add dependent_generated integer generated always as (private.to_cell(cell_x)) stored`;
+        await tx`alter table portal.sichtbeobachtung add dependent_default integer default private.to_cell(1)`;
+        found = (await listDependents(tx)).map((row) => row.object);
+        throw undo;
+      }),
+      undo,
+    );
+    for (const kind of ['dependent_check', 'dependent_index', 'dependent_predicate', 'dependent_generated', 'dependent_default']) {
+      assert.ok(found.some((object) => object.includes(kind)), `${kind} is found among ${found.join(', ')}`);
+    }
+    assert.deepEqual([...(await listDependents(sql))], []);
+  });
+
+  it('has a primary key on every table', async () => {
+    const rows = await sql`
+      select c.relname as name from pg_class c
+      where c.relnamespace = 'portal'::regnamespace and c.relkind in ('r', 'p')
+        and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`;
+    assert.deepEqual(rows.map((row) => row.name), []);
+  });
+
+  it('has an index for every foreign key, so that a cascade reads no whole table', async () => {
+    // A partial index serves only when it leaves out nothing but null: `column = x` implies `column is not null`.
+    const rows = await sql`
+      select k.conrelid::regclass || ' (' || (
+        select string_agg(a.attname, ', ') from pg_attribute a where a.attrelid = k.conrelid and a.attnum = any (k.conkey)) || ')' as name
+      from pg_constraint k
+      where k.contype = 'f' and k.connamespace = 'portal'::regnamespace and not exists (
+        select from pg_index i
+        where i.indrelid = k.conrelid and i.indisvalid
+          and (select array_agg(c order by c) from unnest(i.indkey[0:cardinality(k.conkey) - 1]) c)
+            = (select array_agg(c order by c) from unnest(k.conkey) c)
+          and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) = format('(%I IS NOT NULL)', (
+            select a.attname from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]))))
+      order by name`;
+    assert.deepEqual(rows.map((row) => row.name), []);
+  });
+
+  it('is unchanged by a second migration', async () => {
+    const before = await describeCode(sql);
+    assert.equal(await migrateDatabase(database), 'unchanged');
+    assert.deepEqual(await describeCode(sql), before);
+    assert.equal(await isMigrated(sql), true);
+  });
+
+  it('has the same definitions, rights and comments after the code was applied twice', async () => {
+    const before = await describeCode(sql);
+    assert.ok(before.length > 60, `${before.length} definitions`);
+    assert.equal(await migrateDatabase(database, { codeDir: copyCode('-- another hash') }), 'replaced');
+    assert.deepEqual(await describeCode(sql), before);
+    assert.equal(await migrateDatabase(database), 'replaced');
+    assert.deepEqual(await describeCode(sql), before);
+  });
+
+  it('loses the functions and triggers that an older release left over, and nothing else', async () => {
+    const before = await describeCode(sql);
+    await sql.unsafe(`
+      create function private.left_over(a integer) returns integer language sql immutable as 'select 1';
+      create function private.to_cell(coordinate text) returns integer language sql immutable as 'select 1';
+      create function api.left_over() returns integer language sql immutable as 'select private.left_over(1)';
+      create function private.left_over_trigger() returns trigger language plpgsql volatile as 'begin return null; end';
+      create trigger _900_left_over after insert on portal.sichtbeobachtung
+        for each statement execute function private.left_over_trigger();
+      create function public.of_the_operator() returns integer language sql immutable as 'select 1';
+      comment on function api.list_mandant() is 'a comment of an older release';
+    `);
+    assert.notDeepEqual(await describeCode(sql), before);
+    assert.equal(await migrateDatabase(database, { codeDir: copyCode('-- a third hash') }), 'replaced');
+    assert.deepEqual(await describeCode(sql), before);
+    const [kept] = await sql`select to_regprocedure('public.of_the_operator()') is not null as kept`;
+    assert.equal(kept?.kept, true);
+    await sql`drop function public.of_the_operator()`;
+  });
+
+  it('keeps its functions when a file fails half way', async () => {
+    const before = await describeCode(sql);
+    const codeDir = copyCode('drop trigger _300_protokoll_insert on portal.sichtbeobachtung; select 1 / 0;', '95_triggers.sql');
+    await assert.rejects(migrateDatabase(database, { codeDir }), { code: '22012' });
+    assert.deepEqual(await describeCode(sql), before);
+    assert.equal(await migrateDatabase(database, { codeDir: copyCode('-- a fourth hash') }), 'replaced');
+  });
+
+  it('keeps the functions of a newer release when an older one starts', async () => {
+    const added = `create or replace function api.of_the_newer_release() returns integer language sql immutable as 'select 1';`;
+    assert.equal(await migrateDatabase(database, { codeDir: copyCode(added), release: [0, 10, 0] }), 'replaced');
+    const newer = await describeCode(sql);
+    assert.ok(newer.some((text) => text.includes('of_the_newer_release')));
+    // As numbers: 0.9 is older than 0.10.
+    assert.equal(await migrateDatabase(database, { release: [0, 9, 9] }), 'database is newer');
+    assert.deepEqual(await describeCode(sql), newer);
+    assert.equal(await isMigrated(sql), true);
+    assert.equal(await migrateDatabase(database, { release: [0, 10, 1] }), 'replaced');
+    assert.ok((await describeCode(sql)).every((text) => !text.includes('of_the_newer_release')));
+  });
+});
+
+describe('two migrations at once', () => {
+  it(
+    'of a new empty database both end well, with one installation and the same functions',
+    { skip: onPostgres ? false : 'one process owns an embedded database' },
+    async () => {
+      const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+      const name = `${process.env.TEST_TEMPLATE}_empty_${process.pid}`;
+      await server.sql.unsafe(`create database ${name}`);
+      const open = () => openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+      const databases = await Promise.all([open(), open(), open()]);
+      const [first] = databases;
+      const template = await openTestDatabase();
+      try {
+        const outcomes = await Promise.all(databases.map((database) => migrateDatabase(database)));
+        assert.deepEqual(outcomes.sort(), ['replaced', 'unchanged', 'unchanged']);
+        assert.deepEqual(await describeCode(first.sql), await describeCode(template.sql));
+        const installations = await first.sql`select guid_namespace from portal.installation`;
+        assert.equal(installations.length, 1);
+      } finally {
+        for (const database of databases) await database.close();
+        await server.sql.unsafe(`drop database ${name}`);
+        await server.close();
+      }
+    },
+  );
+});
