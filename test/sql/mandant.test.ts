@@ -1,0 +1,320 @@
+// Tenants of points, their cells, and what a change of boundary does to stored sightings (D3.14).
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Sql } from '../../src/db/client.ts';
+import { arten } from '../support/catalogue.ts';
+import { openTestDatabase } from '../support/database.ts';
+
+let sql: Sql;
+before(async () => {
+  sql = (await openTestDatabase()).sql;
+  await sql`
+    insert into portal.mandant (kuerzel, name, domains, boundary)
+    values ('I', 'Inselland', '{i.test}', st_multi(st_geomfromtext(${island}, 25832)))`;
+});
+
+// A coast of 700 corners with a lake of 300, so that it is cut into several parts; around (720 000, 5 600 000).
+function ring(corners: number, radius: number, spread: number): [number, number][] {
+  let seed = corners;
+  const points = Array.from({ length: corners }, (_, n): [number, number] => {
+    seed = (seed * 1103515245 + 12345) % 2147483648;
+    const r = radius + (spread * seed) / 2147483648;
+    const angle = (2 * Math.PI * n) / corners;
+    return [720000 + Math.round(1000 * r * Math.cos(angle)) / 1000, 5600000 + Math.round(1000 * r * Math.sin(angle)) / 1000];
+  });
+  return [...points, points[0] ?? [0, 0]];
+}
+const coast = ring(700, 14000, 9000);
+const lake = ring(300, 6000, 3000);
+const text = (points: [number, number][]) => `(${points.map(([x, y]) => `${x} ${y}`).join(',')})`;
+const island = `POLYGON(${text(coast)},${text(lake)})`;
+
+let days = 0;
+/** Stores a sighting by SQL and returns its id; each has a day of its own, so that none is a duplicate. */
+async function makeSichtbeobachtung(art: number, x: number, { y = 5530000, sensibel = false } = {}): Promise<number> {
+  const [row] = await sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, sensibel)
+    values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832),
+      date '2000-01-01' + ${++days}::integer, ${sensibel})
+    returning id`;
+  return row?.id;
+}
+
+/** What the protokoll gains while `work` runs, as `UPDATE 7`. */
+async function logOf(work: () => Promise<unknown>): Promise<string[]> {
+  const [last] = await sql`select coalesce(max(id), 0) as id from portal.protokoll`;
+  await work();
+  const rows = await sql`
+    select audit || ' ' || sichtbeobachtung_id as entry from portal.protokoll where id > ${last?.id} order by sichtbeobachtung_id, id`;
+  return rows.map((row) => row.entry);
+}
+
+const updates = (ids: (number | undefined)[]) => ids.map(Number).sort((a, b) => a - b).map((id) => `UPDATE ${id}`);
+
+/** Moves a tenant's western and eastern border. */
+async function setBorders(kuerzel: string, x1: number, x2: number): Promise<void> {
+  await sql`
+    update portal.mandant set boundary = st_multi(st_makeenvelope(${x1}::float8, 5500000, ${x2}::float8, 5560000, 25832))
+    where kuerzel = ${kuerzel}`;
+}
+
+/** Rows of the link table: `N` for the point's own tenant, `(N)` for one that only its cell touches. */
+async function linksOf(id: number): Promise<string> {
+  const rows = await sql`
+    select case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end as link
+    from portal.sichtbeobachtung_mandant l join portal.mandant m on m.id = l.mandant_id
+    where l.sichtbeobachtung_id = ${id} order by m.kuerzel`;
+  return rows.map((row) => row.link).join(' ');
+}
+
+describe('the tenants of a point', () => {
+  const table: [what: string, x: number, y: number, tenants: string][] = [
+    ['inside N', 420000, 5530000, 'N'],
+    ['inside S', 480000, 5530000, 'S'],
+    ['inside W', 320000, 5530000, 'W'],
+    ['between W and N', 380000, 5530000, ''],
+    ['on the border of N and S', 452000, 5530000, 'N S'],
+    ['a millimetre west of it', 451999.999, 5530000, 'N'],
+    ['a millimetre east of it', 452000.001, 5530000, 'S'],
+    ['on the corner of N and S', 452000, 5560000, 'N S'],
+    ['on the western edge of N', 400000, 5530000, 'N'],
+    ['a millimetre outside of it', 399999.999, 5530000, ''],
+    ['on the eastern edge of W, which is the edge of a cell', 340000, 5530000, 'W'],
+    ['on a corner of W', 300000, 5500000, 'W'],
+    ['a millimetre above W', 320000, 5560000.001, ''],
+    ['in the lake of the island', 720000, 5600000, ''],
+    ['on the island, in a cell without a border', 720000, 5611500, 'I'],
+    ['far away', -5e8, 5e8, ''],
+  ];
+  for (const [what, x, y, tenants] of table) {
+    it(`${what}: ${tenants || 'none'}`, async () => {
+      const rows = await sql`
+        select m.kuerzel
+        from private.list_mandant_of_point(st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832)) k (id)
+        join portal.mandant m using (id) order by m.kuerzel`;
+      assert.equal(rows.map((row) => row.kuerzel).join(' '), tenants);
+    });
+  }
+
+  it('are those whose boundary intersects it, everywhere', async () => {
+    const near = (edges: number[], spread: number) =>
+      fc.tuple(fc.constantFrom(...edges), fc.double({ min: -spread, max: spread, noNaN: true })).map(([edge, d]) => edge + d);
+    const xs = [300000, 340000, 400000, 452000, 500000];
+    const ys = [5500000, 5530000, 5560000];
+    const point = fc.oneof(
+      fc.tuple(near(xs, 6000), near(ys, 6000)),
+      fc.tuple(fc.constantFrom(...xs), near(ys, 31000)),
+      fc.tuple(near(xs, 31000), fc.constantFrom(5500000, 5560000)),
+      fc.tuple(fc.double({ min: 695000, max: 745000, noNaN: true }), fc.double({ min: 5575000, max: 5625000, noNaN: true })),
+      fc.constantFrom(...coast, ...lake),
+      fc.tuple(fc.constantFrom(...coast, ...lake), fc.double({ min: -1, max: 1, noNaN: true })).map(([[x, y], d]) => [x + d, y - d]),
+      fc.tuple(fc.integer({ min: 139, max: 149 }), fc.integer({ min: 1115, max: 1125 })).map(([i, j]) => [i * 5000, j * 5000]),
+    );
+    let inside = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(point, { minLength: 200, maxLength: 400 }), async (points) => {
+        const rows = await sql<{ x: number; y: number; found: string; expected: string }[]>`
+          select x, y,
+            coalesce((select string_agg(id::text, ' ' order by id) from private.list_mandant_of_point(p) k (id)), '') as found,
+            coalesce((select string_agg(m.id::text, ' ' order by m.id) from portal.mandant m where st_intersects(m.boundary, p)), '')
+              as expected
+          from unnest(${`{${points.map(([x]) => x)}}`}::float8[], ${`{${points.map(([, y]) => y)}}`}::float8[]) t (x, y),
+            lateral (select st_setsrid(st_makepoint(x, y), 25832) as p) k`;
+        assert.equal(rows.length, points.length);
+        for (const { x, y, found, expected } of rows) {
+          assert.equal(found, expected, `tenants of (${x} ${y})`);
+          if (expected) inside++;
+        }
+      }),
+      { numRuns: 10 },
+    );
+    assert.ok(inside > 500, `${inside} points in a tenant`);
+  });
+});
+
+describe('the cells of a tenant', () => {
+  // By PostGIS from the whole boundary, cell by cell.
+  const listExpected = () => sql`
+    select x as cell_x, y as cell_y, st_contains(boundary, cell) and not st_intersects(st_boundary(boundary), cell) as ganz
+    from (select st_union(boundary) as boundary from portal.mandant where kuerzel = 'I') m,
+      generate_series(floor(st_xmin(boundary) / 5000)::integer - 2, floor(st_xmax(boundary) / 5000)::integer + 2) x,
+      generate_series(floor(st_ymin(boundary) / 5000)::integer - 2, floor(st_ymax(boundary) / 5000)::integer + 2) y,
+      lateral (select st_makeenvelope(x * 5000, y * 5000, x * 5000 + 5000, y * 5000 + 5000, 25832) as cell) c
+    where st_intersects(boundary, cell)
+    order by x, y`;
+  const listStored = (kuerzel: string) => sql`
+    select z.cell_x, z.cell_y, z.ganz from portal.mandant_zelle z join portal.mandant m on m.id = z.mandant_id
+    where m.kuerzel = ${kuerzel} order by z.cell_x, z.cell_y`;
+
+  it('are all that its boundary touches, whole where no border runs, for a coast with a lake', async () => {
+    const stored = [...(await listStored('I'))];
+    assert.deepEqual(stored, [...(await listExpected())]);
+    assert.ok(stored.some((cell) => cell.ganz) && stored.some((cell) => !cell.ganz));
+    const [parts] = await sql`
+      select count(*)::integer as n, max(st_npoints(t.teil)) as points,
+        abs(sum(st_area(t.teil)) - max(st_area(m.boundary))) < 1 as same_area
+      from portal.mandant_teil t join portal.mandant m on m.id = t.mandant_id where m.kuerzel = 'I'`;
+    assert.ok(parts?.n > 4 && parts?.points <= 129 && parts?.same_area, JSON.stringify(parts));
+  });
+
+  it('include the neighbours that only share an edge or a corner, because the edge belongs to the tenant', async () => {
+    const cells = new Map((await listStored('W')).map((cell) => [`${cell.cell_x} ${cell.cell_y}`, cell.ganz]));
+    // W: 8 × 12 cells, and a frame of neighbours around them
+    assert.equal(cells.size, 10 * 14);
+    assert.equal([...cells.values()].filter(Boolean).length, 6 * 10);
+    assert.equal(cells.get('68 1106'), false);
+    assert.equal(cells.get('68 1112'), false);
+    assert.equal(cells.get('67 1106'), false);
+    assert.equal(cells.get('66 1106'), true);
+    assert.equal(cells.has('69 1106'), false);
+  });
+
+  it('follow its boundary, and leave nothing of the old one', async () => {
+    await setBorders('W', 310000, 352000);
+    const xs = new Set((await listStored('W')).map((cell) => cell.cell_x));
+    assert.deepEqual([...xs], [61, 62, 63, 64, 65, 66, 67, 68, 69, 70]);
+    const [parts] = await sql`
+      select st_equals(st_union(t.teil), st_makeenvelope(310000, 5500000, 352000, 5560000, 25832)) as same
+      from portal.mandant_teil t join portal.mandant m on m.id = t.mandant_id where m.kuerzel = 'W'`;
+    assert.equal(parts?.same, true);
+    await setBorders('W', 300000, 340000);
+  });
+});
+
+describe('a change of boundary', () => {
+  it('inside a cell logs the open records that change sides, and none that is shown as the cell', async () => {
+    const changing = {
+      amsel: await makeSichtbeobachtung(arten.amsel, 452500),
+      onTheNewBorder: await makeSichtbeobachtung(arten.amsel, 453000),
+      openHere: await makeSichtbeobachtung(arten.rotmilan, 452500),
+    };
+    const hidden = {
+      uhu: await makeSichtbeobachtung(arten.uhu, 452500),
+      wanderfalke: await makeSichtbeobachtung(arten.wanderfalke, 452500),
+      marked: await makeSichtbeobachtung(arten.hornisse, 452500, { sensibel: true }),
+    };
+    for (const x of [451000, 453000.001, 470000, 320000, 380000]) await makeSichtbeobachtung(arten.amsel, x);
+    assert.equal(await linksOf(changing.amsel), 'S');
+    assert.equal(await linksOf(hidden.uhu), '(N) S');
+
+    const expected = updates(Object.values(changing));
+    assert.deepEqual(await logOf(() => setBorders('N', 400000, 453000)), expected);
+    assert.equal(await linksOf(changing.amsel), 'N S');
+    assert.equal(await linksOf(changing.onTheNewBorder), 'N S');
+    assert.equal(await linksOf(hidden.uhu), 'N S');
+    assert.deepEqual(await logOf(() => setBorders('N', 400000, 452000)), expected);
+    assert.equal(await linksOf(changing.amsel), 'S');
+    assert.equal(await linksOf(changing.openHere), '(N) S');
+    assert.equal(await linksOf(hidden.marked), '(N) S');
+  });
+
+  it('that reaches another cell logs its protected records too, wherever in it they lie', async () => {
+    const changing = [
+      await makeSichtbeobachtung(arten.uhu, 457000),
+      await makeSichtbeobachtung(arten.uhu, 459900, { y: 5530100 }),
+      await makeSichtbeobachtung(arten.wanderfalke, 459000),
+      await makeSichtbeobachtung(arten.hornisse, 459000, { sensibel: true }),
+      await makeSichtbeobachtung(arten.amsel, 457000),
+    ];
+    const same = await makeSichtbeobachtung(arten.amsel, 459000);
+    const earlier = await sql`select id from portal.sichtbeobachtung where st_x(point) between 452000.001 and 454999 and schutz < 2`;
+    const [wanderfalke, amsel] = [changing[2] ?? 0, changing[4] ?? 0];
+    assert.equal(await linksOf(wanderfalke), 'S');
+
+    const expected = updates([...changing, ...earlier.map((row) => row.id)]);
+    assert.deepEqual(await logOf(() => setBorders('N', 400000, 458000)), expected);
+    assert.equal(await linksOf(wanderfalke), '(N) S');
+    assert.equal(await linksOf(amsel), 'N S');
+    assert.equal(await linksOf(same), 'S');
+    assert.deepEqual(await logOf(() => setBorders('N', 400000, 452000)), expected);
+    assert.equal(await linksOf(wanderfalke), 'S');
+  });
+
+  it('that leaves a cell shows what only this tenant protected, and coming back masks it again, one entry each', async () => {
+    const falke = await makeSichtbeobachtung(arten.wanderfalke, 496000);
+    const amsel = await makeSichtbeobachtung(arten.amsel, 496000);
+    await makeSichtbeobachtung(arten.amsel, 470000);
+    const shown = async () => {
+      const [row] = await sql`
+        select schutz, sensible_art, st_equals(shown_point, point) as exact from portal.sichtbeobachtung where id = ${falke}`;
+      return { ...row };
+    };
+    assert.deepEqual(await shown(), { schutz: 2, sensible_art: true, exact: false });
+    assert.deepEqual(await logOf(() => setBorders('S', 452000, 490000)), updates([falke, amsel]));
+    assert.deepEqual(await shown(), { schutz: 1, sensible_art: false, exact: true });
+    assert.equal(await linksOf(falke), '');
+    assert.deepEqual(await logOf(() => setBorders('S', 452000, 500000)), updates([falke, amsel]));
+    assert.deepEqual(await shown(), { schutz: 2, sensible_art: true, exact: false });
+    assert.equal(await linksOf(falke), 'S');
+  });
+
+  it('logs nothing when the boundary stays, or the transaction is rolled back', async () => {
+    assert.deepEqual(await logOf(() => sql`update portal.mandant set name = name || ' neu', boundary = boundary`), []);
+    const undo = new Error('rolled back');
+    const entries = await logOf(async () => {
+      const change = sql.begin(async (tx) => {
+        await tx`update portal.mandant set boundary = st_multi(st_makeenvelope(0, 5500000, 1000, 5501000, 25832)) where kuerzel = 'S'`;
+        throw undo;
+      });
+      await assert.rejects(change, undo);
+    });
+    assert.deepEqual(entries, []);
+    assert.equal(await linksOf(await makeSichtbeobachtung(arten.amsel, 481000)), 'S');
+  });
+
+  it('of two tenants in one statement logs each record once', async () => {
+    const amsel = await makeSichtbeobachtung(arten.amsel, 452400);
+    const rows = await sql`select id from portal.sichtbeobachtung where st_x(point) between 452000 and 453000 and schutz < 2`;
+    const move = (x: number) => sql`
+      update portal.mandant
+      set boundary = st_multi(case kuerzel
+        when 'N' then st_makeenvelope(400000, 5500000, ${x}::float8, 5560000, 25832)
+        else st_makeenvelope(${x}::float8, 5500000, 500000, 5560000, 25832) end)
+      where kuerzel in ('N', 'S')`;
+    const entries = await logOf(() => move(453000));
+    assert.equal(await linksOf(amsel), 'N');
+    await move(452000);
+    assert.deepEqual(entries, updates(rows.map((row) => row.id)));
+  });
+});
+
+describe('a tenant', () => {
+  const frame = (x1: number, x2: number) => sql`
+    insert into portal.mandant (kuerzel, name, domains, boundary)
+    values ('X', 'Neuland', '{X.test}', st_multi(st_makeenvelope(${x1}::float8, 5500000, ${x2}::float8, 5560000, 25832)))`;
+
+  it('that is new takes the sightings in it and logs exactly these; deleting it logs them again', async () => {
+    const inside = await makeSichtbeobachtung(arten.amsel, 373000);
+    const marked = await makeSichtbeobachtung(arten.amsel, 373001, { sensibel: true });
+    await makeSichtbeobachtung(arten.amsel, 385000);
+    assert.deepEqual(await logOf(() => frame(370000, 377000)), updates([inside, marked]));
+    assert.equal(await linksOf(inside), 'X');
+    const entries = await logOf(() => sql`delete from portal.mandant where kuerzel = 'X'`);
+    assert.equal(await linksOf(inside), '');
+    assert.equal(await linksOf(marked), '');
+    // D3.14: their tenants change, so mirrors must hear of it.
+    assert.deepEqual(entries, updates([inside, marked]));
+  });
+
+  it('that is deleted protects nothing any more and leaves no cells, parts, domains or definitions', async () => {
+    const milan = await makeSichtbeobachtung(arten.rotmilan, 320000);
+    const elsewhere = await makeSichtbeobachtung(arten.rotmilan, 420000);
+    const [before] = await sql`select schutz from portal.sichtbeobachtung where id = ${milan}`;
+    assert.equal(before?.schutz, 2);
+    const [mandant] = await sql`select id from portal.mandant where kuerzel = 'W'`;
+    const entries = await logOf(() => sql`delete from portal.mandant where kuerzel = 'W'`);
+    for (const id of [milan, elsewhere]) {
+      const [row] = await sql`
+        select schutz, sensible_art, st_equals(shown_point, point) as exact from portal.sichtbeobachtung where id = ${id}`;
+      assert.deepEqual({ ...row }, { schutz: 0, sensible_art: false, exact: true });
+      assert.equal(entries.filter((entry) => entry === `UPDATE ${id}`).length, 1);
+    }
+    assert.equal(await linksOf(milan), '');
+    assert.equal(await linksOf(elsewhere), 'N');
+    for (const table of ['mandant_zelle', 'mandant_teil', 'mandant_domain', 'art_mandant', 'sichtbeobachtung_mandant']) {
+      const rows = await sql`select from ${sql(`portal.${table}`)} where mandant_id = ${mandant?.id}`;
+      assert.equal(rows.length, 0, table);
+    }
+  });
+});
