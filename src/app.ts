@@ -6,9 +6,12 @@ import { artengruppenRoutes } from './http/artengruppen.ts';
 import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
 import { PortalError, toPortalError } from './http/errors.ts';
 import { loginRoutes } from './http/login.ts';
-import { protocolMiddleware } from './http/protocol.ts';
+import { methodsOf, protocolMiddleware, refuseOverride } from './http/protocol.ts';
+import { protokollRoutes } from './http/protokoll.ts';
+import { qsRoutes } from './http/qs.ts';
 import { replyError } from './http/reply.ts';
 import { sichtbeobachtungenRoutes } from './http/sichtbeobachtungen.ts';
+import { stadienRoutes } from './http/stadien.ts';
 
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
@@ -22,14 +25,21 @@ export function createApp(deps: Deps): Hono<Env> {
   });
 
   const api = new Hono<Env>();
-  api.use(tenantMiddleware(deps), readerMiddleware(deps));
+  api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
   api.route('/', loginRoutes(deps));
   api.route('/', artengruppenRoutes(deps));
   api.route('/', artenRoutes(deps));
+  api.route('/', stadienRoutes(deps));
   api.route('/', sichtbeobachtungenRoutes(deps));
+  api.route('/', protokollRoutes(deps));
+  api.route('/', qsRoutes(deps));
   app.route('/api/v2', api);
 
-  app.notFound((c) => replyError(c, new PortalError('nicht_gefunden')));
+  app.notFound((c) => {
+    const methods = methodsOf(app, c.req.path);
+    if (methods === null) return replyError(c, new PortalError('nicht_gefunden'));
+    return replyError(c, new PortalError('methode_nicht_erlaubt', {}, { Allow: methods.join(', ') }));
+  });
   app.onError((error, c) => {
     const known = toPortalError(error);
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.

@@ -13,7 +13,9 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 function readSources(pattern: string): Sources {
   const paths = globSync(pattern, { cwd: root }).sort();
   assert.ok(paths.length > 0, `${pattern} finds files`);
-  return Object.fromEntries(paths.map((path) => [relative('.', path).replaceAll('\\', '/'), readFileSync(join(root, path), 'utf8')]));
+  return Object.fromEntries(
+    paths.map((path) => [relative('.', path).replaceAll('\\', '/'), readFileSync(join(root, path), 'utf8')]),
+  );
 }
 
 interface Import {
@@ -72,8 +74,7 @@ function listImportProblems(sources: Sources): string[] {
     const [from, to] = [roomOf(file), roomOf(path)];
     const allowed = allowedRooms[from];
     if (!allowed) return [`${file} is in a room that the design does not know`];
-    const isException =
-      (from === 'http' && to === 'config' && typeOnly) || (from === 'http' && path === 'src/jobs/boss.ts');
+    const isException = (from === 'http' && to === 'config' && typeOnly) || (from === 'http' && path === 'src/jobs/boss.ts');
     const isLeaked = /^src\/(main|cli)\.ts$/.test(path);
     return (allowed.includes(to) || isException) && !isLeaked ? [] : [`${file} imports ${path}`];
   });
@@ -131,7 +132,10 @@ describe('the rooms of src', () => {
 
   it('have no default export', () => {
     const wrong = Object.entries(sources).filter(([, text]) => /^export default\b|^export \{[^}]*\bas default\b/m.test(text));
-    assert.deepEqual(wrong.map(([file]) => file), []);
+    assert.deepEqual(
+      wrong.map(([file]) => file),
+      [],
+    );
   });
 
   it('leave SQL to db: no other room names a schema of the database', () => {
@@ -184,7 +188,9 @@ function listLogWriters(functions: SqlFunction[]): string[] {
     if (seen.has(name)) return true;
     seen.add(name);
     const callers = functions.filter((f) => f.name !== name && new RegExp(`\\b${name.replace('.', '\\.')}\\s*\\(`).test(f.body));
-    return callers.every((f) => f.returns === 'trigger' || (f.name.startsWith('private.set_') && reachedOnlyByTriggers(f.name, seen)));
+    return callers.every(
+      (f) => f.returns === 'trigger' || (f.name.startsWith('private.set_') && reachedOnlyByTriggers(f.name, seen)),
+    );
   };
   return functions
     .filter((f) => /insert\s+into\s+portal\.(protokoll|qs)\b|(update|delete\s+from)\s+portal\.(protokoll|qs)\b/i.test(f.body))
@@ -238,7 +244,10 @@ describe('the SQL of the functions', () => {
       const outside = stripComments(text).replace(/(\$\w*\$)[\s\S]*?\1/g, '');
       return /insert\s+into\s+portal\.(protokoll|qs)\b/i.test(outside);
     });
-    assert.deepEqual(bare.map(([file]) => file), []);
+    assert.deepEqual(
+      bare.map(([file]) => file),
+      [],
+    );
   });
 
   it('would be caught writing them elsewhere', () => {
@@ -249,7 +258,9 @@ describe('the SQL of the functions', () => {
       make('api.create_x', 'void', write),
       make('private.log_x', 'void', write),
       make('private.set_x', 'void', write) + make('api.y', 'void', 'perform private.set_x()'),
-      make('private.set_x', 'void', write) + make('private.set_y', 'void', 'perform private.set_x()') + make('api.z', 'void', 'perform private.set_y()'),
+      make('private.set_x', 'void', write) +
+        make('private.set_y', 'void', 'perform private.set_x()') +
+        make('api.z', 'void', 'perform private.set_y()'),
     ];
     for (const text of breaches) assert.notEqual(listLogWriters(listFunctions({ 'x.sql': text })).length, 0, text);
     const fine = make('private.set_x', 'void', write) + make('private.x_after_update', 'trigger', 'perform private.set_x()');
@@ -266,6 +277,9 @@ describe('the SQL of the functions', () => {
   });
 
   it('keeps what analysts read out of api and private', () => {
-    assert.deepEqual(functions.filter((f) => /\bgis\./i.test(f.body)).map((f) => f.name), []);
+    assert.deepEqual(
+      functions.filter((f) => /\bgis\./i.test(f.body)).map((f) => f.name),
+      [],
+    );
   });
 });

@@ -58,3 +58,33 @@ create or replace function private.to_content(sichtbeobachtung portal.sichtbeoba
 as $$
   select pg_catalog.to_jsonb(sichtbeobachtung) - '{gid,jahr,cell_x,cell_y,raster_point,shown_point,sensible_art,schutz}'::text[]
 $$;
+
+-- One page of the change log, newest first.
+--   datum_von, datum_bis  day of the change in Europe/Berlin, inclusive; null = any
+--   before_id             only older entries (the cursor)
+create or replace function api.list_protokoll(datum_von date, datum_bis date, before_id bigint, row_limit integer)
+  returns table (result text, last_id bigint)
+  language plpgsql
+  stable
+as $$
+begin
+  return query
+  with page as (
+    select p.id, row_number() over (order by p.id desc) as position, row_to_json(r)::text as json
+    from portal.protokoll p,
+      lateral (
+        select p.audit, p.sichtbeobachtung_id as id, to_char(p.zeitpunkt at time zone 'Europe/Berlin', 'DD.MM.YYYY') as datum,
+          to_char(p.zeitpunkt at time zone 'Europe/Berlin', 'HH24:MI:SS') as uhrzeit) r
+    where (datum_von is null or p.zeitpunkt >= datum_von::timestamp at time zone 'Europe/Berlin')
+      and (datum_bis is null or p.zeitpunkt < (datum_bis + 1)::timestamp at time zone 'Europe/Berlin')
+      and (before_id is null or p.id < before_id)
+    order by p.id desc
+    limit row_limit + 1
+  )
+  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
+    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
+  from page p;
+end
+$$;
+comment on function api.list_protokoll(date, date, bigint, integer) is
+  'Change log, newest first: one page as JSON text; last_id is the entry to go on after, null on the last page';

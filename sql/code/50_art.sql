@@ -180,3 +180,84 @@ begin
   return null;
 end
 $$;
+
+-- One species as a tenant defines it, with its portrait, photos and confusable species.
+-- errors  NFUND unknown, or not defined by this tenant (D3.25)
+create or replace function api.get_art(tenant integer, id integer)
+  returns text
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_result text;
+begin
+  select row_to_json(r)::text into v_result
+  from portal.art_mandant am
+  join portal.art a on a.id = am.art
+  join portal.artengruppe g on g.id = a.gid
+  left join portal.verwechslung w on w.art = a.id,
+    lateral (
+      select a.id, a.eu_guid, am.art_id,
+        coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich) as name_wissenschaftlich,
+        coalesce(am.name_deutsch, a.name_deutsch) as name_deutsch,
+        g.name_deutsch as artengruppe, a.gid, g.is_animal, am.sensibel,
+        a.bluetenmerkmale, a.bluetezeit, a.fortpflanzung, a.gefaehrdung, a.lebensraum, a.nahrung, a.oekologie, a.quelle,
+        a.ueberregionale_verbreitung, am.regionale_verbreitung, a.schutzwuerdigkeit_und_schutzstatus, a.vegetative_merkmale,
+        a.verhalten,
+        coalesce((
+          select json_agg(json_build_object('uri', f.uri, 'autor', f.autor, 'lizenz', f.lizenz, 'bildunterschrift', f.bildunterschrift) order by f.id)
+          from portal.art_foto f where f.art = a.id), '[]') as foto,
+        json_build_object(
+          'beschreibung', w.beschreibung,
+          'art', coalesce((
+            select json_agg(json_build_object('aid', x.aid) order by x.aid) from portal.verwechslung_art x where x.art = a.id), '[]'),
+          'foto', coalesce((
+            select json_agg(json_build_object('uri', f.uri, 'autor', f.autor, 'lizenz', f.lizenz, 'bildunterschrift', f.bildunterschrift) order by f.id)
+            from portal.verwechslung_foto f where f.art = a.id), '[]')) as verwechslungsgefahr) r
+  where am.mandant_id = tenant and am.art = get_art.id;
+  if not found then
+    raise exception 'no such species' using errcode = 'NFUND';
+  end if;
+  return '[' || v_result || ']';
+end
+$$;
+comment on function api.get_art(integer, integer) is 'One species as the tenant defines it, with portrait, as JSON text';
+
+create or replace function api.list_stadium(before_id integer, row_limit integer)
+  returns table (result text, last_id integer)
+  language sql
+  stable
+as $$
+  with page as (
+    select s.id, row_number() over (order by s.id desc) as position, row_to_json(r)::text as json
+    from portal.stadium s, lateral (select s.id, s.name, s.phaenogramm) r
+    where before_id is null or s.id < before_id
+    order by s.id desc
+    limit row_limit + 1
+  )
+  select '[' || coalesce(string_agg(json, ',' order by id desc) filter (where position <= row_limit), '') || ']',
+    case when count(*) > row_limit then min(id) filter (where position <= row_limit) end
+  from page
+$$;
+comment on function api.list_stadium(integer, integer) is
+  'Developmental stages, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';
+
+create or replace function api.list_aktivitaet(before_id integer, row_limit integer)
+  returns table (result text, last_id integer)
+  language sql
+  stable
+as $$
+  with page as (
+    select a.id, row_number() over (order by a.id desc) as position, row_to_json(r)::text as json
+    from portal.aktivitaet a, lateral (select a.id, a.name) r
+    where before_id is null or a.id < before_id
+    order by a.id desc
+    limit row_limit + 1
+  )
+  select '[' || coalesce(string_agg(json, ',' order by id desc) filter (where position <= row_limit), '') || ']',
+    case when count(*) > row_limit then min(id) filter (where position <= row_limit) end
+  from page
+$$;
+comment on function api.list_aktivitaet(integer, integer) is
+  'Activities, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';

@@ -258,6 +258,41 @@ begin
 end
 $$;
 
+-- The record that is the same report (D2.6): user, species, date and place to the millimetre. Null when there is none.
+--   point  EPSG:25832
+create or replace function private.get_doppelt(nutzer_id bigint, art integer, datum date, point public.geometry)
+  returns bigint
+  language sql
+  stable
+as $$
+  select s.id
+  from portal.sichtbeobachtung s
+  where s.nutzer_id = get_doppelt.nutzer_id and s.art = get_doppelt.art and s.datum = get_doppelt.datum
+    and round(public.st_x(s.point) * 1000) = round(public.st_x(get_doppelt.point) * 1000)
+    and round(public.st_y(s.point) * 1000) = round(public.st_y(get_doppelt.point) * 1000)
+$$;
+
+-- Checks what a sighting refers to; null is not checked.
+-- errors  ARTUN, STDUN, AKTUN (column names the field)
+create or replace function private.require_reference(tenant integer, art integer, stadium_id integer, aktivitaet_id integer)
+  returns void
+  language plpgsql
+  stable
+as $$
+begin
+  if art is not null
+    and not exists (select from portal.art_mandant am where am.mandant_id = tenant and am.art = require_reference.art) then
+    raise exception 'the tenant does not define this species' using errcode = 'ARTUN', column = 'art';
+  end if;
+  if stadium_id is not null and not exists (select from portal.stadium s where s.id = stadium_id) then
+    raise exception 'no such stage' using errcode = 'STDUN', column = 'stadium_id';
+  end if;
+  if aktivitaet_id is not null and not exists (select from portal.aktivitaet a where a.id = aktivitaet_id) then
+    raise exception 'no such activity' using errcode = 'AKTUN', column = 'aktivitaet_id';
+  end if;
+end
+$$;
+
 -- Stores a sighting (api-v2 POST /sichtbeobachtungen).
 --   tenant    the addressed tenant, which must define the species
 --   reader    the recorder
@@ -278,18 +313,8 @@ declare
   v_datum date := coalesce(create_sichtbeobachtung.datum, (now() at time zone 'Europe/Berlin')::date);
   v_existing bigint;
 begin
-  if not exists (
-    select from portal.art_mandant am where am.mandant_id = tenant and am.art = create_sichtbeobachtung.art) then
-    raise exception 'the tenant does not define this species' using errcode = 'ARTUN', column = 'art';
-  end if;
-  if create_sichtbeobachtung.stadium_id is not null
-    and not exists (select from portal.stadium s where s.id = create_sichtbeobachtung.stadium_id) then
-    raise exception 'no such stage' using errcode = 'STDUN', column = 'stadium_id';
-  end if;
-  if create_sichtbeobachtung.aktivitaet_id is not null
-    and not exists (select from portal.aktivitaet a where a.id = create_sichtbeobachtung.aktivitaet_id) then
-    raise exception 'no such activity' using errcode = 'AKTUN', column = 'aktivitaet_id';
-  end if;
+  perform private.require_reference(
+    tenant, create_sichtbeobachtung.art, create_sichtbeobachtung.stadium_id, create_sichtbeobachtung.aktivitaet_id);
 
   loop
     insert into portal.sichtbeobachtung as s (
@@ -304,12 +329,8 @@ begin
       return next;
       return;
     end if;
-    select s.id into v_existing
-    from portal.sichtbeobachtung s
-    where s.nutzer_id = reader and s.art = create_sichtbeobachtung.art and s.datum = v_datum
-      and round(public.st_x(s.point) * 1000) = round(public.st_x(v_point) * 1000)
-      and round(public.st_y(s.point) * 1000) = round(public.st_y(v_point) * 1000);
-    if found then
+    v_existing := private.get_doppelt(reader, create_sichtbeobachtung.art, v_datum, v_point);
+    if v_existing is not null then
       raise exception 'stored already' using errcode = 'DOPPL', detail = v_existing;
     end if;
     -- deleted between the two statements: it may be stored after all

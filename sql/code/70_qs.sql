@@ -35,3 +35,43 @@ begin
   return null;
 end
 $$;
+
+-- One page of the QS log, newest first, for experts and administrators.
+--   datum_von, datum_bis  day of the status change in Europe/Berlin, inclusive
+--   uid                   recorder
+-- errors                  NRCHT for everyone else
+create or replace function api.list_qs(
+  reader bigint, datum_von date, datum_bis date, uid bigint, status_aenderung text, before_id bigint, row_limit integer)
+  returns table (result text, last_id bigint)
+  language plpgsql
+  stable
+as $$
+begin
+  if not private.is_exempt(reader) then
+    raise exception 'experts and administrators only' using errcode = 'NRCHT';
+  end if;
+  return query
+  with page as (
+    select q.id, row_number() over (order by q.id desc) as position, row_to_json(r)::text as json
+    from portal.qs q,
+      lateral (
+        select q.sichtbeobachtung_id as id, q.nutzer_id as uid,
+          to_char(q.zeitpunkt at time zone 'Europe/Berlin', 'DD.MM.YYYY') as datum,
+          to_char(q.zeitpunkt at time zone 'Europe/Berlin', 'HH24:MI:SS') as uhrzeit,
+          private.to_status_text(q.status) as status_aenderung, q.art as aid,
+          to_char(q.datum_beobachtung, 'DD.MM.YYYY') as datum_beobachtung, q.experte_id as experte_uid) r
+    where (datum_von is null or q.zeitpunkt >= datum_von::timestamp at time zone 'Europe/Berlin')
+      and (datum_bis is null or q.zeitpunkt < (datum_bis + 1)::timestamp at time zone 'Europe/Berlin')
+      and (list_qs.uid is null or q.nutzer_id = list_qs.uid)
+      and (list_qs.status_aenderung is null or q.status = list_qs.status_aenderung::portal.status)
+      and (before_id is null or q.id < before_id)
+    order by q.id desc
+    limit row_limit + 1
+  )
+  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
+    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
+  from page p;
+end
+$$;
+comment on function api.list_qs(bigint, date, date, bigint, text, bigint, integer) is
+  'QS log, newest first, for experts and administrators: one page as JSON text; last_id is the entry to go on after';

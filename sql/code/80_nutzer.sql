@@ -1,6 +1,33 @@
 -- Accounts, rights and access keys.
 
--- Experts and administrators see true places and full names. An account that is blocked has no rights left.
+-- Whether an account that is not blocked has a role.
+create or replace function private.has_rolle(reader bigint, rolle portal.rolle)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return exists (
+    select
+    from portal.nutzer u
+    join portal.nutzer_rolle r on r.nutzer_id = u.id
+    where u.id = reader and u.status = 1 and r.rolle = has_rolle.rolle);
+end
+$$;
+
+-- Whether an expert's restriction, if there is one, allows a group (D3.3).
+create or replace function private.is_expert_for(reader bigint, gid integer)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return not exists (select from portal.nutzer_artengruppe a where a.nutzer_id = reader)
+    or exists (select from portal.nutzer_artengruppe a where a.nutzer_id = reader and a.gid = is_expert_for.gid);
+end
+$$;
+
+-- Experts, also those restricted to groups, and administrators see true places and full names (D4, D2.19).
 --   reader  account, null for anonymous
 create or replace function private.is_exempt(reader bigint)
   returns boolean
@@ -8,14 +35,7 @@ create or replace function private.is_exempt(reader bigint)
   stable
 as $$
 begin
-  if reader is null then
-    return false;
-  end if;
-  return exists (
-    select
-    from portal.nutzer u
-    join portal.nutzer_rolle r on r.nutzer_id = u.id
-    where u.id = reader and u.status = 1);
+  return reader is not null and (private.has_rolle(reader, 'expert') or private.has_rolle(reader, 'administrator'));
 end
 $$;
 

@@ -42,3 +42,20 @@ export async function listArt(
       row_limit => ${limit}::integer)`,
   );
 }
+
+/** One species as a tenant defines it: JSON array of one record. Fails with NFUND. */
+export async function getArt(sql: Sql, tenant: number, id: number): Promise<string> {
+  const [row] = await sql<{ result: string }[]>`select api.get_art(tenant => ${tenant}::integer, id => ${id}::integer) as result`;
+  if (!row) throw new Error('api.get_art returned no row');
+  return row.result;
+}
+
+/** One page of developmental stages. */
+export async function listStadium(sql: Sql, beforeId: number | null, limit: number): Promise<Page> {
+  return toPage(await sql`select * from api.list_stadium(before_id => ${beforeId}::integer, row_limit => ${limit}::integer)`);
+}
+
+/** One page of activities. */
+export async function listAktivitaet(sql: Sql, beforeId: number | null, limit: number): Promise<Page> {
+  return toPage(await sql`select * from api.list_aktivitaet(before_id => ${beforeId}::integer, row_limit => ${limit}::integer)`);
+}

@@ -82,3 +82,55 @@ export async function listSichtbeobachtung(
       before_id => ${beforeId}::bigint, row_limit => ${limit}::integer)`,
   );
 }
+
+export type Status = 'pruefung' | 'hinweis' | 'freigegeben' | 'abgelehnt';
+
+/** The fields that were sent; those that are missing stay as they are. */
+export type SichtbeobachtungChange = {
+  [name in keyof NewSichtbeobachtung]?: NewSichtbeobachtung[name] | undefined;
+} & {
+  status?: Status | undefined;
+  /** Files to remove: foto, foto_2, foto_3, biotopfoto, audio. */
+  cleared: string[];
+};
+
+// Fields of a change as the database names them; srid belongs to lat and lon.
+const columnNames: Record<Exclude<keyof NewSichtbeobachtung | 'status', 'srid'>, string> = {
+  art: 'art',
+  lat: 'lat',
+  lon: 'lon',
+  anzahl: 'anzahl',
+  sensibel: 'sensibel',
+  datum: 'datum',
+  bereich: 'bereich',
+  bemerkung: 'bemerkung',
+  stadiumId: 'stadium_id',
+  aktivitaetId: 'aktivitaet_id',
+  status: 'status',
+};
+
+/** Changes a sighting as its author, or reviews it. Fails with NFUND, NRCHT and the states of a creation. */
+export async function updateSichtbeobachtung(
+  sql: Sql,
+  tenant: number,
+  reader: number,
+  id: number,
+  change: SichtbeobachtungChange,
+): Promise<void> {
+  const columns = Object.entries(columnNames) as [keyof typeof columnNames, string][];
+  const fields = [...columns.flatMap(([key, column]) => (change[key] === undefined ? [] : column)), ...change.cleared];
+  const value = <K extends keyof typeof columnNames>(key: K) => change[key] ?? null;
+  await sql`
+    select api.update_sichtbeobachtung(
+      tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint, fields => ${`{${fields}}`}::text[],
+      art => ${value('art')}::integer, lat => ${value('lat')}::float8, lon => ${value('lon')}::float8,
+      srid => ${change.srid ?? 25832}::integer, anzahl => ${value('anzahl')}::integer, sensibel => ${value('sensibel')}::boolean,
+      datum => ${value('datum')}::text::date, bereich => ${value('bereich')}::text, bemerkung => ${value('bemerkung')}::text,
+      stadium_id => ${value('stadiumId')}::integer, aktivitaet_id => ${value('aktivitaetId')}::integer,
+      status => ${value('status')}::text)`;
+}
+
+/** Deletes a sighting. Fails with NFUND and NRCHT. */
+export async function deleteSichtbeobachtung(sql: Sql, reader: number, id: number): Promise<void> {
+  await sql`select api.delete_sichtbeobachtung(reader => ${reader}::bigint, id => ${id}::bigint)`;
+}

@@ -1,12 +1,12 @@
-// GET /arten
+// GET /arten, GET /arten/{id}
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { listArt } from '../db/art.ts';
+import { getArt, listArt } from '../db/art.ts';
 import type { Deps, Env } from './context.ts';
 import * as field from './fields.ts';
-import { textFilter } from './input.ts';
+import { restrictFields, textFilter } from './input.ts';
 import { readPage } from './page.ts';
-import { replyRows } from './reply.ts';
+import { readPathId, readQuery, replyRows } from './reply.ts';
 
 export function artenRoutes(deps: Deps): Hono<Env> {
   const filters = {
@@ -15,16 +15,22 @@ export function artenRoutes(deps: Deps): Hono<Env> {
     gid: v.optional(field.id),
     name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
   };
-  return new Hono<Env>().get('/arten', async (c) => {
-    const { input, beforeId, next } = readPage(c, deps, filters);
-    const filter = {
-      isAnimal: input.is_animal ?? null,
-      artengruppe: input.artengruppe ?? null,
-      gid: input.gid ?? null,
-      nameRegexpCi: input.name_regexp_ci ?? null,
-    };
-    const sql = filter.nameRegexpCi === null ? deps.sql : deps.regexpSql;
-    const page = await listArt(sql, c.get('tenant').id, filter, beforeId, input.limit);
-    return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-  });
+  return new Hono<Env>()
+    .get('/arten', async (c) => {
+      const { input, beforeId, next } = readPage(c, deps, filters);
+      const filter = {
+        isAnimal: input.is_animal ?? null,
+        artengruppe: input.artengruppe ?? null,
+        gid: input.gid ?? null,
+        nameRegexpCi: input.name_regexp_ci ?? null,
+      };
+      const sql = filter.nameRegexpCi === null ? deps.sql : deps.regexpSql;
+      const page = await listArt(sql, c.get('tenant').id, filter, beforeId, input.limit);
+      return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
+    })
+    .get('/arten/:id', async (c) => {
+      const { restrict } = readQuery(c, restrictFields);
+      const rows = await getArt(deps.sql, c.get('tenant').id, readPathId(c, 2147483647));
+      return replyRows(c, { rows, restrict });
+    });
 }

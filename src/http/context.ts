@@ -106,8 +106,8 @@ function domainOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
-// A repeated header is joined with a comma before it reaches the request: only the raw list tells.
-function countHeader(c: Context<Env>, name: string): number {
+/** How often a header was sent: a repeated one is joined with a comma before it reaches the request. */
+export function countHeader(c: Context<Env>, name: string): number {
   const raw = c.env?.incoming?.rawHeaders ?? [];
   return raw.filter((header, index) => index % 2 === 0 && header.toLowerCase() === name).length;
 }

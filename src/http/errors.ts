@@ -65,9 +65,11 @@ export const sentences = {
   empty: (name: string, allowed: string) => `${name} ist leer, erlaubt ist ${allowed}.`,
   twice: (name: string) => `${name} ist mehrfach angegeben, erlaubt ist eine Angabe.`,
   unreadable: (name: string) => `${name} enthält Zeichen, die nicht gespeichert werden können.`,
+  override: 'X-HTTP-Method-Override steht nur bei POST, nur einmal, und erlaubt sind PUT und DELETE.',
   formatWithCallback: 'callback ist nur mit format=json möglich.',
   cursor:
     'cursor gehört nicht zu dieser Anfrage; erlaubt ist die Adresse aus next, mit denselben Filtern und unter demselben Host.',
+  both: (name: string, other: string) => `${name} fehlt: ${other} und ${name} werden nur zusammen geändert.`,
   fileExpected: (name: string) => `${name} muss eine Datei sein.`,
   textExpected: (name: string) => `${name} muss ein Textfeld sein, keine Datei.`,
   fieldTooLong: (name: string, bytes: number) => `${name} ist länger als ${bytes} Bytes.`,
@@ -85,6 +87,7 @@ interface StateEntry {
 const states: Record<string, StateEntry> = {
   ANMLD: { code: 'nicht_angemeldet', field: (name) => `${name} mit diesem Wert ist nur angemeldet möglich.` },
   NFUND: { code: 'nicht_gefunden' },
+  NRCHT: { code: 'nicht_erlaubt' },
   DOPPL: { code: 'doppelte_meldung' },
   ARTUN: {
     code: 'ungueltiger_parameter',

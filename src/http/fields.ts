@@ -49,6 +49,9 @@ export const date = v.pipe(
 export const oneOf = <const Values extends readonly string[]>(values: Values) =>
   v.picklist(values, values.length === 1 ? values[0] : `${values.slice(0, -1).join(', ')} oder ${values.at(-1)}`);
 
+/** Status of a sighting in the words of the input (D2.14). */
+export const status = oneOf(['freigegeben', 'pruefung', 'hinweis', 'abgelehnt']);
+
 /** left, bottom, right, top in EPSG:25832 (metres). */
 export const bbox = (() => {
   const allowed = 'links,unten,rechts,oben: vier Zahlen in EPSG:25832 mit links < rechts und unten < oben';

@@ -5,7 +5,7 @@ import * as field from './fields.ts';
 import type { Parameters } from './query.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
-type Entries = Record<string, v.GenericSchema<any, any>>;
+export type Entries = Record<string, v.GenericSchema<any, any>>;
 type Output<E extends Entries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
 
 /** Parameters that every operation takes. */

@@ -1,13 +1,9 @@
 // The input of a list: its filters, and where the page begins.
 import type { Context } from 'hono';
-import type * as v from 'valibot';
 import type { Deps, Env } from './context.ts';
 import { nextUrl, readCursor } from './cursor.ts';
-import { checkInput, pageFields } from './input.ts';
+import { checkInput, type Entries, pageFields } from './input.ts';
 import { queryParameters, readFormat } from './reply.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
-type Entries = Record<string, v.GenericSchema<any, any>>;
 
 /**
  * Reads and checks the query of a list.

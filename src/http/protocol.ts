@@ -1,19 +1,73 @@
 // What holds for every request and answer, whatever it is about.
-import type { MiddlewareHandler } from 'hono';
-import type { Env } from './context.ts';
-import { PortalError } from './errors.ts';
+import type { Context, Handler, Hono, MiddlewareHandler } from 'hono';
+import { countHeader, type Env } from './context.ts';
+import { PortalError, sentences } from './errors.ts';
 
-/** Refuses requests that two servers in a row could read differently, and sets the headers of every answer (S3.8, S3.10). */
+const allowedMethods = 'GET, POST, PUT, DELETE';
+const allowedHeaders = 'Content-Type, If-None-Match, X-Auth-Token, X-Auth-User, X-HTTP-Method-Override';
+const exposedHeaders = 'Location, ETag, Retry-After';
+const preflightSeconds = '86400';
+
+/**
+ * Refuses requests that two servers in a row could read differently, answers CORS preflights, and sets the headers of every
+ * answer (S3.8, S3.10, D1.17, D1.18).
+ */
 export function protocolMiddleware(): MiddlewareHandler<Env> {
   return async (c, next) => {
     c.header('X-Content-Type-Options', 'nosniff');
     c.header('Referrer-Policy', 'no-referrer');
     // What an answer depends on beside its address.
     c.header('Vary', 'Host, X-Auth-User, X-Auth-Token');
-    const raw = c.env?.incoming?.rawHeaders ?? [];
-    const hosts = raw.filter((header, index) => index % 2 === 0 && header.toLowerCase() === 'host');
+    c.header('Access-Control-Allow-Origin', '*');
+    c.header('Access-Control-Expose-Headers', exposedHeaders);
     const target = c.env?.incoming?.url ?? '/';
-    if (hosts.length > 1 || !target.startsWith('/')) throw new PortalError('ungueltige_anfrage');
+    if (countHeader(c, 'host') > 1 || !target.startsWith('/')) throw new PortalError('ungueltige_anfrage');
+    if (c.req.method === 'OPTIONS') {
+      c.header('Access-Control-Allow-Methods', allowedMethods);
+      c.header('Access-Control-Allow-Headers', allowedHeaders);
+      c.header('Access-Control-Max-Age', preflightSeconds);
+      return c.body(null, 204);
+    }
     await next();
   };
+}
+
+/** Registers PUT and DELETE, which clients that can't send them ask for by POST with X-HTTP-Method-Override (D1.14). */
+export function overridable(routes: Hono<Env>, path: string, handlers: { put: Handler<Env>; delete?: Handler<Env> }): Hono<Env> {
+  routes.put(path, handlers.put);
+  if (handlers.delete) routes.delete(path, handlers.delete);
+  return routes.post(path, async (c, next) => {
+    const handler = { PUT: handlers.put, DELETE: handlers.delete, POST: undefined }[readOverride(c) ?? 'POST'];
+    if (!handler)
+      throw new PortalError('methode_nicht_erlaubt', {}, { Allow: handlers.delete ? 'GET, PUT, DELETE' : 'GET, PUT' });
+    return handler(c, next) as Promise<Response>;
+  });
+}
+
+/** On POSTs that are what they are: the header must not ask for something else. */
+export function refuseOverride(): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    if (c.req.method === 'POST') readOverride(c);
+    await next();
+  };
+}
+
+function readOverride(c: Context<Env>): 'PUT' | 'DELETE' | null {
+  const value = c.req.header('x-http-method-override');
+  if (value === undefined) return null;
+  const method = value.trim().toUpperCase();
+  if (countHeader(c, 'x-http-method-override') > 1 || (method !== 'PUT' && method !== 'DELETE')) {
+    throw new PortalError('ungueltiger_parameter', { 'X-HTTP-Method-Override': sentences.override });
+  }
+  return method;
+}
+
+/** For a path that exists with other methods: those methods; null for an unknown path. */
+export function methodsOf(app: Hono<Env>, path: string): string[] | null {
+  const methods = new Set<string>();
+  for (const route of app.routes) {
+    const pattern = new RegExp(`^${route.path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`);
+    if (route.method !== 'ALL' && pattern.test(path)) methods.add(route.method);
+  }
+  return methods.size > 0 ? [...methods].sort() : null;
 }

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { answerError, PortalError, sentences } from './errors.ts';
-import { checkInput, formatFields } from './input.ts';
+import { checkInput, type Entries, formatFields } from './input.ts';
 
 import { type Parameters, parseQuery, queryOf } from './query.ts';
 import { toXml, type Value } from './xml.ts';
@@ -27,6 +27,20 @@ export function readFormat(parameters: Parameters): Format {
 /** The parameters in a request's URL. */
 export function queryParameters(c: Context): Parameters {
   return parseQuery(queryOf(c.req.url));
+}
+
+/** The checked parameters of a request's URL, its format included. */
+export function readQuery<E extends Entries>(c: Context, entries: E) {
+  const parameters = queryParameters(c);
+  readFormat(parameters);
+  return checkInput(parameters, entries);
+}
+
+/** The number in the path; whatever is no number is no record: unknown, not malformed. */
+export function readPathId(c: Context, max = Number.MAX_SAFE_INTEGER): number {
+  const value = c.req.param('id') ?? '';
+  if (!/^\d{1,16}$/.test(value) || Number(value) > max) throw new PortalError('nicht_gefunden');
+  return Number(value);
 }
 
 export interface Rows {

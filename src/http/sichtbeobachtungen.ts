@@ -1,50 +1,80 @@
 // /sichtbeobachtungen
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { createSichtbeobachtung, getSichtbeobachtung, listSichtbeobachtung } from '../db/sichtbeobachtung.ts';
+import {
+  createSichtbeobachtung,
+  deleteSichtbeobachtung,
+  getSichtbeobachtung,
+  listSichtbeobachtung,
+  updateSichtbeobachtung,
+} from '../db/sichtbeobachtung.ts';
 import { type Deps, type Env, requireReader } from './context.ts';
 import { PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
-import { readForm } from './form.ts';
+import { type Form, readForm } from './form.ts';
 import { checkInput, restrictFields, textFilter } from './input.ts';
 import { readPage } from './page.ts';
-import { queryParameters, readFormat, replyRows } from './reply.ts';
+import { overridable } from './protocol.ts';
+import { readPathId, readQuery, replyRows } from './reply.ts';
 
 const fileFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
 
 // An empty field stands for its default (D3.7).
-const orDefault = <S extends v.GenericSchema<string, unknown>, const D extends v.InferOutput<S> | null>(schema: S, fallback: D) =>
-  v.optional(
-    v.union(
-      [
-        v.pipe(
-          v.literal(''),
-          v.transform(() => fallback),
-        ),
-        schema,
-      ],
-      emptyOr(schema),
-    ),
-    '',
+const emptyAs = <S extends v.GenericSchema<string, unknown>, const D extends v.InferOutput<S> | null>(schema: S, fallback: D) =>
+  v.union(
+    [
+      v.pipe(
+        v.literal(''),
+        v.transform(() => fallback),
+      ),
+      schema,
+    ],
+    (issue) => {
+      // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
+      return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
+    },
   );
 
-// A union has no message of its own for a value that fits none of its options: pass on that of the schema.
-function emptyOr(schema: v.GenericSchema<string, unknown>) {
-  return (issue: v.UnionIssue<v.BaseIssue<unknown>>) => v.safeParse(schema, issue.input).issues?.[0].message ?? '';
-}
+const lat = field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)');
+const lon = field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)');
+const bereich = field.oneOf(['privat', 'oeffentlich']);
+const defaulted = {
+  srid: emptyAs(field.oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']), 'EPSG:25832'),
+  anzahl: emptyAs(field.integer(1, 20000), 1),
+  sensibel: emptyAs(field.boolean, false),
+  datum: emptyAs(field.date, null),
+  bemerkung: emptyAs(field.text(), null),
+  stadium_id: emptyAs(field.id, null),
+  aktivitaet_id: emptyAs(field.id, null),
+};
 
-const formFields = {
+const createFields = {
   art: field.id,
-  lat: field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)'),
-  lon: field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)'),
-  srid: orDefault(field.oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']), 'EPSG:25832'),
-  anzahl: orDefault(field.integer(1, 20000), 1),
-  sensibel: orDefault(field.boolean, false),
-  datum: orDefault(field.date, null),
-  bereich: v.optional(field.oneOf(['privat', 'oeffentlich']), 'privat'),
-  bemerkung: orDefault(field.text(), null),
-  stadium_id: orDefault(field.id, null),
-  aktivitaet_id: orDefault(field.id, null),
+  lat,
+  lon,
+  srid: v.optional(defaulted.srid, ''),
+  anzahl: v.optional(defaulted.anzahl, ''),
+  sensibel: v.optional(defaulted.sensibel, ''),
+  datum: v.optional(defaulted.datum, ''),
+  bereich: v.optional(bereich, 'privat'),
+  bemerkung: v.optional(defaulted.bemerkung, ''),
+  stadium_id: v.optional(defaulted.stadium_id, ''),
+  aktivitaet_id: v.optional(defaulted.aktivitaet_id, ''),
+};
+
+const changeFields = {
+  art: v.optional(field.id),
+  lat: v.optional(lat),
+  lon: v.optional(lon),
+  srid: v.optional(defaulted.srid),
+  anzahl: v.optional(defaulted.anzahl),
+  sensibel: v.optional(defaulted.sensibel),
+  datum: v.optional(defaulted.datum),
+  bereich: v.optional(bereich),
+  bemerkung: v.optional(defaulted.bemerkung),
+  stadium_id: v.optional(defaulted.stadium_id),
+  aktivitaet_id: v.optional(defaulted.aktivitaet_id),
+  status: v.optional(field.status),
 };
 
 const filters = {
@@ -64,12 +94,12 @@ const filters = {
   datum_bis: v.optional(field.date),
   mandant: v.optional(field.text('das Kürzel eines Mandanten')),
   bbox: v.optional(field.bbox),
-  status: v.optional(field.oneOf(['freigegeben', 'pruefung', 'hinweis', 'abgelehnt'])),
+  status: v.optional(field.status),
 };
 
 export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
   const { sql } = deps;
-  return new Hono<Env>()
+  const routes = new Hono<Env>()
     .get('/sichtbeobachtungen', async (c) => {
       const { input, beforeId, next } = readPage(c, deps, filters);
       const filter = {
@@ -93,18 +123,14 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
     })
     .get('/sichtbeobachtungen/:id', async (c) => {
-      readFormat(queryParameters(c));
-      const { restrict } = checkInput(queryParameters(c), restrictFields);
-      const rows = await getSichtbeobachtung(sql, c.get('tenant').id, c.get('reader'), pathId(c.req.param('id')));
+      const { restrict } = readQuery(c, restrictFields);
+      const rows = await getSichtbeobachtung(sql, c.get('tenant').id, c.get('reader'), readPathId(c));
       return replyRows(c, { rows, restrict });
     })
     .post('/sichtbeobachtungen', async (c) => {
       const reader = requireReader(c);
-      readFormat(queryParameters(c));
-      const form = await readForm(c, fileFields);
-      const [file] = form.files;
-      if (file) throw new PortalError('nicht_verfuegbar', { [file]: sentences.noFilesYet(file) });
-      const input = checkInput(form.fields, formFields);
+      readQuery(c, {});
+      const input = checkInput((await readFields(c)).fields, createFields);
       const created = await createSichtbeobachtung(sql, c.get('tenant').id, reader, {
         ...input,
         srid: sridNumbers[input.srid],
@@ -115,6 +141,43 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       c.header('Location', url);
       return replyRows(c, { rows: JSON.stringify([{ ...created, url }]) }, 201);
     });
+
+  return overridable(routes, '/sichtbeobachtungen/:id', {
+    async put(c) {
+      const reader = requireReader(c);
+      readQuery(c, {});
+      const id = readPathId(c);
+      const form = await readFields(c);
+      const { srid, stadium_id, aktivitaet_id, ...input } = checkInput(form.fields, changeFields);
+      // D3.8: a place is changed as a whole.
+      if ((input.lat === undefined) !== (input.lon === undefined)) {
+        const name = input.lat === undefined ? 'lat' : 'lon';
+        throw new PortalError('ungueltiger_parameter', { [name]: sentences.both(name, name === 'lat' ? 'lon' : 'lat') });
+      }
+      await updateSichtbeobachtung(sql, c.get('tenant').id, reader, id, {
+        ...input,
+        srid: sridNumbers[srid ?? 'EPSG:25832'],
+        stadiumId: stadium_id,
+        aktivitaetId: aktivitaet_id,
+        cleared: fileFields.filter((name) => form.fields.has(name)),
+      });
+      return replyRows(c, { rows: JSON.stringify([{ id }]) });
+    },
+    async delete(c) {
+      const reader = requireReader(c);
+      readQuery(c, {});
+      const id = readPathId(c);
+      await deleteSichtbeobachtung(sql, reader, id);
+      return replyRows(c, { rows: JSON.stringify([{ id }]) });
+    },
+  });
+}
+
+async function readFields(c: Context<Env>): Promise<Form> {
+  const form = await readForm(c, fileFields);
+  const [file] = form.files;
+  if (file) throw new PortalError('nicht_verfuegbar', { [file]: sentences.noFilesYet(file) });
+  return form;
 }
 
 const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
@@ -129,10 +192,4 @@ function oldOrNew<O extends string, N extends string>(
     throw new PortalError('ungueltiger_parameter', { [newName]: sentences.twice(newName) });
   }
   return input[newName] ?? input[oldName] ?? null;
-}
-
-// Whatever is no number is no record: unknown, not malformed.
-function pathId(value: string): number {
-  if (!/^\d{1,15}$/.test(value)) throw new PortalError('nicht_gefunden');
-  return Number(value);
 }

@@ -81,9 +81,27 @@ describe('parseQuery keeps names, values and their order', () => {
     ['a;b=1', [['a;b', ['1']]]],
     ['a?b=1?2', [['a?b', ['1?2']]]],
     ['a[]=1', [['a[]', ['1']]]],
-    ['t=vespa%velutina&u=%C3%BC', [['t', ['vespa%velutina']], ['u', ['ü']]]], // biome-ignore format: one row
-    ['__proto__=1&constructor=2', [['__proto__', ['1']], ['constructor', ['2']]]], // biome-ignore format: one row
-    ['A=1&a=2', [['A', ['1']], ['a', ['2']]]], // biome-ignore format: one row
+    [
+      't=vespa%velutina&u=%C3%BC',
+      [
+        ['t', ['vespa%velutina']],
+        ['u', ['ü']],
+      ],
+    ],
+    [
+      '__proto__=1&constructor=2',
+      [
+        ['__proto__', ['1']],
+        ['constructor', ['2']],
+      ],
+    ],
+    [
+      'A=1&a=2',
+      [
+        ['A', ['1']],
+        ['a', ['2']],
+      ],
+    ],
   ];
   for (const [query, parameters] of rows) it(`?${query}`, () => assert.deepEqual([...parseQuery(query)], parameters));
 });

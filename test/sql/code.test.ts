@@ -96,7 +96,10 @@ describe('the database', () => {
       select p.oid::regprocedure::text as name, coalesce(obj_description(p.oid, 'pg_proc'), '') as comment
       from pg_proc p where p.pronamespace = 'api'::regnamespace`;
     assert.ok(rows.length > 5);
-    assert.deepEqual(rows.filter((row) => row.comment.length < 20).map((row) => row.name), []);
+    assert.deepEqual(
+      rows.filter((row) => row.comment.length < 20).map((row) => row.name),
+      [],
+    );
   });
 
   it('has an empty search path on security-definer and trigger functions', async () => {
@@ -106,8 +109,14 @@ describe('the database', () => {
       where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
         and (p.prosecdef or p.prorettype = 'trigger'::regtype)`;
     assert.ok(rows.length > 5);
-    assert.deepEqual(rows.filter((row) => !row.config.includes('search_path=')).map((row) => row.name), []);
-    assert.deepEqual(rows.filter((row) => !/search_path=(\\"\\"|)[",}]/.test(row.config)).map((row) => row.name), []);
+    assert.deepEqual(
+      rows.filter((row) => !row.config.includes('search_path=')).map((row) => row.name),
+      [],
+    );
+    assert.deepEqual(
+      rows.filter((row) => !/search_path=(\\"\\"|)[",}]/.test(row.config)).map((row) => row.name),
+      [],
+    );
   });
 
   it('gives no schema and no table to everyone', async () => {
@@ -148,8 +157,17 @@ describe('the database', () => {
       }),
       undo,
     );
-    for (const kind of ['dependent_check', 'dependent_index', 'dependent_predicate', 'dependent_generated', 'dependent_default']) {
-      assert.ok(found.some((object) => object.includes(kind)), `${kind} is found among ${found.join(', ')}`);
+    for (const kind of [
+      'dependent_check',
+      'dependent_index',
+      'dependent_predicate',
+      'dependent_generated',
+      'dependent_default',
+    ]) {
+      assert.ok(
+        found.some((object) => object.includes(kind)),
+        `${kind} is found among ${found.join(', ')}`,
+      );
     }
     assert.deepEqual([...(await listDependents(sql))], []);
   });
@@ -159,7 +177,10 @@ describe('the database', () => {
       select c.relname as name from pg_class c
       where c.relnamespace = 'portal'::regnamespace and c.relkind in ('r', 'p')
         and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`;
-    assert.deepEqual(rows.map((row) => row.name), []);
+    assert.deepEqual(
+      rows.map((row) => row.name),
+      [],
+    );
   });
 
   it('has an index for every foreign key, so that a cascade reads no whole table', async () => {
@@ -176,7 +197,10 @@ describe('the database', () => {
           and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) = format('(%I IS NOT NULL)', (
             select a.attname from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]))))
       order by name`;
-    assert.deepEqual(rows.map((row) => row.name), []);
+    assert.deepEqual(
+      rows.map((row) => row.name),
+      [],
+    );
   });
 
   it('is unchanged by a second migration', async () => {
@@ -238,28 +262,26 @@ describe('the database', () => {
 });
 
 describe('two migrations at once', () => {
-  it(
-    'of a new empty database both end well, with one installation and the same functions',
-    { skip: onPostgres ? false : 'one process owns an embedded database' },
-    async () => {
-      const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-      const name = `${process.env.TEST_TEMPLATE}_empty_${process.pid}`;
-      await server.sql.unsafe(`create database ${name}`);
-      const open = () => openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
-      const databases = await Promise.all([open(), open(), open()]);
-      const [first] = databases;
-      const template = await openTestDatabase();
-      try {
-        const outcomes = await Promise.all(databases.map((database) => migrateDatabase(database)));
-        assert.deepEqual(outcomes.sort(), ['replaced', 'unchanged', 'unchanged']);
-        assert.deepEqual(await describeCode(first.sql), await describeCode(template.sql));
-        const installations = await first.sql`select guid_namespace from portal.installation`;
-        assert.equal(installations.length, 1);
-      } finally {
-        for (const database of databases) await database.close();
-        await server.sql.unsafe(`drop database ${name}`);
-        await server.close();
-      }
-    },
-  );
+  it('of a new empty database both end well, with one installation and the same functions', {
+    skip: onPostgres ? false : 'one process owns an embedded database',
+  }, async () => {
+    const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+    const name = `${process.env.TEST_TEMPLATE}_empty_${process.pid}`;
+    await server.sql.unsafe(`create database ${name}`);
+    const open = () => openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    const databases = await Promise.all([open(), open(), open()]);
+    const [first] = databases;
+    const template = await openTestDatabase();
+    try {
+      const outcomes = await Promise.all(databases.map((database) => migrateDatabase(database)));
+      assert.deepEqual(outcomes.sort(), ['replaced', 'unchanged', 'unchanged']);
+      assert.deepEqual(await describeCode(first.sql), await describeCode(template.sql));
+      const installations = await first.sql`select guid_namespace from portal.installation`;
+      assert.equal(installations.length, 1);
+    } finally {
+      for (const database of databases) await database.close();
+      await server.sql.unsafe(`drop database ${name}`);
+      await server.close();
+    }
+  });
 });

@@ -192,7 +192,11 @@ describe('private.to_point', () => {
   }
 
   it('answers every pair of numbers with a point in the area or with WERTB, GBTAU or GBIET, never with XX000', async () => {
-    const number = fc.oneof(fc.double(), fc.double({ min: -200, max: 200, noNaN: true }), fc.double({ min: -3e7, max: 3e7, noNaN: true }));
+    const number = fc.oneof(
+      fc.double(),
+      fc.double({ min: -200, max: 200, noNaN: true }),
+      fc.double({ min: -3e7, max: 3e7, noNaN: true }),
+    );
     await fc.assert(
       fc.asyncProperty(number, number, fc.constantFrom(25832, 4326, 3857), async (lat, lon, srid) => {
         const error = await errorOf(lat, lon, srid);
@@ -230,7 +234,10 @@ describe('the 5 km grid', () => {
       [2147483647 * 5000, 2147483647],
       [-2147483648 * 5000, -2147483648],
     ];
-    assert.deepEqual(await cellsOf(table.map(([value]) => value)), table.map(([, cell]) => cell));
+    assert.deepEqual(
+      await cellsOf(table.map(([value]) => value)),
+      table.map(([, cell]) => cell),
+    );
   });
 
   it('has a cell for the smallest numbers above and below zero', async () => {
@@ -264,7 +271,14 @@ describe('the 5 km grid', () => {
         st_area(private.to_cell_polygon(80, 1096)) as area, st_xmin(private.to_cell_polygon(80, 1096)) as x_min`;
     assert.deepEqual(
       { ...row },
-      { centre: 'POINT(402500 5482500)', srid: 25832, negative: 'POINT(-2500 -2500)', is_middle: true, area: 25e6, x_min: 400000 },
+      {
+        centre: 'POINT(402500 5482500)',
+        srid: 25832,
+        negative: 'POINT(-2500 -2500)',
+        is_middle: true,
+        area: 25e6,
+        x_min: 400000,
+      },
     );
   });
 
@@ -289,7 +303,9 @@ describe('the 5 km grid', () => {
       // Next to the edges, where it matters.
       y: fc.oneof(
         fc.double({ min: 5200000, max: 6200000, noNaN: true }),
-        fc.tuple(fc.integer({ min: 1040, max: 1240 }), fc.double({ min: -0.05, max: 0.05, noNaN: true })).map(([i, e]) => i * 5000 + e),
+        fc
+          .tuple(fc.integer({ min: 1040, max: 1240 }), fc.double({ min: -0.05, max: 0.05, noNaN: true }))
+          .map(([i, e]) => i * 5000 + e),
       ),
     });
     let compared = 0;

@@ -9,7 +9,10 @@ import { type Engine, startEngine } from './engine.ts';
 import { type DirectoryLock, takeLock } from './lock.ts';
 
 export interface EmbeddedDatabase {
-  /** For postgres.js' `socket` option: a fresh virtual connection. */
+  /**
+   * For postgres.js' `socket` option: a fresh virtual connection. Give that client `fetch_types: false`: it doesn't
+   * catch errors of its own look at the types, so that a crash of the engine could become an unhandled rejection.
+   */
   socket: () => Duplex;
   /** The data directory as gzip tar, for `loadFrom`; waits until no transaction is open. */
   dump(): Promise<Uint8Array>;

@@ -56,12 +56,15 @@ export async function startEngine(options: {
     if (reply.kind === 'hungry') return onHungry();
     const waiting = settle;
     settle = null;
+    // an idle engine keeps no process alive: a command that fails ends, although it never came to close()
+    worker.unref();
     waiting?.resolve(reply);
   });
 
   function expectReply(): Promise<EngineReply> {
     if (dead) return Promise.reject(dead);
     if (settle) return Promise.reject(new Error('the embedded database already runs a batch'));
+    worker.ref();
     return new Promise((resolve, reject) => {
       settle = { resolve, reject };
     });

@@ -35,7 +35,7 @@ export class Turn {
     }
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { who, resolve, reject, timer: null };
-      if (timeoutMs === -1) {
+      if (timeoutMs !== undefined) {
         waiting.timer = setTimeout(() => {
           this.#remove(waiting);
           reject(new TurnTimeoutError(`waited ${timeoutMs} ms`));

@@ -1,0 +1,30 @@
+// GET /qs
+import { Hono } from 'hono';
+import * as v from 'valibot';
+import { listQs } from '../db/qs.ts';
+import { type Deps, type Env, requireReader } from './context.ts';
+import * as field from './fields.ts';
+import { readPage } from './page.ts';
+import { replyRows } from './reply.ts';
+
+const filters = {
+  datum_von: v.optional(field.date),
+  datum_bis: v.optional(field.date),
+  uid: v.optional(field.id),
+  status_aenderung: v.optional(field.status),
+};
+
+export function qsRoutes(deps: Deps): Hono<Env> {
+  return new Hono<Env>().get('/qs', async (c) => {
+    const reader = requireReader(c);
+    const { input, beforeId, next } = readPage(c, deps, filters);
+    const filter = {
+      von: input.datum_von ?? null,
+      bis: input.datum_bis ?? null,
+      uid: input.uid ?? null,
+      statusAenderung: input.status_aenderung ?? null,
+    };
+    const page = await listQs(deps.sql, reader, filter, beforeId, input.limit);
+    return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
+  });
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { createApp } from '../../src/app.ts';
+import type { Deps } from '../../src/http/context.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+const standard = { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30 };
+
+/** The species list of a service with these settings, on the one database of the file. */
+async function ask(config: Partial<Deps['config']>, host: string, headers: Record<string, string> = {}) {
+  const { sql } = service.database;
+  const log = createLog('silent');
+  const app = createApp({ sql, regexpSql: sql, config: { ...standard, ...config }, secretKey: Buffer.alloc(32, 1), log });
+  const url = `http://${host}/api/v2/arten?limit=1&restrict=art_id&gid=1`;
+  const response = await app.request(url, { headers: { host, ...headers } });
+  const text = await response.text();
+  const json = text.startsWith('{') ? JSON.parse(text) : undefined;
+  return { status: response.status, json, tenant: json?.result?.[0]?.art_id[0], origin: json?.next && new URL(json.next).origin };
+}
+
+describe('the tenant is the one whose domain the request is addressed to (D1.15)', () => {
+  const rows: [
+    title: string,
+    config: Partial<Deps['config']>,
+    host: string,
+    headers: Record<string, string>,
+    answer: unknown[],
+  ][] = [
+    ['a domain', {}, 'n.test', {}, [200, 'N', 'http://n.test']],
+    ['another domain of the same tenant', {}, 'n2.test', {}, [200, 'N', 'http://n2.test']],
+    ['any case, any port', {}, 'S.Test:1234', {}, [200, 'S', 'http://s.test:1234']],
+    ['an unknown host is 421', {}, 'fremd.example', {}, [421, undefined, undefined]],
+    ['part of a domain is 421', {}, 'test', {}, [421, undefined, undefined]],
+    ['below a domain is 421', {}, 'x.n.test', {}, [421, undefined, undefined]],
+    ['an IPv6 address is 421', {}, '[::1]:8080', {}, [421, undefined, undefined]],
+    [
+      'DEFAULT_TENANT takes unknown hosts, PUBLIC_URL is their address',
+      { defaultTenant: 'S' },
+      'fremd.example',
+      {},
+      [200, 'S', 'http://s.test:8080'],
+    ],
+    ['DEFAULT_TENANT in another case', { defaultTenant: 'w' }, '127.0.0.1:8080', {}, [200, 'W', 'http://w.test:8080']],
+    ['DEFAULT_TENANT takes IPv6 addresses', { defaultTenant: 'N' }, '[::1]:8080', {}, [200, 'N', 'http://n.test:8080']],
+    ['DEFAULT_TENANT leaves known hosts alone', { defaultTenant: 'S' }, 'n.test', {}, [200, 'N', 'http://n.test']],
+    ['an unknown DEFAULT_TENANT is 421', { defaultTenant: 'X' }, 'fremd.example', {}, [421, undefined, undefined]],
+    [
+      ...(['PUBLIC_URL without {domain}', { defaultTenant: 'S', publicUrl: 'https://portal.example/' }] as const),
+      ...(['fremd.example', {}, [200, 'S', 'https://portal.example']] as [string, Record<string, string>, unknown[]]),
+    ],
+    ['X-Forwarded-Host without TRUST_PROXY', {}, 'n.test', { 'X-Forwarded-Host': 's.test' }, [200, 'N', 'http://n.test']],
+    ['X-Forwarded-Proto without TRUST_PROXY', {}, 'n.test', { 'X-Forwarded-Proto': 'https' }, [200, 'N', 'http://n.test']],
+    ['X-Forwarded-Host', { trustProxy: true }, 'inside:9', { 'X-Forwarded-Host': 's.test' }, [200, 'S', 'http://s.test']],
+    [
+      'the first of several',
+      { trustProxy: true },
+      'inside',
+      { 'X-Forwarded-Host': 'S.test:444 , n.test' },
+      [200, 'S', 'http://s.test:444'],
+    ],
+    [
+      ...(['X-Forwarded-Proto', { trustProxy: true }, 'inside'] as const),
+      ...([{ 'X-Forwarded-Host': 's.test', 'X-Forwarded-Proto': 'HTTPS' }, [200, 'S', 'https://s.test']] as [
+        Record<string, string>,
+        unknown[],
+      ]),
+    ],
+    [
+      'X-Forwarded-Proto alone',
+      { trustProxy: true },
+      'n.test',
+      { 'X-Forwarded-Proto': 'https, http' },
+      [200, 'N', 'https://n.test'],
+    ],
+    [
+      'an unknown X-Forwarded-Proto',
+      { trustProxy: true },
+      'n.test',
+      { 'X-Forwarded-Proto': 'javascript' },
+      [200, 'N', 'http://n.test'],
+    ],
+    ['an empty X-Forwarded-Host', { trustProxy: true }, 'n.test', { 'X-Forwarded-Host': '' }, [200, 'N', 'http://n.test']],
+    ['no forwarding headers', { trustProxy: true }, 'n.test', {}, [200, 'N', 'http://n.test']],
+    [
+      'a foreign X-Forwarded-Host is 421',
+      { trustProxy: true },
+      'n.test',
+      { 'X-Forwarded-Host': 'fremd.example' },
+      [421, undefined, undefined],
+    ],
+  ];
+  for (const [title, config, host, headers, expected] of rows) {
+    it(title, async () => {
+      const { status, tenant, origin, json } = await ask(config, host, headers);
+      assert.deepEqual([status, tenant, origin], expected, JSON.stringify(json));
+      if (status === 421) assert.equal(json.error.code, 'unbekannter_host');
+    });
+  }
+
+  it('a hostile Host never reaches next, nor anything but the address of the answer', async () => {
+    for (const forwarded of [
+      'n.test"><script>',
+      'n.test/x',
+      'a@n.test',
+      'n.test#',
+      'n.test?x',
+      'n.test\\',
+      ' ',
+      'n.test:80:80',
+      'n.test:',
+    ]) {
+      const { status, origin, json } = await ask({ trustProxy: true }, 'w.test', { 'X-Forwarded-Host': forwarded });
+      assert.ok([200, 400, 421].includes(status), `${forwarded}: ${status}`);
+      if (status === 200) assert.ok(['http://n.test', 'http://w.test'].includes(origin), `${forwarded}: ${json.next}`);
+    }
+  });
+
+  it('a domain that moves to another tenant is noticed within seconds', async () => {
+    const { sql } = service.database;
+    assert.equal((await ask({}, 'neu.example')).status, 421);
+    await sql`update portal.mandant set domains = domains || 'neu.example'::text where kuerzel = 'W'`;
+    assert.deepEqual((await ask({}, 'neu.example')).tenant, 'W');
+  });
+
+  it('health checks need no tenant', async () => {
+    for (const path of ['/health/live', '/health/ready']) {
+      const response = await service.app.request(`http://fremd.example${path}`);
+      assert.deepEqual([response.status, await response.text()], [200, 'ok']);
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+    }
+  });
+});

@@ -1,0 +1,202 @@
+// The catalogue lock: no record stays exact because the catalogue or a boundary changed while it was written (S1.6).
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database, Sql, Transaction } from '../../src/db/client.ts';
+import { arten } from '../support/catalogue.ts';
+import { onPostgres, openTestDatabase } from '../support/database.ts';
+
+let database: Database;
+let sql: Sql;
+before(async () => {
+  database = await openTestDatabase();
+  sql = database.sql;
+});
+
+let days = 0;
+/** Stores a sighting by SQL; each has a day of its own, so that none is a duplicate. */
+async function insertSichtbeobachtung(tx: Sql | Transaction, art: number, x = 420000): Promise<number> {
+  const [row] = await tx`
+    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+    values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, 5530000), 25832),
+      date '2000-01-01' + ${++days}::integer)
+    returning id`;
+  return row?.id;
+}
+
+async function setSensibel(tx: Sql | Transaction, art: number, sensibel: boolean): Promise<void> {
+  await tx`
+    update portal.art_mandant am set sensibel = ${sensibel} from portal.mandant m
+    where m.id = am.mandant_id and m.kuerzel = 'N' and am.art = ${art}`;
+}
+
+async function setEasternBorder(tx: Sql | Transaction, x: number): Promise<void> {
+  await tx`
+    update portal.mandant set boundary = st_multi(st_makeenvelope(452000, 5500000, ${x}::float8, 5560000, 25832)) where kuerzel = 'S'`;
+}
+
+/** Whether everyone finds the record at its cell only, and under which tenants: `(N)` is one that only the cell touches. */
+async function shownOf(id: number): Promise<string> {
+  const [row] = await sql`
+    select case when s.schutz = 2 and st_orderingequals(s.shown_point, s.raster_point) then 'masked' else 'exact' end as shown, (
+      select string_agg(case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end, ' ' order by m.kuerzel)
+      from portal.sichtbeobachtung_mandant l join portal.mandant m on m.id = l.mandant_id
+      where l.sichtbeobachtung_id = s.id) as links
+    from portal.sichtbeobachtung s where s.id = ${id}`;
+  return `${row?.shown} ${row?.links}`;
+}
+
+describe('masking while others write', () => {
+  // two connections write at once
+  const skip = onPostgres ? false : 'the embedded database runs one transaction at a time';
+
+  /** Runs `second` while the transaction of `first` is open; it must wait. Then commits both. */
+  async function race(
+    first: (tx: Transaction) => Promise<unknown>,
+    second: (tx: Transaction) => Promise<unknown>,
+  ): Promise<void> {
+    const [one, two] = [database.connect(), database.connect()];
+    const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    try {
+      const opened = one.begin(async (tx) => {
+        await first(tx);
+        started.resolve();
+        await gate.promise;
+      });
+      await Promise.race([started.promise, opened]);
+      const waiting = two.begin(second);
+      waiting.catch(() => {});
+      await waitForWaiter();
+      gate.resolve();
+      await opened;
+      await waiting;
+    } finally {
+      gate.resolve();
+      await Promise.all([one.end({ timeout: 1 }), two.end({ timeout: 1 })]);
+    }
+  }
+
+  async function waitForWaiter(): Promise<void> {
+    for (let attempt = 0; attempt < 200; attempt++) {
+      const rows = await sql`
+        select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
+      if (rows.length > 0) return;
+      await sleep(10);
+    }
+    assert.fail('the second transaction does not wait for the first');
+  }
+
+  const art = arten.tagpfauenauge;
+  const catalogue = (tx: Transaction) => setSensibel(tx, art, true);
+  const restore = () => setSensibel(sql, art, false);
+
+  it('a record that is inserted before the catalogue changes, and committed meanwhile, is masked', { skip }, async () => {
+    let id = 0;
+    await race(async (tx) => {
+      id = await insertSichtbeobachtung(tx, art, 453000);
+    }, catalogue);
+    assert.equal(await shownOf(id), 'masked (N) S');
+    await restore();
+  });
+
+  it('a record that is inserted while the catalogue changes is masked', { skip }, async () => {
+    let id = 0;
+    await race(catalogue, async (tx) => {
+      id = await insertSichtbeobachtung(tx, art, 453000);
+    });
+    assert.equal(await shownOf(id), 'masked (N) S');
+    await restore();
+  });
+
+  it('a record that becomes another species before or while the catalogue changes is masked', { skip }, async () => {
+    const id = await insertSichtbeobachtung(sql, arten.amsel);
+    const change = (tx: Transaction) => tx`update portal.sichtbeobachtung set art = ${art} where id = ${id}`;
+    await race(change, catalogue);
+    assert.equal(await shownOf(id), 'masked N');
+    await restore();
+    await sql`update portal.sichtbeobachtung set art = ${arten.amsel} where id = ${id}`;
+    assert.equal(await shownOf(id), 'exact N');
+    await race(catalogue, change);
+    assert.equal(await shownOf(id), 'masked N');
+    await restore();
+  });
+
+  it('a record that is inserted before or while a boundary reaches its cell is masked', { skip }, async () => {
+    let id = 0;
+    const insert = async (tx: Transaction) => {
+      id = await insertSichtbeobachtung(tx, arten.wanderfalke, 506000);
+    };
+    const boundary = (tx: Transaction) => setEasternBorder(tx, 505500);
+    await race(insert, boundary);
+    assert.equal(await shownOf(id), 'masked (S)');
+    await setEasternBorder(sql, 500000);
+    assert.equal(await shownOf(id), 'exact null');
+    await race(boundary, insert);
+    assert.equal(await shownOf(id), 'masked (S)');
+    await setEasternBorder(sql, 500000);
+  });
+
+  it('a record that is edited while an import goes on waits for it and is masked; neither fails', { skip }, async () => {
+    const id = await insertSichtbeobachtung(sql, art);
+    const importer = database.connect();
+    const writer = database.connect();
+    try {
+      const [locked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      // An import changes the definitions of many species, one statement after the other.
+      const change = importer.begin(async (tx) => {
+        await setSensibel(tx, arten.gelbflechte, false);
+        locked.resolve();
+        await gate.promise;
+        await catalogue(tx);
+      });
+      await locked.promise;
+      const edit = writer`update portal.sichtbeobachtung set bemerkung = 'anders' where id = ${id}`.execute();
+      await waitForWaiter();
+      gate.resolve();
+      const outcomes = await Promise.allSettled([change, edit]);
+      assert.deepEqual(
+        outcomes.map((o) => (o.status === 'rejected' ? o.reason.code : 'done')),
+        ['done', 'done'],
+      );
+      assert.equal(await shownOf(id), 'masked N');
+    } finally {
+      await Promise.all([importer.end({ timeout: 1 }), writer.end({ timeout: 1 })]);
+      await restore();
+    }
+  });
+
+  it('two records are written side by side without waiting', { skip }, async () => {
+    const other = database.connect();
+    const id = await insertSichtbeobachtung(sql, arten.amsel);
+    await sql.begin(async (tx) => {
+      await insertSichtbeobachtung(tx, art);
+      await other`set lock_timeout = '1s'`;
+      await insertSichtbeobachtung(other, art);
+      await other`update portal.sichtbeobachtung set bemerkung = 'x' where id = ${id}`;
+    });
+    await other.end({ timeout: 1 });
+  });
+
+  for (const level of ['repeatable read', 'serializable']) {
+    it(`nothing that decides on masking is written at isolation level ${level}`, async () => {
+      const id = await insertSichtbeobachtung(sql, arten.amsel);
+      const statements = [
+        `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+          select min(id), 2, st_setsrid(st_makepoint(420000, 5530000), 25832), '2020-01-01' from portal.nutzer`,
+        `update portal.sichtbeobachtung set bemerkung = 'x' where id = ${id}`,
+        'update portal.art_mandant set sensibel = true where art = 2',
+        'delete from portal.art_mandant where art = 2',
+        'update portal.art set gid = 2 where id = 2',
+        "update portal.mandant set name = 'x'",
+        'delete from portal.mandant',
+      ];
+      for (const statement of statements) {
+        await assert.rejects(
+          sql.begin(`isolation level ${level}`, (tx) => tx.unsafe(statement)),
+          { code: 'RLSCH' },
+          statement,
+        );
+      }
+    });
+  }
+});
