@@ -9,6 +9,10 @@ export interface Config {
   defaultTenant: string | null;
   trustProxy: boolean;
   tokenTtlDays: number;
+  /** null: mails become files in DATA_DIR/mail. */
+  smtpUrl: string | null;
+  mailFrom: string;
+  role: Role;
   logLevel: LogLevel;
   /** null: made at the first start and kept in DATA_DIR. */
   secretKey: string | null;
@@ -16,6 +20,8 @@ export interface Config {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 type LogLevel = (typeof logLevels)[number];
+const roles = ['all', 'web', 'worker'] as const;
+type Role = (typeof roles)[number];
 
 /** A setting that can't be used; the message is for the operator and names what is allowed. */
 export class ConfigError extends Error {}
@@ -43,6 +49,12 @@ export const settings = {
     fallback: 'false',
     meaning: 'X-Forwarded-Host, -Proto und -For eines vorgeschalteten Servers glauben (true, false)',
   },
+  SMTP_URL: {
+    fallback: null,
+    meaning: 'Mailserver, etwa smtps://name:passwort@mail.example.org; ohne Angabe: Dateien in DATA_DIR/mail',
+  },
+  MAIL_FROM: { fallback: null, meaning: 'Absender der Mails; nötig mit SMTP_URL' },
+  ROLE: { fallback: 'all', meaning: 'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all' },
   TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
   LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
   SECRET_KEY: {
@@ -88,8 +100,17 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   if (secretKey !== null && secretKey.length < 32) {
     throw new ConfigError(`SECRET_KEY hat ${secretKey.length} Zeichen, nötig sind mindestens 32.`);
   }
+  const smtpUrl = read('SMTP_URL');
+  // Like DATABASE_URL, it may hold a password.
+  if (smtpUrl !== null && !(/^smtps?:\/\//.test(smtpUrl) && URL.canParse(smtpUrl))) {
+    throw new ConfigError('SMTP_URL beginnt nicht mit smtp:// oder smtps://.');
+  }
+  const mailFrom = read('MAIL_FROM');
+  if (smtpUrl !== null && mailFrom === null) throw new ConfigError('MAIL_FROM fehlt: Mit SMTP_URL ist ein Absender nötig.');
+  const role = (read('ROLE') ?? '').toLowerCase();
+  if (!isOneOf(roles, role)) throw new ConfigError(`ROLE ist „${role}“, erlaubt sind ${roles.join(', ')}.`);
   const logLevel = (read('LOG_LEVEL') ?? '').toLowerCase();
-  if (!isLogLevel(logLevel)) {
+  if (!isOneOf(logLevels, logLevel)) {
     throw new ConfigError(`LOG_LEVEL ist „${logLevel}“, erlaubt sind ${logLevels.join(', ')}.`);
   }
   return {
@@ -101,6 +122,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     defaultTenant: read('DEFAULT_TENANT'),
     trustProxy: readBoolean('TRUST_PROXY'),
     tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
+    smtpUrl,
+    mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',
+    role,
     logLevel,
     secretKey,
   };
@@ -115,6 +139,6 @@ export function describeSettings(): string {
   return ['Umgebungsvariablen [Vorgabe]:', ...lines].join('\n');
 }
 
-function isLogLevel(value: string): value is LogLevel {
-  return (logLevels as readonly string[]).includes(value);
+function isOneOf<T extends string>(values: readonly T[], value: string): value is T {
+  return (values as readonly string[]).includes(value);
 }

@@ -1,4 +1,5 @@
 // Starts the service: configuration, database, HTTP, signals.
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';
 import { createApp } from './app.ts';
@@ -8,6 +9,8 @@ import { openDatabase } from './db/client.ts';
 import { hasMandant } from './db/demo.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { loadSecretKey } from './guard/secret.ts';
+import { startBoss } from './jobs/boss.ts';
+import { workMail } from './jobs/mail.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createProgress } from './observe/progress.ts';
@@ -35,7 +38,13 @@ async function main(): Promise<void> {
 
   const regexpSql =
     database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : database.sql;
-  const app = createApp({ sql: database.sql, regexpSql, config, secretKey, log });
+  const isWorker = config.role !== 'web';
+  const boss = await startBoss(database, (error) => log.warn({ reason: error.name }, 'queue'), { supervise: isWorker });
+  if (isWorker) {
+    const directory = join(config.dataDir, 'mail');
+    await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
+  }
+  const app = createApp({ sql: database.sql, regexpSql, queue: boss, config, secretKey, log });
   const server = await listen(app.fetch, config.host, config.port);
   out.write(describeFirstSteps(config, logins, database.kind));
 
@@ -48,6 +57,7 @@ async function main(): Promise<void> {
     const idle = setInterval(() => 'closeIdleConnections' in server && server.closeIdleConnections(), 50);
     await Promise.race([new Promise((resolve) => server.close(resolve)), sleep(drainMs)]);
     clearInterval(idle);
+    await boss.stop();
     await database.close();
     process.exit(0);
   };

@@ -22,6 +22,8 @@ export interface ConnectOptions {
   max?: number;
   /** PostgreSQL settings of each connection. */
   settings?: Record<string, string | number>;
+  /** json and jsonb parameters are texts already. */
+  jsonAsText?: boolean;
 }
 
 /** The database can't be used; the message is one line for the operator. */
@@ -47,7 +49,7 @@ export async function openDatabase(
 
 function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }): Database {
   const clients: Sql[] = [];
-  const connect = ({ max = 1, settings = {} }: ConnectOptions = {}): Sql => {
+  const connect = ({ max = 1, settings = {}, jsonAsText = false }: ConnectOptions = {}): Sql => {
     const common = {
       max,
       // Types are given with each statement; asking for the database's array types costs a round trip per connection.
@@ -56,7 +58,13 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
       onnotice: () => {},
       connection: { application_name: 'species-sighting-service', ...settings },
       // Ids are integers of the interface: numbers, not strings.
-      types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+      types: {
+        bigint: { to: 20, from: [20], parse: Number, serialize: String },
+        ...(jsonAsText && {
+          json: { to: 114, from: [114, 3802], parse: JSON.parse, serialize: String },
+          jsonb: { to: 3802, from: [], parse: JSON.parse, serialize: String },
+        }),
+      },
     };
     const sql =
       'url' in target

@@ -1,4 +1,5 @@
-import type { Sql } from './client.ts';
+import type { Sql, Transaction } from './client.ts';
+import { type Page, toPage } from './page.ts';
 
 export interface Login {
   id: number;
@@ -62,4 +63,154 @@ export async function setNutzerStatus(sql: Sql, loginname: string, status: 0 | 1
   const [row] = await sql<{ found: boolean }[]>`
     select api.set_nutzer_status(loginname => ${loginname}::text, status => ${status}::integer) as found`;
   return row?.found ?? false;
+}
+
+export interface Registration {
+  loginname: string;
+  email: string;
+  vorname: string;
+  nachname: string;
+  anonymisiert: number;
+  portalName: string | null;
+  portalUrl: string | null;
+}
+
+/**
+ * Registers an account without a password.
+ * @returns whom to mail, and whether that is the new account or the owner of an address that was taken
+ */
+export async function registerNutzer(sql: Sql | Transaction, r: Registration): Promise<{ id: number; isNew: boolean }> {
+  const [row] = await sql<{ nutzer_id: number; is_new: boolean }[]>`
+    select * from api.register_nutzer(
+      loginname => ${r.loginname}::text, email => ${r.email}::text, vorname => ${r.vorname}::text, nachname => ${r.nachname}::text,
+      anonymisiert => ${r.anonymisiert}::integer, portal_name => ${r.portalName}::text, portal_url => ${r.portalUrl}::text)`;
+  if (!row) throw new Error('api.register_nutzer returned no row');
+  return { id: row.nutzer_id, isNew: row.is_new };
+}
+
+export interface MailNutzer {
+  loginname: string;
+  email: string;
+  name: string;
+  portal_name: string | null;
+  portal_url: string | null;
+}
+
+/** Address and names for a mail; null when the account is blocked, gone or without address. */
+export async function getMailNutzer(sql: Sql, id: number): Promise<MailNutzer | null> {
+  const [row] = await sql<MailNutzer[]>`select * from api.get_mail_nutzer(id => ${id}::bigint)`;
+  return row ?? null;
+}
+
+/** The account to which a new link may be mailed. */
+export async function getNutzerOf(
+  sql: Sql,
+  by: { loginname: string | null; email: string | null },
+): Promise<{ id: number; emailKey: string } | null> {
+  const [row] = await sql<{ id: number; email_key: string }[]>`
+    select * from api.get_nutzer_of(loginname => ${by.loginname}::text, email => ${by.email}::text)`;
+  return row ? { id: row.id, emailKey: row.email_key } : null;
+}
+
+export async function setNutzerLink(sql: Sql, id: number, hash: Buffer): Promise<void> {
+  await sql`select api.set_nutzer_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea)`;
+}
+
+/** Login name of a one-time link that is still good. */
+export async function getNutzerLink(sql: Sql, hash: Buffer): Promise<string | null> {
+  const [row] = await sql<{ loginname: string | null }[]>`select api.get_nutzer_link(hash => ${hash}::bytea) as loginname`;
+  return row?.loginname ?? null;
+}
+
+/** Sets a password by a one-time link; false when the link is not good any more. */
+export async function consumeNutzerLink(sql: Sql, hash: Buffer, passwordHash: string): Promise<boolean> {
+  const [row] = await sql<{ done: boolean }[]>`
+    select api.use_nutzer_link(hash => ${hash}::bytea, password_hash => ${passwordHash}::text) as done`;
+  return row?.done ?? false;
+}
+
+export async function deleteToken(sql: Sql, hash: Buffer): Promise<void> {
+  await sql`select api.delete_token(hash => ${hash}::bytea)`;
+}
+
+/** One account: JSON array of one record. Fails with NRCHT and NFUND. */
+export async function getNutzer(sql: Sql, reader: number, id: number): Promise<string> {
+  const [row] = await sql<
+    { result: string }[]
+  >`select api.get_nutzer(reader => ${reader}::bigint, id => ${id}::bigint) as result`;
+  if (!row) throw new Error('api.get_nutzer returned no row');
+  return row.result;
+}
+
+export interface NutzerFilter {
+  email: string | null;
+  nameRegexpCi: string | null;
+  status: number | null;
+}
+
+/** One page of accounts; the own one only, unless the reader is administrator. */
+export async function listNutzer(
+  sql: Sql,
+  reader: number,
+  f: NutzerFilter,
+  beforeId: number | null,
+  limit: number,
+): Promise<Page> {
+  return toPage(
+    await sql`
+    select * from api.list_nutzer(
+      reader => ${reader}::bigint, email => ${f.email}::text, name_regexp_ci => ${f.nameRegexpCi}::text,
+      status => ${f.status}::integer, before_id => ${beforeId}::bigint, row_limit => ${limit}::integer)`,
+  );
+}
+
+/** The fields that were sent; null clears. */
+export interface NutzerChange {
+  email?: string | null | undefined;
+  passwordHash?: string | undefined;
+  nachname?: string | null | undefined;
+  vorname?: string | null | undefined;
+  anonymisiert?: number | undefined;
+  status?: number | undefined;
+  rollen?: string[] | undefined;
+  artengruppen?: number[] | undefined;
+}
+
+/** Changes an account, all fields or none. Fails with NRCHT, NFUND, NTZER, GRUPP and LADMN. */
+export async function updateNutzer(sql: Sql, reader: number, id: number, change: NutzerChange): Promise<void> {
+  const names = {
+    email: 'email',
+    passwordHash: 'passwort',
+    nachname: 'nachname',
+    vorname: 'vorname',
+    anonymisiert: 'anonymisiert',
+    status: 'status',
+    rollen: 'rollen',
+    artengruppen: 'artengruppenbeschraenkung',
+  } as const;
+  const entries = Object.entries(names) as [keyof typeof names, string][];
+  const fields = entries.flatMap(([key, name]) => (change[key] === undefined ? [] : name));
+  await sql`
+    select api.update_nutzer(
+      reader => ${reader}::bigint, id => ${id}::bigint, fields => ${`{${fields}}`}::text[], email => ${change.email ?? null}::text,
+      password_hash => ${change.passwordHash ?? null}::text, nachname => ${change.nachname ?? null}::text,
+      vorname => ${change.vorname ?? null}::text, anonymisiert => ${change.anonymisiert ?? null}::integer,
+      status => ${change.status ?? null}::integer, rollen => ${`{${change.rollen ?? []}}`}::text[],
+      artengruppen => ${`{${change.artengruppen ?? []}}`}::integer[])`;
+}
+
+/**
+ * Counts an attempt in a window that all instances share.
+ * @param amount 0 only asks
+ * @returns seconds to wait, 0 when it may go on
+ */
+export async function countVersuch(
+  sql: Sql,
+  v: { zweck: string; schluessel: string; limit: number; windowSeconds: number; amount: number },
+): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    select api.count_versuch(
+      zweck => ${v.zweck}::text, schluessel => ${v.schluessel}::text, limit_ => ${v.limit}::integer,
+      window_seconds => ${v.windowSeconds}::integer, amount => ${v.amount}::integer) as seconds`;
+  return row?.seconds ?? 0;
 }

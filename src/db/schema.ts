@@ -306,6 +306,40 @@ export const token = portal.table(
   (t) => [index('token_nutzer').on(t.nutzer_id), check('token_hash_length', sql`octet_length(${t.hash}) = 32`)],
 );
 
+/**
+ * One-time links to set a password (D3.18, D3.22). Only the SHA-256 of what the link carries is stored; one per account, so
+ * that a new mail ends the link of the last one.
+ */
+export const nutzerLink = portal.table(
+  'nutzer_link',
+  {
+    nutzer_id: nutzerReference('nutzer_id')
+      .primaryKey()
+      .references(() => nutzer.id, { onDelete: 'cascade' }),
+    hash: bytea('hash').notNull(),
+    angelegt: zeitpunkt('angelegt'),
+  },
+  (t) => [uniqueIndex('nutzer_link_hash').on(t.hash)],
+);
+
+/** Login names that were asked for together with an address that has an account already: taken for as long as a link lives. */
+export const nutzerReservierung = portal.table('nutzer_reservierung', {
+  loginname_key: text('loginname_key').primaryKey(),
+  angelegt: zeitpunkt('angelegt'),
+});
+
+/** Attempts per window, shared by all instances (S2.5). `schluessel` is a hash: no address or name is stored. */
+export const versuch = portal.table(
+  'versuch',
+  {
+    zweck: text('zweck').notNull(),
+    schluessel: bytea('schluessel').notNull(),
+    seit: zeitpunkt('seit'),
+    anzahl: integer('anzahl').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.zweck, t.schluessel] }), index('versuch_seit').on(t.seit)],
+);
+
 // --- sightings --------------------------------------------------------------------------------------------------
 
 /** `bereich = oeffentlich and status = freigegeben`: what everyone may read. Index predicates must say it literally. */

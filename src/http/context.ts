@@ -6,6 +6,7 @@ import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
 import { hashToken } from '../guard/token.ts';
+import type { Queue } from '../jobs/boss.ts';
 import type { Log } from '../observe/log.ts';
 import { PortalError } from './errors.ts';
 
@@ -14,6 +15,7 @@ export interface Deps {
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
   config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays'>;
+  queue: Queue;
   /** Signs cursors. */
   secretKey: Buffer;
   log: Log;
@@ -89,6 +91,13 @@ export function decodeHeader(value: string): string {
   } catch {
     return value.normalize('NFC');
   }
+}
+
+/** Address of the client, as far as it can be known. */
+export function clientAddress(c: Context<Env>, trustProxy: boolean): string {
+  // The last entry is the one that our own proxy wrote; those before it are what the client claims.
+  const forwarded = trustProxy ? c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
+  return forwarded || c.env?.incoming?.socket.remoteAddress || 'unknown';
 }
 
 function requestHost(c: Context<Env>, trustProxy: boolean): string {

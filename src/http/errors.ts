@@ -19,12 +19,18 @@ export const catalogue = {
   nicht_gefunden: { status: 404, message: 'Unter dieser Adresse gibt es nichts.' },
   methode_nicht_erlaubt: { status: 405, message: 'Diese Adresse kennt die Methode nicht.' },
   doppelte_meldung: { status: 409, message: 'Diese Beobachtung ist schon gemeldet: gleiche Art, gleicher Ort, gleiches Datum.' },
+  adresse_vergeben: { status: 409, message: 'Diese E-Mail-Adresse gehört schon zu einem anderen Konto.' },
+  letzter_administrator: {
+    status: 409,
+    message: 'Der letzte aktive Administrator kann weder gesperrt noch herabgestuft werden.',
+  },
   zu_gross: { status: 413, message: 'Die Anfrage ist zu groß.' },
   falscher_inhaltstyp: {
     status: 415,
     message: 'Der Inhalt muss multipart/form-data sein, ohne Dateien auch application/x-www-form-urlencoded.',
   },
   unbekannter_host: { status: 421, message: 'Unter diesem Hostnamen ist kein Portal eingerichtet.' },
+  zu_oft: { status: 429, message: 'Das waren zu viele Versuche, bitte später noch einmal.' },
   interner_fehler: { status: 500, message: 'Im Dienst ist ein Fehler aufgetreten. Er ist vermerkt.' },
   nicht_verfuegbar: { status: 501, message: 'Das kann dieser Dienst noch nicht.' },
   ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },
@@ -88,6 +94,12 @@ const states: Record<string, StateEntry> = {
   ANMLD: { code: 'nicht_angemeldet', field: (name) => `${name} mit diesem Wert ist nur angemeldet möglich.` },
   NFUND: { code: 'nicht_gefunden' },
   NRCHT: { code: 'nicht_erlaubt' },
+  NTZER: { code: 'ungueltiger_parameter', field: (name) => `${name} ist schon vergeben.` },
+  GRUPP: {
+    code: 'ungueltiger_parameter',
+    field: (name) => `${name} enthält eine Artengruppe, die es nicht gibt; erlaubt sind ids aus /artengruppen.`,
+  },
+  LADMN: { code: 'letzter_administrator' },
   DOPPL: { code: 'doppelte_meldung' },
   ARTUN: {
     code: 'ungueltiger_parameter',
@@ -135,6 +147,8 @@ export function toPortalError(error: unknown): PortalError | null {
   const state = states[source.code];
   if (state) {
     const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : 'name_regexp_ci';
+    // A login name that is taken is a bad value of a registration; a taken address is a conflict between accounts.
+    if (source.code === 'NTZER' && column === 'email') return new PortalError('adresse_vergeben');
     if (source.code === 'DOPPL' && 'detail' in source) return new PortalError(state.code, { id: String(source.detail) });
     return new PortalError(state.code, state.field ? { [column]: state.field(column) } : {});
   }

@@ -135,3 +135,86 @@ function inspectRegexp(expression: string): { directive: boolean; backReference:
   }
   return found;
 }
+
+const isPlain = (value: string) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
+
+/** One line of text for a name. */
+export const name = (allowed: string) =>
+  v.pipe(
+    v.string(),
+    v.normalize('NFC'),
+    v.trim(),
+    v.minLength(1, allowed),
+    v.maxLength(100, `${allowed} mit höchstens 100 Zeichen`),
+    v.check(isPlain, allowed),
+  );
+
+/** Letters, digits, spaces and . - ' _ (api-v2 GET /register); nothing invisible, so that two names that look alike are rare. */
+export const loginname = (() => {
+  const allowed = "ein Name aus Buchstaben, Ziffern, Leerzeichen und . - ' _ mit höchstens 60 Zeichen";
+  return v.pipe(
+    v.string(),
+    v.normalize('NFC'),
+    v.trim(),
+    v.regex(/^[\p{L}\p{M}\p{N} .'_-]{1,60}$/u, allowed),
+    v.check((value) => !/\p{Default_Ignorable_Code_Point}/u.test(value) && /[\p{L}\p{N}]/u.test(value), allowed),
+  );
+})();
+
+export const email = v.pipe(v.string(), v.trim(), v.maxLength(254, 'eine E-Mail-Adresse'), v.email('eine E-Mail-Adresse'));
+
+/** 0 or 1. */
+export const flag = v.pipe(v.string(), v.trim(), v.picklist(['0', '1'], '0 oder 1'), v.transform(Number));
+
+/** D1.22 */
+export const portalName = v.pipe(
+  v.string(),
+  v.normalize('NFC'),
+  v.trim(),
+  v.check((value) => value.length <= 200 && isPlain(value), 'ein Name mit höchstens 200 Zeichen'),
+  v.transform((value) => (value === '' ? null : value)),
+);
+
+export const portalUrl = v.pipe(
+  v.string(),
+  v.trim(),
+  v.check(
+    (value) => value === '' || (value.length <= 200 && isPlain(value) && /^https?:\/\//i.test(value) && URL.canParse(value)),
+    'eine Adresse mit http oder https und höchstens 200 Zeichen',
+  ),
+  v.transform((value) => (value === '' ? null : value)),
+);
+
+/** A field that is cleared when it is sent empty. */
+export const orEmpty = <S extends v.GenericSchema<string, unknown>>(schema: S) => emptyAs(schema, null);
+
+/** A field that stands for something when it is sent empty. */
+export const emptyAs = <S extends v.GenericSchema<string, unknown>, const D extends v.InferOutput<S> | null>(
+  schema: S,
+  fallback: D,
+) =>
+  v.union(
+    [
+      v.pipe(
+        v.literal(''),
+        v.transform(() => fallback),
+      ),
+      schema,
+    ],
+    (issue) => {
+      // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
+      return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
+    },
+  );
+
+/** Values with commas between them, each once; empty = none. */
+export const listOf = <S extends v.GenericSchema<string, unknown>>(schema: S, allowed: string) =>
+  v.pipe(
+    v.string(),
+    v.transform((value) => value.split(',').flatMap((part) => part.trim() || [])),
+    v.check((parts) => parts.every((part) => v.is(schema, part)), allowed),
+    v.transform((parts) => [...new Set(parts)].map((part) => v.parse(schema, part))),
+  );
+
+/** SHA-1 of a password. Its value is a secret: input.ts never repeats it. */
+export const sha1 = v.pipe(v.string(), v.regex(/^[0-9a-f]{40}$/i, 'der SHA-1 des neuen Passworts: 40 Hexadezimalziffern'));

@@ -8,6 +8,9 @@ import type { Parameters } from './query.ts';
 export type Entries = Record<string, v.GenericSchema<any, any>>;
 type Output<E extends Entries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
 
+// What must not stand in an answer, not even to the one who sent it (S2.2).
+const secretNames = new Set(['password', 'passwort']);
+
 /** Parameters that every operation takes. */
 export const formatFields = {
   format: v.optional(field.oneOf(['json', 'xml']), 'json'),
@@ -62,7 +65,7 @@ export function checkInput<E extends Entries>(parameters: Parameters, entries: E
     const got = values[name];
     if (got === undefined) problems[name] = sentences.missing(name, describeAllowed(entries[name]));
     else if (got.trim() === '') problems[name] = sentences.empty(name, issue.message);
-    else problems[name] = describeValue(name, got, issue.message);
+    else problems[name] = describeValue(name, secretNames.has(name) ? '…' : got, issue.message);
   }
   if (Object.keys(problems).length > 0) throw new PortalError('ungueltiger_parameter', problems);
   return result.output as Output<E>;

@@ -9,20 +9,26 @@ import { makeToken } from '../guard/token.ts';
 import type { Deps, Env } from './context.ts';
 import { readForm } from './form.ts';
 import { checkInput } from './input.ts';
+import { countFailedLogin, requireLoginAllowed } from './limits.ts';
 import type { Parameters } from './query.ts';
 import { queryParameters, readFormat, replyEmpty, replyValue } from './reply.ts';
 
 const loginFields = { loginname: v.string('der Anmeldename'), password: v.string('der SHA-1 des Passworts') };
 
-export function loginRoutes({ sql }: Deps): Hono<Env> {
+export function loginRoutes(deps: Deps): Hono<Env> {
+  const { sql } = deps;
   const answer = async (c: Context<Env>, parameters: Parameters) => {
     readFormat(queryParameters(c));
     const { loginname, password } = checkInput(parameters, loginFields);
+    await requireLoginAllowed(c, deps, loginname);
     const account = await getLogin(sql, loginname);
     // Checked in any case, so that the time says nothing (D2.9).
     const right = await verifyPassword(isSha1(password) ? password : '', account?.passwordHash ?? null);
     c.header('Cache-Control', 'private, no-store');
-    if (!account || !right || account.status !== 1) return replyEmpty(c);
+    if (!account || !right || account.status !== 1) {
+      await countFailedLogin(c, deps, loginname);
+      return replyEmpty(c);
+    }
     const { token, hash } = makeToken();
     await createToken(sql, account.id, hash);
     return replyValue(c, 'result', { name: account.name, id: account.id, token, loginname: account.loginname });

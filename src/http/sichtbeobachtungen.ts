@@ -19,33 +19,18 @@ import { readPathId, readQuery, replyRows } from './reply.ts';
 
 const fileFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
 
-// An empty field stands for its default (D3.7).
-const emptyAs = <S extends v.GenericSchema<string, unknown>, const D extends v.InferOutput<S> | null>(schema: S, fallback: D) =>
-  v.union(
-    [
-      v.pipe(
-        v.literal(''),
-        v.transform(() => fallback),
-      ),
-      schema,
-    ],
-    (issue) => {
-      // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
-      return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
-    },
-  );
-
 const lat = field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)');
 const lon = field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)');
 const bereich = field.oneOf(['privat', 'oeffentlich']);
+// An empty field stands for its default (D3.7).
 const defaulted = {
-  srid: emptyAs(field.oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']), 'EPSG:25832'),
-  anzahl: emptyAs(field.integer(1, 20000), 1),
-  sensibel: emptyAs(field.boolean, false),
-  datum: emptyAs(field.date, null),
-  bemerkung: emptyAs(field.text(), null),
-  stadium_id: emptyAs(field.id, null),
-  aktivitaet_id: emptyAs(field.id, null),
+  srid: field.emptyAs(field.oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']), 'EPSG:25832'),
+  anzahl: field.emptyAs(field.integer(1, 20000), 1),
+  sensibel: field.emptyAs(field.boolean, false),
+  datum: field.emptyAs(field.date, null),
+  bemerkung: field.emptyAs(field.text(), null),
+  stadium_id: field.emptyAs(field.id, null),
+  aktivitaet_id: field.emptyAs(field.id, null),
 };
 
 const createFields = {

@@ -4,6 +4,7 @@ import { createApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/client.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Deps } from '../../src/http/context.ts';
+import type { MailJob } from '../../src/jobs/boss.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { type Account, arten } from './catalogue.ts';
 import { openTestDatabase } from './database.ts';
@@ -35,6 +36,8 @@ export interface TestService {
   /** A request to a path below /api/v2. */
   request(path: string, options?: RequestOptions): Promise<Answer>;
   tokenOf(account: Account): Promise<string>;
+  /** Mails that were put into the queue. */
+  mails: MailJob[];
   /** POST /sichtbeobachtungen by `melder` at N, an Amsel in the middle of N unless said otherwise; returns its id. */
   makeSichtbeobachtung(fields?: Record<string, string | undefined>, options?: RequestOptions): Promise<number>;
   /** The same, published and released: by SQL, because releasing has a story of its own. */
@@ -44,9 +47,11 @@ export interface TestService {
 export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {
   const database = await openTestDatabase();
   const { sql } = database;
+  const mails: MailJob[] = [];
   const app = createApp({
     sql,
     regexpSql: database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
+    queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
     config: { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30 },
     secretKey: Buffer.alloc(32, 1),
     log: createLog('silent'),
@@ -83,6 +88,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   return {
     database,
     app,
+    mails,
     request,
     tokenOf,
     makeSichtbeobachtung,

@@ -125,8 +125,10 @@ function prepareData(directory: string): { path: string; isNew: boolean; complet
     } else {
       accessSync(path, constants.W_OK);
       const version = existsSync(join(path, 'PG_VERSION')) ? readFileSync(join(path, 'PG_VERSION'), 'utf8').trim() : null;
-      if (version === null)
-        throw new EmbeddedOpenError(`${path} enthält keine Datenbank (PG_VERSION fehlt); bitte ein leeres Verzeichnis angeben.`);
+      if (!version)
+        throw new EmbeddedOpenError(
+          `${path} enthält keine Datenbank (PG_VERSION fehlt oder ist leer); bitte ein leeres Verzeichnis angeben.`,
+        );
       if (version !== majorVersion) {
         throw new EmbeddedOpenError(
           `Die Datenbank in ${directory} stammt von PostgreSQL ${version}, diese Version braucht PostgreSQL ${majorVersion}; bitte mit der alten Version sichern und neu einspielen.`,
@@ -141,5 +143,8 @@ function prepareData(directory: string): { path: string; isNew: boolean; complet
 }
 
 function oneLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').trim();
+  return (error instanceof Error ? error.message : String(error))
+    .replace('Build with -sASSERTIONS for more info.', '')
+    .replace(/\s+/g, ' ')
+    .trim();
 }

@@ -22,11 +22,6 @@ export class Turn {
   #owner: object | null = null;
   #queue: Waiting[] = [];
 
-  /** Whether nobody has the turn. */
-  get free(): boolean {
-    return this.#owner === null;
-  }
-
   /** Waits for the turn; without `timeoutMs` for as long as it takes. */
   take(who: object, timeoutMs?: number): Promise<void> {
     if (this.#owner === null) {

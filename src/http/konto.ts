@@ -1,0 +1,94 @@
+// GET and POST /konto/{token}: the page behind the one-time link, on which a password is set (D3.18). Works without
+// JavaScript, loads nothing from anywhere.
+import { createHash } from 'node:crypto';
+import { type Context, Hono } from 'hono';
+import { html, raw } from 'hono/html';
+import { consumeNutzerLink, getNutzerLink } from '../db/nutzer.ts';
+import { hashPassword, sha1OfPlain } from '../guard/password.ts';
+import { hashToken } from '../guard/token.ts';
+import type { Deps, Env } from './context.ts';
+import { readForm } from './form.ts';
+import { requireLinkAllowed } from './limits.ts';
+
+const minLength = 8;
+const maxLength = 200;
+
+const style = `
+body { font: 1.05rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 32rem; margin: 3rem auto; padding: 0 1rem }
+label { display: block; margin-top: 1rem; font-weight: 600 }
+input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; border: 1px solid #555; border-radius: .25rem }
+button { font: inherit; margin-top: 1.5rem; padding: .6rem 1.2rem; border: 0; border-radius: .25rem; color: #fff; background: #1b5e20 }
+[role=alert] { border-left: .3rem solid #b00020; padding-left: .8rem }
+`;
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export function kontoRoutes(deps: Deps): Hono<Env> {
+  const { sql } = deps;
+  const reply = (c: Context<Env>, status: 200 | 400 | 404, title: string, content: unknown) => {
+    c.header('Content-Security-Policy', policy);
+    c.header('Cache-Control', 'private, no-store');
+    const { name } = c.get('tenant');
+    return c.html(
+      html`<!doctype html>
+<html lang="de">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} – ${name}</title><style>${raw(style)}</style></head>
+<body><main><h1>${title}</h1>${content}</main></body>
+</html>`,
+      status,
+    );
+  };
+  const replyGone = (c: Context<Env>) =>
+    reply(
+      c,
+      404,
+      'Dieser Link gilt nicht mehr',
+      html`<p>Er wurde schon benutzt, ist älter als sieben Tage, oder es gibt einen neueren. Fordern Sie in Ihrem Portal einen neuen an.</p>`,
+    );
+  const form = (loginname: string, problem: string | null) => html`
+<p>Konto: <strong>${loginname}</strong></p>
+${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
+<form method="post">
+<input type="hidden" name="loginname" autocomplete="username" value="${loginname}">
+<label for="passwort">Neues Passwort (mindestens ${minLength} Zeichen)</label>
+<input id="passwort" name="passwort" type="password" autocomplete="new-password" minlength="${minLength}" maxlength="${maxLength}" required>
+<label for="wiederholung">Noch einmal</label>
+<input id="wiederholung" name="wiederholung" type="password" autocomplete="new-password" minlength="${minLength}" maxlength="${maxLength}" required>
+<button type="submit">Passwort festlegen</button>
+</form>`;
+
+  return new Hono<Env>()
+    .get('/konto/:token', async (c) => {
+      await requireLinkAllowed(c, deps);
+      const loginname = await getNutzerLink(sql, hashToken(c.req.param('token')));
+      return loginname === null ? replyGone(c) : reply(c, 200, 'Passwort festlegen', form(loginname, null));
+    })
+    .post('/konto/:token', async (c) => {
+      await requireLinkAllowed(c, deps);
+      const hash = hashToken(c.req.param('token'));
+      const loginname = await getNutzerLink(sql, hash);
+      if (loginname === null) return replyGone(c);
+      const { fields } = await readForm(c, []);
+      const [passwort = ''] = fields.get('passwort') ?? [];
+      const [wiederholung = ''] = fields.get('wiederholung') ?? [];
+      const problem =
+        [...passwort].length < minLength || passwort.length > maxLength
+          ? `Das Passwort muss ${minLength} bis ${maxLength} Zeichen haben.`
+          : passwort !== wiederholung
+            ? 'Die beiden Eingaben sind nicht gleich.'
+            : null;
+      if (problem !== null) return reply(c, 400, 'Passwort festlegen', form(loginname, problem));
+      if (!(await consumeNutzerLink(sql, hash, await hashPassword(sha1OfPlain(passwort))))) return replyGone(c);
+      return reply(
+        c,
+        200,
+        'Das Passwort ist gesetzt',
+        html`<p>Sie können sich jetzt in Ihrem Portal als <strong>${loginname}</strong> anmelden.</p>`,
+      );
+    });
+}

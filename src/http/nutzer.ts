@@ -1,0 +1,60 @@
+// /nutzer
+import { Hono } from 'hono';
+import * as v from 'valibot';
+import { getNutzer, listNutzer, type NutzerChange, updateNutzer } from '../db/nutzer.ts';
+import { hashPassword } from '../guard/password.ts';
+import { type Deps, type Env, requireReader } from './context.ts';
+import * as field from './fields.ts';
+import { readForm } from './form.ts';
+import { checkInput, restrictFields } from './input.ts';
+import { readPage } from './page.ts';
+import { overridable } from './protocol.ts';
+import { readPathId, readQuery, replyRows } from './reply.ts';
+
+const changeFields = {
+  email: v.optional(field.orEmpty(field.email)),
+  passwort: v.optional(field.sha1),
+  nachname: v.optional(field.orEmpty(field.name('ein Name'))),
+  vorname: v.optional(field.orEmpty(field.name('ein Name'))),
+  anonymisiert: v.optional(field.flag),
+  status: v.optional(field.flag),
+  rollen: v.optional(field.listOf(v.picklist(['expert', 'administrator']), 'expert und administrator, mit Komma dazwischen')),
+  artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
+};
+
+export function nutzerRoutes(deps: Deps): Hono<Env> {
+  const { sql } = deps;
+  const filters = {
+    email: v.optional(field.text('eine E-Mail-Adresse')),
+    name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
+    status: v.optional(field.flag),
+  };
+  const routes = new Hono<Env>()
+    .get('/nutzer', async (c) => {
+      const reader = requireReader(c);
+      const { input, beforeId, next } = readPage(c, deps, filters);
+      const filter = { email: input.email ?? null, nameRegexpCi: input.name_regexp_ci ?? null, status: input.status ?? null };
+      const page = await listNutzer(filter.nameRegexpCi === null ? sql : deps.regexpSql, reader, filter, beforeId, input.limit);
+      return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
+    })
+    .get('/nutzer/:id', async (c) => {
+      const reader = requireReader(c);
+      const { restrict } = readQuery(c, restrictFields);
+      return replyRows(c, { rows: await getNutzer(sql, reader, readPathId(c)), restrict });
+    });
+  return overridable(routes, '/nutzer/:id', {
+    async put(c) {
+      const reader = requireReader(c);
+      readQuery(c, {});
+      const id = readPathId(c);
+      const { passwort, artengruppenbeschraenkung, ...input } = checkInput((await readForm(c, [])).fields, changeFields);
+      const change: NutzerChange = {
+        ...input,
+        passwordHash: passwort === undefined ? undefined : await hashPassword(passwort),
+        artengruppen: artengruppenbeschraenkung,
+      };
+      await updateNutzer(sql, reader, id, change);
+      return replyRows(c, { rows: JSON.stringify([{ id }]) });
+    },
+  });
+}

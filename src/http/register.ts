@@ -1,0 +1,75 @@
+// GET and POST /register, POST /passwort, POST /logout
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { deleteToken, getNutzerOf, registerNutzer } from '../db/nutzer.ts';
+import { hashToken } from '../guard/token.ts';
+import type { MailJob } from '../jobs/boss.ts';
+import { type Deps, type Env, publicOrigin, requireReader } from './context.ts';
+import { PortalError, sentences } from './errors.ts';
+import * as field from './fields.ts';
+import { readForm } from './form.ts';
+import { checkInput } from './input.ts';
+import { isMailAllowed, requireLinkAllowed, requireRegistrationAllowed } from './limits.ts';
+import type { Parameters } from './query.ts';
+import { queryParameters, readQuery, replyRows, replyValue } from './reply.ts';
+
+const registerFields = {
+  loginname: field.loginname,
+  email: field.email,
+  vorname: field.name('der Vorname'),
+  nachname: field.name('der Nachname'),
+  anonymisiert: v.optional(field.flag, '0'),
+  'portal-name': v.optional(field.portalName, ''),
+  'portal-url': v.optional(field.portalUrl, ''),
+};
+
+const passwortFields = { loginname: v.optional(v.string()), email: v.optional(v.string()) };
+
+export function registerRoutes(deps: Deps): Hono<Env> {
+  const { sql, queue, config } = deps;
+  const jobOf = (c: Context<Env>, kind: MailJob['kind'], nutzerId: number): MailJob => {
+    const tenant = c.get('tenant');
+    // Never the request's host: a link must not lead to where an attacker says (S2.4).
+    return { kind, nutzerId, origin: publicOrigin(tenant, config.publicUrl), portal: tenant.name };
+  };
+
+  const register = async (c: Context<Env>, parameters: Parameters) => {
+    readQuery(c, {});
+    const input = checkInput(parameters, registerFields);
+    await requireRegistrationAllowed(c, deps);
+    const mayMail = await isMailAllowed(sql, input.email);
+    await sql.begin(async (tx) => {
+      const { id, isNew } = await registerNutzer(tx, {
+        ...input,
+        portalName: input['portal-name'],
+        portalUrl: input['portal-url'],
+      });
+      if (mayMail) await queue.enqueueMail(tx, jobOf(c, isNew ? 'registrierung' : 'adresse vergeben', id));
+    });
+    c.header('Cache-Control', 'private, no-store');
+    return replyValue(c, 'result', { login: input.loginname, name: `${input.vorname} ${input.nachname}`, email: input.email });
+  };
+
+  return new Hono<Env>()
+    .get('/register', (c) => register(c, queryParameters(c)))
+    .post('/register', async (c) => register(c, (await readForm(c, [])).fields))
+    .post('/passwort', async (c) => {
+      readQuery(c, {});
+      const { loginname = '', email = '' } = checkInput((await readForm(c, [])).fields, passwortFields);
+      if (loginname === '' && email === '') {
+        throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
+      }
+      await requireLinkAllowed(c, deps);
+      const account = await getNutzerOf(sql, { loginname: loginname || null, email: email || null });
+      if (account && (await isMailAllowed(sql, account.emailKey))) {
+        await sql.begin((tx) => queue.enqueueMail(tx, jobOf(c, 'passwort', account.id)));
+      }
+      return replyRows(c, { rows: '[]' });
+    })
+    .post('/logout', async (c) => {
+      const reader = requireReader(c);
+      readQuery(c, {});
+      await deleteToken(sql, hashToken(c.req.header('x-auth-token') ?? ''));
+      return replyRows(c, { rows: JSON.stringify([{ id: reader }]) });
+    });
+}

@@ -1,0 +1,101 @@
+// The queue: pg-boss on the service's own database, so that a job is stored in the transaction of what it is about.
+import { PgBoss } from 'pg-boss';
+import type { Database, Sql, Transaction } from '../db/client.ts';
+
+/** Which mail, for whom. Never what stands in it: a link is a secret, and is made when the mail is sent (S2.2). */
+export interface MailJob {
+  kind: 'registrierung' | 'adresse vergeben' | 'passwort';
+  nutzerId: number;
+  /** Address of the tenant, for the link: http://rp.localhost:8080 */
+  origin: string;
+  /** Name of the tenant. */
+  portal: string;
+}
+
+export const mailQueue = 'mail';
+export const mailDeadLetter = 'mail_unzustellbar';
+
+/** What handlers may do with the queue. */
+export interface Queue {
+  /** Stores a mail to be sent, in the given transaction. */
+  enqueueMail(tx: Transaction, job: MailJob): Promise<void>;
+}
+
+export interface Boss extends Queue {
+  boss: PgBoss;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts pg-boss; creates or migrates its schema.
+ * @param onError told about faults between the queue and the database
+ * @param options `supervise`: this process maintains the queue; off for one that only enqueues
+ */
+export async function startBoss(
+  database: Database,
+  onError: (error: Error) => void,
+  options: { supervise: boolean },
+): Promise<Boss> {
+  // JSON passes through as text: pg-boss serializes its own, and a second time would turn objects into strings.
+  const sql = database.connect({ max: 2, jsonAsText: true });
+  const boss = new PgBoss({
+    schema: 'pgboss',
+    db: { executeSql: (text, values) => executeSql(sql, text, values) },
+    supervise: options.supervise,
+    schedule: options.supervise,
+    // PGlite has one session, and a REINDEX CONCURRENTLY would stop everything else in it.
+    ...(database.kind === 'embedded' && { reindex: false, monitorVacuum: false }),
+  });
+  boss.on('error', onError);
+  await boss.start();
+  await boss.createQueue(mailDeadLetter, { retentionSeconds: 30 * 86400 });
+  // A mail server that is down comes back: tried for a day, the first time after half a minute.
+  await boss.createQueue(mailQueue, {
+    retryLimit: 12,
+    retryDelay: 30,
+    retryBackoff: true,
+    retryDelayMax: 4 * 3600,
+    expireInSeconds: 120,
+    deadLetter: mailDeadLetter,
+  });
+  return {
+    boss,
+    async enqueueMail(tx, job) {
+      await boss.send(mailQueue, job, { db: { executeSql: (text, values) => executeSql(tx, text, values) } });
+    },
+    async stop() {
+      await boss.stop({ graceful: true, timeout: 10_000 });
+      await sql.end({ timeout: 5 });
+    },
+  };
+}
+
+async function executeSql(sql: Sql | Transaction, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
+  if (values.length > 0) {
+    // The driver doesn't ask the server for array types: arrays go as text.
+    const parameters = values.map((value) => (Array.isArray(value) ? toArrayLiteral(value) : toParameter(value)));
+    return { rows: [...(await sql.unsafe(text, parameters as never[]))] };
+  }
+  // pg-boss sends whole transactions as one text: they need a connection of their own.
+  const connection = 'reserve' in sql && /^\s*BEGIN\b/i.test(text) ? await sql.reserve() : null;
+  try {
+    const result = (await (connection ?? sql).unsafe(text).simple()) as unknown as unknown[];
+    // Several statements give a list of results; the last one with rows is what counts.
+    const isList = Array.isArray(result[0]);
+    return { rows: isList ? ((result as unknown[][]).findLast((rows) => rows.length > 0) ?? []).slice() : [...result] };
+  } finally {
+    connection?.release();
+  }
+}
+
+function toParameter(value: unknown): unknown {
+  if (value === undefined) return null;
+  return typeof value === 'object' && value !== null && !(value instanceof Date) && !Buffer.isBuffer(value)
+    ? JSON.stringify(value)
+    : value;
+}
+
+function toArrayLiteral(values: unknown[]): string {
+  const items = values.map((value) => (value === null || value === undefined ? 'NULL' : JSON.stringify(String(value))));
+  return `{${items.join(',')}}`;
+}

@@ -1,0 +1,85 @@
+// Sends mails: by SMTP, or as files where no server is configured.
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+import type { Sql } from '../db/client.ts';
+import { getMailNutzer, type MailNutzer, setNutzerLink } from '../db/nutzer.ts';
+import { makeToken } from '../guard/token.ts';
+import { type Boss, type MailJob, mailQueue } from './boss.ts';
+
+export interface MailOptions {
+  /** null: files in `directory`. */
+  smtpUrl: string | null;
+  from: string;
+  directory: string;
+}
+
+/** Takes mails from the queue until the boss stops. */
+export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): Promise<void> {
+  const transport = options.smtpUrl
+    ? createTransport(options.smtpUrl, { connectionTimeout: 20_000, greetingTimeout: 20_000, socketTimeout: 60_000 } as never)
+    : createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  await boss.work<MailJob>(mailQueue, { pollingIntervalSeconds: 1 }, async (jobs) => {
+    for (const { data } of jobs) {
+      const recipient = await getMailNutzer(sql, data.nutzerId);
+      // Blocked or gone since: nobody to write to.
+      if (!recipient) continue;
+      const { subject, text } = await compose(sql, data, recipient);
+      const info = (await transport.sendMail({
+        from: options.from,
+        to: { name: recipient.name, address: recipient.email },
+        subject,
+        text,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+      })) as { message?: Buffer };
+      if (!options.smtpUrl && info.message) await writeMail(options.directory, info.message);
+    }
+  });
+}
+
+// The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.
+async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{ subject: string; text: string }> {
+  const { portal } = job;
+  const greeting = `Guten Tag ${recipient.name},`;
+  if (job.kind === 'adresse vergeben') {
+    return {
+      subject: `${portal}: Registrierung mit Ihrer Adresse`,
+      text: [
+        greeting,
+        `jemand wollte sich bei ${portal} mit dieser E-Mail-Adresse registrieren. Es gibt damit schon ein Konto, Anmeldename: ${recipient.loginname}`,
+        'Es wurde nichts angelegt und nichts geändert. Wenn Sie das waren und Ihr Passwort nicht mehr wissen, fordern Sie in Ihrem Portal ein neues an.',
+      ].join('\n\n'),
+    };
+  }
+  const { token, hash } = makeToken();
+  await setNutzerLink(sql, job.nutzerId, hash);
+  const link = `${job.origin}/api/v2/konto/${token}`;
+  const origin =
+    recipient.portal_name === null
+      ? ''
+      : ` Die Registrierung kam von: ${[recipient.portal_name, recipient.portal_url].filter(Boolean).join(', ')}`;
+  const reason =
+    job.kind === 'registrierung'
+      ? `für Sie wurde bei ${portal} ein Konto angelegt, Anmeldename: ${recipient.loginname}.${origin}`
+      : `für Ihr Konto bei ${portal}, Anmeldename: ${recipient.loginname}, wurde ein neues Passwort angefordert.`;
+  return {
+    subject: job.kind === 'registrierung' ? `${portal}: Ihr Konto` : `${portal}: neues Passwort`,
+    text: [
+      greeting,
+      reason,
+      'Unter dieser Adresse legen Sie Ihr Passwort fest. Sie gilt einmal und sieben Tage lang:',
+      link,
+      'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.',
+    ].join('\n\n'),
+  };
+}
+
+// Written aside and renamed: whoever watches the directory never reads half a mail.
+async function writeMail(directory: string, message: Buffer): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const name = `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${randomUUID()}`;
+  const draft = join(directory, `.${name}`);
+  await writeFile(draft, message, { mode: 0o600 });
+  await rename(draft, join(directory, `${name}.eml`));
+}
