@@ -10,7 +10,8 @@ create or replace function private.to_cell(coordinate float8)
   immutable
   parallel safe
 as $$
-  select floor(coordinate / 5000)::integer
+  -- The smallest numbers would underflow in the division.
+  select case when abs(coordinate) < 1 then -(coordinate < 0)::integer else floor(coordinate / 5000)::integer end
 $$;
 
 -- The centre of a cell, the only place that readers of a protected record see.

@@ -88,8 +88,51 @@ begin
 end
 $$;
 
--- Keeps domains, parts and cells of the tenants, and the tenants and protection of the sightings concerned.
-create or replace function private.mandant_after_write()
+-- Keeps domains, parts and cells of tenants, and the tenants and protection of the sightings concerned. For all tenants of
+-- a statement at once: between two of them the cells of the other would still be the old ones.
+--   mandant_id  tenants that were created or changed
+--   moved       those of them whose boundary is new
+create or replace function private.set_mandant_derived(mandant_id integer[], moved integer[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_id bigint[];
+  v_mandant_id integer;
+begin
+  delete from portal.mandant_domain d where d.mandant_id = any (set_mandant_derived.mandant_id);
+  insert into portal.mandant_domain (domain, mandant_id, position)
+  select pg_catalog.lower(u.domain), m.id, u.position
+  from portal.mandant m, pg_catalog.unnest(m.domains) with ordinality u (domain, position)
+  where m.id = any (set_mandant_derived.mandant_id);
+
+  if pg_catalog.cardinality(moved) = 0 then
+    return;
+  end if;
+  v_id := private.list_sichtbeobachtung_of_mandant(moved);
+  foreach v_mandant_id in array moved loop
+    perform private.set_mandant_zelle(v_mandant_id);
+  end loop;
+  perform private.set_sichtbeobachtung_schutz(array(
+    select pg_catalog.unnest(v_id) union select pg_catalog.unnest(private.list_sichtbeobachtung_of_mandant(moved))));
+end
+$$;
+
+-- The records in the cells that tenants touch.
+create or replace function private.list_sichtbeobachtung_of_mandant(mandant_id integer[])
+  returns bigint[]
+  language sql
+  stable
+as $$
+  select array(
+    select distinct s.id
+    from portal.mandant_zelle z
+    join portal.sichtbeobachtung s using (cell_x, cell_y)
+    where z.mandant_id = any (list_sichtbeobachtung_of_mandant.mandant_id))
+$$;
+
+create or replace function private.mandant_after_insert()
   returns trigger
   language plpgsql
   volatile
@@ -97,30 +140,14 @@ create or replace function private.mandant_after_write()
   set search_path = ''
 as $$
 declare
-  v_id bigint[];
+  v_id integer[] := array(select n.id from new_row n);
 begin
-  if tg_op = 'INSERT' or new.domains is distinct from old.domains then
-    delete from portal.mandant_domain d where d.mandant_id = new.id;
-    insert into portal.mandant_domain (domain, mandant_id, position)
-    select pg_catalog.lower(u.domain), new.id, u.position
-    from pg_catalog.unnest(new.domains) with ordinality u (domain, position);
-  end if;
-  if tg_op = 'INSERT' or not public.st_orderingequals(new.boundary, old.boundary) then
-    -- the records of the old cells, then those of the new ones
-    v_id := array(
-      select s.id from portal.mandant_zelle z join portal.sichtbeobachtung s using (cell_x, cell_y)
-      where z.mandant_id = new.id);
-    perform private.set_mandant_zelle(new.id);
-    v_id := v_id || array(
-      select s.id from portal.mandant_zelle z join portal.sichtbeobachtung s using (cell_x, cell_y)
-      where z.mandant_id = new.id);
-    perform private.set_sichtbeobachtung_schutz(v_id);
-  end if;
+  perform private.set_mandant_derived(v_id, v_id);
   return null;
 end
 $$;
 
-create or replace function private.mandant_after_delete()
+create or replace function private.mandant_after_update()
   returns trigger
   language plpgsql
   volatile
@@ -128,9 +155,37 @@ create or replace function private.mandant_after_delete()
   set search_path = ''
 as $$
 begin
-  -- The cascade removed its cells, definitions and links; what it alone protected is not protected any more.
-  perform private.set_sichtbeobachtung_schutz(array(select s.id from portal.sichtbeobachtung s where s.schutz > 0));
+  perform private.set_mandant_derived(
+    array(select n.id from new_row n),
+    array(
+      select n.id from new_row n join old_row o using (id) where not public.st_orderingequals(n.boundary, o.boundary)));
   return null;
+end
+$$;
+
+-- A tenant that goes: its definitions and cells end before it, so that its records are re-masked, re-placed and logged once.
+create or replace function private.mandant_before_delete()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+declare
+  v_linked bigint[] := array(
+    select l.sichtbeobachtung_id from portal.sichtbeobachtung_mandant l where l.mandant_id = old.id);
+  -- Nobody else logs meanwhile: every writer waits for the catalogue lock.
+  v_logged bigint := coalesce((select max(p.id) from portal.protokoll p), 0);
+begin
+  delete from portal.art_mandant am where am.mandant_id = old.id;
+  delete from portal.mandant_zelle z where z.mandant_id = old.id;
+  delete from portal.sichtbeobachtung_mandant l where l.mandant_id = old.id;
+  insert into portal.protokoll (audit, sichtbeobachtung_id)
+  select 'UPDATE', u.id
+  from pg_catalog.unnest(v_linked) u (id)
+  where not exists (select from portal.protokoll p where p.id > v_logged and p.sichtbeobachtung_id = u.id)
+  order by u.id;
+  return old;
 end
 $$;
 

@@ -45,6 +45,32 @@ begin
 end
 $$;
 
+create or replace function private.sichtbeobachtung_before_statement()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.require_catalogue_lock(exclusive => false);
+  return null;
+end
+$$;
+
+-- The change log has an entry for every deletion; TRUNCATE tells no trigger which rows it removes.
+create or replace function private.sichtbeobachtung_before_truncate()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  raise exception 'sightings are removed with DELETE, so that the change log knows' using errcode = 'LEERN';
+end
+$$;
+
 -- Derives a record's columns from what was written. For every writer, SQL included; what a writer puts into a derived
 -- column is overwritten.
 -- errors  DATUM date before 1800 or in the future (Europe/Berlin); GBIET outside the service area; ARTUN no such species
@@ -58,7 +84,6 @@ as $$
 declare
   v_installation portal.installation;
 begin
-  perform private.require_catalogue_lock(exclusive => false);
   select i.* into strict v_installation from portal.installation i;
 
   if tg_op = 'INSERT' then

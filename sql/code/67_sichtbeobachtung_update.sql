@@ -47,6 +47,8 @@ declare
   v_review boolean;
   v_existing bigint;
 begin
+  -- Before the row, in the order of everyone who takes both.
+  perform private.require_catalogue_lock(exclusive => false);
   select s.* into v_record from portal.sichtbeobachtung s where s.id = update_sichtbeobachtung.id for no key update;
   if not found then
     raise exception 'no such sighting' using errcode = 'NFUND';

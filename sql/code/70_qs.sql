@@ -10,7 +10,7 @@ create or replace function private.qs_after_insert()
 as $$
 begin
   insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id)
-  select n.id, n.nutzer_id, n.art, n.datum, n.status, n.experte_id
+  select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end
   from new_row n
   where n.bereich = 'oeffentlich'
   order by n.id;

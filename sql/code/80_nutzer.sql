@@ -361,7 +361,7 @@ create or replace function api.delete_token(hash bytea)
 as $$
   delete from portal.token t where t.hash = delete_token.hash
 $$;
-comment on function api.delete_token(bytea) is 'Ends an access key';
+comment on function api.delete_token(bytea) is 'Ends the access key with this SHA-256, at logout';
 
 -- One account with roles and restriction.
 -- errors  NRCHT another account, unless the reader is administrator, whether it exists or not (D3.23); NFUND

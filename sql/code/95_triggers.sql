@@ -4,10 +4,14 @@
 -- tenants
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.mandant
   for each statement execute function private.catalogue_before_write();
-create or replace trigger _200_zelle after insert or update on portal.mandant
-  for each row execute function private.mandant_after_write();
-create or replace trigger _300_schutz after delete on portal.mandant
-  for each statement execute function private.mandant_after_delete();
+create or replace trigger _200_derive_insert after insert on portal.mandant
+  referencing new table as new_row
+  for each statement execute function private.mandant_after_insert();
+create or replace trigger _200_derive_update after update on portal.mandant
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.mandant_after_update();
+create or replace trigger _200_derive_delete before delete on portal.mandant
+  for each row execute function private.mandant_before_delete();
 
 -- species
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art
@@ -34,6 +38,11 @@ create or replace trigger _200_token after update on portal.nutzer
   for each row execute function private.nutzer_after_update();
 
 -- sightings
+-- Before any row is locked: an import holds the catalogue lock and then wants rows; the other way round would be a deadlock.
+create or replace trigger _050_catalogue_lock before insert or update on portal.sichtbeobachtung
+  for each statement execute function private.sichtbeobachtung_before_statement();
+create or replace trigger _050_no_truncate before truncate on portal.sichtbeobachtung
+  for each statement execute function private.sichtbeobachtung_before_truncate();
 create or replace trigger _100_derive before insert or update on portal.sichtbeobachtung
   for each row execute function private.sichtbeobachtung_before_write();
 create or replace trigger _200_mandant_insert after insert on portal.sichtbeobachtung

@@ -128,6 +128,17 @@ CREATE TABLE "portal"."nutzer_artengruppe" (
 	CONSTRAINT "nutzer_artengruppe_nutzer_id_gid_pk" PRIMARY KEY("nutzer_id","gid")
 );
 --> statement-breakpoint
+CREATE TABLE "portal"."nutzer_link" (
+	"nutzer_id" bigint PRIMARY KEY NOT NULL,
+	"hash" "bytea" NOT NULL,
+	"angelegt" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "portal"."nutzer_reservierung" (
+	"loginname_key" text PRIMARY KEY NOT NULL,
+	"angelegt" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."nutzer_rolle" (
 	"nutzer_id" bigint NOT NULL,
 	"rolle" "portal"."rolle" NOT NULL,
@@ -210,6 +221,14 @@ CREATE TABLE "portal"."token" (
 	CONSTRAINT "token_hash_length" CHECK (octet_length("portal"."token"."hash") = 32)
 );
 --> statement-breakpoint
+CREATE TABLE "portal"."versuch" (
+	"zweck" text NOT NULL,
+	"schluessel" "bytea" NOT NULL,
+	"seit" timestamp with time zone DEFAULT now() NOT NULL,
+	"anzahl" integer NOT NULL,
+	CONSTRAINT "versuch_zweck_schluessel_pk" PRIMARY KEY("zweck","schluessel")
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."verwechslung" (
 	"art" integer PRIMARY KEY NOT NULL,
 	"beschreibung" text
@@ -239,6 +258,7 @@ ALTER TABLE "portal"."mandant_teil" ADD CONSTRAINT "mandant_teil_mandant_id_mand
 ALTER TABLE "portal"."mandant_zelle" ADD CONSTRAINT "mandant_zelle_mandant_id_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."nutzer_artengruppe" ADD CONSTRAINT "nutzer_artengruppe_nutzer_id_nutzer_id_fk" FOREIGN KEY ("nutzer_id") REFERENCES "portal"."nutzer"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."nutzer_artengruppe" ADD CONSTRAINT "nutzer_artengruppe_gid_artengruppe_id_fk" FOREIGN KEY ("gid") REFERENCES "portal"."artengruppe"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal"."nutzer_link" ADD CONSTRAINT "nutzer_link_nutzer_id_nutzer_id_fk" FOREIGN KEY ("nutzer_id") REFERENCES "portal"."nutzer"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."nutzer_rolle" ADD CONSTRAINT "nutzer_rolle_nutzer_id_nutzer_id_fk" FOREIGN KEY ("nutzer_id") REFERENCES "portal"."nutzer"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."sichtbeobachtung" ADD CONSTRAINT "sichtbeobachtung_nutzer_id" FOREIGN KEY ("nutzer_id") REFERENCES "portal"."nutzer"("id") ON DELETE restrict ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."sichtbeobachtung" ADD CONSTRAINT "sichtbeobachtung_art" FOREIGN KEY ("art") REFERENCES "portal"."art"("id") ON DELETE restrict ON UPDATE no action;--> statement-breakpoint
@@ -261,7 +281,7 @@ CREATE UNIQUE INDEX "art_mandant_art_id" ON "portal"."art_mandant" USING btree (
 CREATE INDEX "art_mandant_legacy" ON "portal"."art_mandant" USING btree ("mandant_id","legacy_regional_art_id");--> statement-breakpoint
 CREATE INDEX "art_mandant_name_deutsch" ON "portal"."art_mandant" USING btree ("mandant_id",lower("name_deutsch") text_pattern_ops);--> statement-breakpoint
 CREATE INDEX "art_mandant_name_wissenschaftlich" ON "portal"."art_mandant" USING btree ("mandant_id",lower("name_wissenschaftlich") text_pattern_ops);--> statement-breakpoint
-CREATE INDEX "art_mandant_art" ON "portal"."art_mandant" USING btree ("art") WHERE "portal"."art_mandant"."sensibel";--> statement-breakpoint
+CREATE INDEX "art_mandant_art" ON "portal"."art_mandant" USING btree ("art","sensibel");--> statement-breakpoint
 CREATE UNIQUE INDEX "mandant_kuerzel" ON "portal"."mandant" USING btree (lower("kuerzel"));--> statement-breakpoint
 CREATE INDEX "mandant_domain_mandant" ON "portal"."mandant_domain" USING btree ("mandant_id");--> statement-breakpoint
 CREATE INDEX "mandant_teil_teil" ON "portal"."mandant_teil" USING gist ("teil");--> statement-breakpoint
@@ -270,6 +290,7 @@ CREATE INDEX "mandant_zelle_mandant" ON "portal"."mandant_zelle" USING btree ("m
 CREATE UNIQUE INDEX "nutzer_loginname_key" ON "portal"."nutzer" USING btree ("loginname_key");--> statement-breakpoint
 CREATE UNIQUE INDEX "nutzer_email_key" ON "portal"."nutzer" USING btree ("email_key");--> statement-breakpoint
 CREATE INDEX "nutzer_artengruppe_gid" ON "portal"."nutzer_artengruppe" USING btree ("gid");--> statement-breakpoint
+CREATE UNIQUE INDEX "nutzer_link_hash" ON "portal"."nutzer_link" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "protokoll_zeitpunkt" ON "portal"."protokoll" USING btree ("zeitpunkt","id");--> statement-breakpoint
 CREATE INDEX "protokoll_sichtbeobachtung" ON "portal"."protokoll" USING btree ("sichtbeobachtung_id");--> statement-breakpoint
 CREATE INDEX "qs_zeitpunkt" ON "portal"."qs" USING btree ("zeitpunkt","id");--> statement-breakpoint
@@ -293,5 +314,6 @@ CREATE INDEX "sichtbeobachtung_experte" ON "portal"."sichtbeobachtung" USING btr
 CREATE INDEX "sichtbeobachtung_mandant_gruppe" ON "portal"."sichtbeobachtung_mandant" USING btree ("mandant_id","gid","sichtbeobachtung_id");--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_mandant_sichtbeobachtung" ON "portal"."sichtbeobachtung_mandant" USING btree ("sichtbeobachtung_id");--> statement-breakpoint
 CREATE INDEX "token_nutzer" ON "portal"."token" USING btree ("nutzer_id");--> statement-breakpoint
+CREATE INDEX "versuch_seit" ON "portal"."versuch" USING btree ("seit");--> statement-breakpoint
 CREATE INDEX "verwechslung_art_aid" ON "portal"."verwechslung_art" USING btree ("aid");--> statement-breakpoint
 CREATE INDEX "verwechslung_foto_art" ON "portal"."verwechslung_foto" USING btree ("art");

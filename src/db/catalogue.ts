@@ -1,4 +1,5 @@
 // Writes a catalogue that was read and checked: everything or nothing.
+import { randomUUID } from 'node:crypto';
 import { getTableColumns, inArray, sql as query, type SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
@@ -90,14 +91,18 @@ export async function loadCatalogue(
         ...row,
         mandant_id: ids.get(mandant.toLowerCase()) ?? 0,
       }));
-      // An art_id may move from one species to another: free them first.
+      const given = JSON.stringify(definitions.map(({ mandant_id, art, art_id }) => ({ mandant_id, art, art_id })));
+      const inFile = query`json_to_recordset(${given}::text::json) n (mandant_id integer, art integer, art_id text)`;
       await tx.execute(query`
         delete from portal.art_mandant am
-        where am.mandant_id in (${inList(definitions.map((row) => row.mandant_id))})
-          and not exists (
-            select from json_to_recordset(${JSON.stringify(definitions.map(({ mandant_id, art, art_id }) => ({ mandant_id, art, art_id })))}::text::json)
-              n (mandant_id integer, art integer, art_id text)
-            where n.mandant_id = am.mandant_id and n.art = am.art and n.art_id = am.art_id)`);
+        where am.mandant_id in (select n.mandant_id from ${inFile})
+          and not exists (select from ${inFile} where n.mandant_id = am.mandant_id and n.art = am.art)`);
+      // An art_id may move from one species to another: those that change are freed first.
+      await tx.execute(query`
+        update portal.art_mandant am
+        set art_id = ${`frei ${randomUUID()} `} || am.art
+        from ${inFile}
+        where n.mandant_id = am.mandant_id and n.art = am.art and n.art_id <> am.art_id`);
       await upsert('Arten der Mandanten', schema.artMandant, definitions, ['mandant_id', 'art']);
 
       for (const [table, rows] of [
@@ -143,11 +148,4 @@ async function upsertRows<T extends PgTable>(
     if (key.length === 0) await insert;
     else await insert.onConflictDoUpdate({ target: key.map((name) => columns[name] as never), set: set as never });
   }
-}
-
-function inList(values: number[]): SQL {
-  return query.join(
-    [...new Set([0, ...values])].map((value) => query`${value}`),
-    query`, `,
-  );
 }

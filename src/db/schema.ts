@@ -197,7 +197,7 @@ export const artMandant = portal.table(
     index('art_mandant_name_deutsch').on(t.mandant_id, sql`lower(${t.name_deutsch}) text_pattern_ops`),
     index('art_mandant_name_wissenschaftlich').on(t.mandant_id, sql`lower(${t.name_wissenschaftlich}) text_pattern_ops`),
     // masking of a new record: in which tenants is its species sensitive
-    index('art_mandant_art').on(t.art).where(sql`${t.sensibel}`),
+    index('art_mandant_art').on(t.art, t.sensibel),
   ],
 );
 

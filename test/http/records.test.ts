@@ -59,8 +59,8 @@ describe('a sighting has exactly the members of D2.18, in order, with their type
       ...{ id: 5, eu_guid: 'eu-5', art_id: 'N-5', name_wissenschaftlich: 'Inachis io', name_deutsch: 'Pfauenauge' },
       ...{ artengruppe: 'Tagfalter', gid: 2, is_animal: true, sensibel: false },
     };
-    assert.deepEqual(json, { result: [species] });
-    assert.deepEqual(Object.keys(json.result[0]), Object.keys(species));
+    assert.equal(json.result.length, 1);
+    assert.deepEqual(Object.entries(json.result[0]), Object.entries(species));
     const groups = await service.request('/artengruppen');
     assert.equal(
       groups.text,
@@ -84,7 +84,8 @@ describe('next', () => {
 
   it('is an absolute URL that repeats the filters of the request, and leaves out what the list does not know', async () => {
     const filters = {
-      ...{ is_animal: '1', name_regexp_ci: '^[A-Z&=?# %+äöü]', artengruppe: 'V%gel', gid: '1', limit: '1', restrict: 'id,gid' },
+      ...{ is_animal: '1', name_regexp_ci: '^[A-Z&=?# %+äöü]', artengruppe: 'V%gel' },
+      ...{ gid: '1', limit: '1', restrict: 'id,gid' },
     };
     const next = await nextOf(`/arten?${new URLSearchParams({ ...filters, unbekannt: '1', cursor2: 'x' })}`);
     assert.ok(next);

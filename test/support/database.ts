@@ -1,6 +1,6 @@
 // A database of its own for each test file: a copy of the template that test/support/run.ts made.
 import { readFile } from 'node:fs/promises';
-import { after } from 'node:test';
+import { after, afterEach } from 'node:test';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { openEmbedded } from '../../src/db/embedded/database.ts';
 
@@ -9,6 +9,11 @@ export const onPostgres = Boolean(process.env.DATABASE_URL);
 
 let copies = 0;
 const closers: (() => Promise<void>)[] = [];
+
+let failed = false;
+afterEach((t) => {
+  failed ||= 'passed' in t && t.passed === false;
+});
 
 // Of the file, whatever hook or test opened the database.
 after(async () => {
@@ -33,7 +38,7 @@ export async function openTestDatabase(): Promise<Database> {
   const database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
   closers.push(async () => {
     await database.close();
-    if (process.exitCode) console.error(`kept for a look: database ${name}`);
+    if (failed) console.error(`kept for a look: database ${name}`);
     else await server.sql.unsafe(`drop database ${name}`);
     await server.close();
   });
