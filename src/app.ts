@@ -47,7 +47,7 @@ export function createApp(deps: Deps): Hono<Env> {
     return replyError(c, new PortalError('methode_nicht_erlaubt', {}, { Allow: methods.join(', ') }));
   });
   app.onError((error, c) => {
-    const known = toPortalError(error);
+    const known = toPortalError(error, c.get('sent'));
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
     if (!known) deps.log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
     return replyError(c, known ?? new PortalError('interner_fehler'));

@@ -9,6 +9,7 @@ import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
 import type { Log } from '../observe/log.ts';
 import { PortalError } from './errors.ts';
+import type { Parameters } from './query.ts';
 
 export interface Deps {
   sql: Sql;
@@ -23,7 +24,7 @@ export interface Deps {
 
 export interface Env {
   Bindings: Partial<HttpBindings>;
-  Variables: { tenant: Mandant; origin: string; reader: number | null };
+  Variables: { tenant: Mandant; origin: string; reader: number | null; sent?: Parameters };
 }
 
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.

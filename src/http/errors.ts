@@ -80,49 +80,61 @@ export const sentences = {
   textExpected: (name: string) => `${name} muss ein Textfeld sein, keine Datei.`,
   fieldTooLong: (name: string, bytes: number) => `${name} ist länger als ${bytes} Bytes.`,
   noFilesYet: (name: string) => `${name}: Dateien nimmt dieser Dienst noch nicht an; die Meldung ohne Dateien wird angenommen.`,
+  headerTooLarge: (bytes: number) => `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes.`,
   tooManyParts: (parts: number) => `Das Formular hat mehr als ${parts} Felder.`,
 } as const;
 
 interface StateEntry {
   code: ErrorCode;
-  /** The sentence for the column that the error names. */
-  field?: (column: string) => string;
+  /** What is wrong with the parameter that the error names, and what is allowed. */
+  problem?: string;
+  /** Parameters whose values belong to the sentence; without it the one that the error names. */
+  about?: readonly string[];
 }
+
+const invalid = (problem: string, about?: readonly string[]): StateEntry => ({
+  code: 'ungueltiger_parameter',
+  problem,
+  ...(about && { about }),
+});
 
 // SQLSTATEs of sql/code (sql/README.md lists them) and of PostgreSQL.
 const states: Record<string, StateEntry> = {
-  ANMLD: { code: 'nicht_angemeldet', field: (name) => `${name} mit diesem Wert ist nur angemeldet möglich.` },
+  ANMLD: { code: 'nicht_angemeldet', problem: 'das ist nur angemeldet möglich' },
   NFUND: { code: 'nicht_gefunden' },
   NRCHT: { code: 'nicht_erlaubt' },
-  NTZER: { code: 'ungueltiger_parameter', field: (name) => `${name} ist schon vergeben.` },
-  GRUPP: {
-    code: 'ungueltiger_parameter',
-    field: (name) => `${name} enthält eine Artengruppe, die es nicht gibt; erlaubt sind ids aus /artengruppen.`,
-  },
   LADMN: { code: 'letzter_administrator' },
   DOPPL: { code: 'doppelte_meldung' },
-  ARTUN: {
-    code: 'ungueltiger_parameter',
-    field: (name) => `${name}: Diese Art gibt es in diesem Portal nicht; erlaubt ist eine id aus /arten.`,
-  },
-  STDUN: { code: 'ungueltiger_parameter', field: (name) => `${name}: Dieses Stadium gibt es nicht.` },
-  AKTUN: { code: 'ungueltiger_parameter', field: (name) => `${name}: Diese Aktivität gibt es nicht.` },
-  MANUN: { code: 'ungueltiger_parameter', field: (name) => `${name}: Diesen Mandanten gibt es nicht; erlaubt ist ein Kürzel.` },
-  WERTB: {
-    code: 'ungueltiger_parameter',
-    field: (name) => `${name} liegt außerhalb des Wertebereichs des Koordinatensystems in srid.`,
-  },
-  GBIET: { code: 'ungueltiger_parameter', field: () => 'Der Ort aus lat und lon liegt außerhalb des Gebiets dieses Dienstes.' },
-  GBTAU: {
-    code: 'ungueltiger_parameter',
-    field: () =>
-      'Der Ort liegt außerhalb des Gebiets dieses Dienstes; vertauscht lägen lat (Hochwert) und lon (Rechtswert) darin.',
-  },
-  DATUM: { code: 'ungueltiger_parameter', field: (name) => `${name} liegt nicht zwischen dem 01.01.1800 und heute.` },
-  // A regular expression that PostgreSQL can't compile, and one that ran too long.
-  '2201B': { code: 'ungueltiger_parameter', field: () => 'name_regexp_ci ist kein gültiger regulärer Ausdruck von PostgreSQL.' },
-  '57014': { code: 'ungueltiger_parameter', field: () => 'name_regexp_ci braucht zu lange; bitte einfacher.' },
+  NTZER: invalid('das ist schon vergeben'),
+  GRUPP: invalid('eine dieser Artengruppen gibt es nicht; erlaubt sind ids aus /artengruppen'),
+  ARTUN: invalid('diese Art gibt es in diesem Portal nicht; erlaubt ist eine id aus /arten'),
+  STDUN: invalid('dieses Stadium gibt es nicht; erlaubt ist eine id aus /stadien'),
+  AKTUN: invalid('diese Aktivität gibt es nicht; erlaubt ist eine id aus /aktivitaeten'),
+  MANUN: invalid('diesen Mandanten gibt es nicht; erlaubt ist ein Kürzel'),
+  WERTB: invalid('das liegt außerhalb des Wertebereichs des Koordinatensystems in srid'),
+  GBIET: invalid('der Ort liegt außerhalb des Gebiets dieses Dienstes', ['lat', 'lon']),
+  GBTAU: invalid(
+    'der Ort liegt außerhalb des Gebiets dieses Dienstes; vertauscht lägen lat (Hochwert) und lon (Rechtswert) darin',
+    ['lat', 'lon'],
+  ),
+  DATUM: invalid('erlaubt ist ein Tag zwischen dem 01.01.1800 und heute'),
+  // A regular expression that PostgreSQL can't compile, and one that ran too long. Neither names a column.
+  '2201B': invalid('das ist kein gültiger regulärer Ausdruck von PostgreSQL', ['name_regexp_ci']),
+  '57014': invalid('die Suche damit braucht zu lange; bitte einfacher', ['name_regexp_ci']),
 };
+
+// PostgreSQL has one code for all syntax errors of regular expressions; what is wrong stands in its message only.
+const regexpReasons: [RegExp, string][] = [
+  [/parentheses/, 'die runden Klammern passen nicht zusammen'],
+  [/brackets/, 'die eckigen Klammern passen nicht zusammen'],
+  [/braces/, 'die geschweiften Klammern passen nicht zusammen'],
+  [/quantifier operand/, 'eine Wiederholung steht, wo nichts zu wiederholen ist'],
+  [/repetition count/, 'die Anzahl einer Wiederholung ist ungültig'],
+  [/escape/, 'ein Rückstrich steht vor einem ungültigen Zeichen'],
+  [/character class|collating element/, 'diese Zeichenklasse gibt es nicht'],
+  [/character range/, 'ein Zeichenbereich ist ungültig'],
+  [/too complex|too many/, 'der Ausdruck ist zu verwickelt'],
+];
 
 // The database is away, starting, full, or its locks are taken.
 const unavailable = [/^08/, /^53/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
@@ -137,8 +149,11 @@ const unavailableCodes = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Turns anything thrown into what the user is told; null when it is a fault of the service. */
-export function toPortalError(error: unknown): PortalError | null {
+/**
+ * Turns anything thrown into what the user is told; null when it is a fault of the service.
+ * @param sent the parameters or fields that were checked, to be repeated in the sentence
+ */
+export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]> = new Map()): PortalError | null {
   if (error instanceof PortalError) return error;
   if (!(error instanceof Error)) return null;
   // drizzle wraps the driver's error.
@@ -146,11 +161,16 @@ export function toPortalError(error: unknown): PortalError | null {
   if (!(source instanceof Error) || !('code' in source) || typeof source.code !== 'string') return null;
   const state = states[source.code];
   if (state) {
-    const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : 'name_regexp_ci';
+    const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : null;
     // A login name that is taken is a bad value of a registration; a taken address is a conflict between accounts.
     if (source.code === 'NTZER' && column === 'email') return new PortalError('adresse_vergeben');
     if (source.code === 'DOPPL' && 'detail' in source) return new PortalError(state.code, { id: String(source.detail) });
-    return new PortalError(state.code, state.field ? { [column]: state.field(column) } : {});
+    const about = state.about ?? (column === null ? [] : [column]);
+    const [name] = about;
+    if (state.problem === undefined || name === undefined) return new PortalError(state.code);
+    const got = about.map((part) => `${part} ist „${shorten(sent.get(part)?.[0] ?? '')}“`).join(', ');
+    const reason = source.code === '2201B' ? regexpReasons.find(([pattern]) => pattern.test(source.message))?.[1] : undefined;
+    return new PortalError(state.code, { [column ?? name]: `${got}: ${state.problem}${reason ? ` (${reason})` : ''}.` });
   }
   if (unavailableCodes.has(source.code) || unavailable.some((pattern) => pattern.test(String(source.code)))) {
     return new PortalError('ueberlastet');

@@ -9,6 +9,8 @@ const maxFieldBytes = 65536;
 const maxParts = 40;
 // Four photos of 12 MiB, a sound file of 1 MiB, and the fields.
 const maxBodyBytes = 52 * 1024 * 1024;
+const maxHeaderBytes = 8192;
+const headerEnd = Buffer.from('\r\n\r\n');
 const maxUrlencodedBytes = 1024 * 1024;
 
 export interface Form {
@@ -28,14 +30,19 @@ export async function readForm(c: Context, fileFields: readonly string[]): Promi
   if (Number(c.req.header('content-length') ?? 0) > maxBodyBytes) throw new PortalError('zu_gross');
   if (type === 'application/x-www-form-urlencoded') {
     const fields = parseQuery(await readText(c, maxUrlencodedBytes));
-    return { fields, files: [] };
+    return checkFileFields({ fields, files: [] }, fileFields);
   }
   if (type !== 'multipart/form-data') throw new PortalError('falscher_inhaltstyp');
   const body = c.req.raw.body;
   if (!body) throw new PortalError('ungueltige_anfrage');
   const form = await readMultipart(Readable.fromWeb(body as Parameters0<typeof Readable.fromWeb>), contentType);
+  return checkFileFields(form, fileFields);
+}
+
+function checkFileFields(form: Form, fileFields: readonly string[]): Form {
   for (const name of form.files) {
-    if (!fileFields.includes(name)) throw new PortalError('ungueltiger_parameter', { [name]: sentences.textExpected(name) });
+    if (!fileFields.includes(name))
+      throw new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.textExpected(keyOf(name)) });
   }
   for (const name of fileFields) {
     const texts = form.fields.get(name) ?? [];
@@ -44,6 +51,12 @@ export async function readForm(c: Context, fileFields: readonly string[]): Promi
   }
   return form;
 }
+
+// A name that can't be one of ours is not repeated: it would become a member of the answer, in XML an element.
+function keyOf(name: string): string {
+  return /^[a-z][a-z0-9_-]{0,40}$/i.test(name) ? name : 'formular';
+}
+
 type Parameters0<F extends (...args: never[]) => unknown> = globalThis.Parameters<F>[0];
 
 function readMultipart(body: Readable, contentType: string): Promise<Form> {
@@ -71,9 +84,12 @@ function readMultipart(body: Readable, contentType: string): Promise<Form> {
     }
     let problem: PortalError | null = null;
     let bytes = 0;
+    const headers = new PartHeaders(contentType);
     body.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > maxBodyBytes) fail(new PortalError('zu_gross'));
+      else if (headers.exceeds(chunk))
+        problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.headerTooLarge(maxHeaderBytes) });
     });
     const fail = (error: PortalError) => {
       body.unpipe(busboy);
@@ -83,7 +99,9 @@ function readMultipart(body: Readable, contentType: string): Promise<Form> {
     // A problem is told when the body is read: a client that is still sending would not hear it.
     busboy.on('field', (name, value, _nameTruncated, valueTruncated) => {
       if (valueTruncated)
-        problem ??= new PortalError('ungueltiger_parameter', { [name]: sentences.fieldTooLong(name, maxFieldBytes) });
+        problem ??= new PortalError('ungueltiger_parameter', {
+          [keyOf(name)]: sentences.fieldTooLong(keyOf(name), maxFieldBytes),
+        });
       addValue(fields, name, value);
     });
     busboy.on('file', (name, stream) => {
@@ -104,6 +122,38 @@ function readMultipart(body: Readable, contentType: string): Promise<Form> {
     body.on('error', () => reject(new PortalError('ungueltige_anfrage')));
     body.pipe(busboy);
   });
+}
+
+// Measures the headers of parts: busboy cuts long ones off without a word, and what is cut off may be the field's name.
+class PartHeaders {
+  readonly #boundary: Buffer;
+  /** What may still become a delimiter together with the next chunk. */
+  #rest = Buffer.alloc(0);
+  #inHeader = false;
+  #length = 0;
+  constructor(contentType: string) {
+    const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
+    this.#boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
+  }
+
+  /** Whether the header of some part was longer than allowed, up to and with this chunk. */
+  exceeds(chunk: Buffer): boolean {
+    let data = Buffer.concat([this.#rest, chunk]);
+    for (;;) {
+      const delimiter = this.#inHeader ? headerEnd : this.#boundary;
+      const at = data.indexOf(delimiter);
+      if (at < 0) {
+        const keep = Math.min(data.length, delimiter.length - 1);
+        if (this.#inHeader) this.#length += data.length - keep;
+        this.#rest = data.subarray(data.length - keep);
+        return this.#inHeader && this.#length > maxHeaderBytes;
+      }
+      if (this.#inHeader && this.#length + at > maxHeaderBytes) return true;
+      this.#length = 0;
+      this.#inHeader = !this.#inHeader;
+      data = data.subarray(at + delimiter.length);
+    }
+  }
 }
 
 async function readText(c: Context, maxBytes: number): Promise<string> {

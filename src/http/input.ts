@@ -1,5 +1,8 @@
 // Reads what a request carries and checks it against a schema, field by field.
+
+import type { Context } from 'hono';
 import * as v from 'valibot';
+import type { Env } from './context.ts';
 import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
 import type { Parameters } from './query.ts';
@@ -47,7 +50,10 @@ export const textFilter = v.optional(
  * or range, is an error that names it (D1.6).
  * @throws PortalError `ungueltiger_parameter` with one sentence per field
  */
-export function checkInput<E extends Entries>(parameters: Parameters, entries: E): Output<E> {
+export function checkInput<E extends Entries>(c: Context<Env>, parameters: Parameters, entries: E): Output<E> {
+  // What the database refuses later is repeated to the user from here.
+  c.set('sent', parameters);
+
   const values: Record<string, string> = {};
   const problems: FieldProblems = {};
   for (const name of Object.keys(entries)) {
@@ -71,8 +77,11 @@ export function checkInput<E extends Entries>(parameters: Parameters, entries: E
   return result.output as Output<E>;
 }
 
-// A value that is missing has no issue of its own schema: ask it what it would have said to an empty one.
+// A value that is missing has no issue of its own schema: ask it what it would have said to an empty one, or to none.
 function describeAllowed(schema: Entries[string] | undefined): string {
-  const issue = schema && v.safeParse(schema, '').issues?.[0];
-  return issue ? issue.message : 'ein Text';
+  for (const nothing of ['', undefined]) {
+    const issue = schema && v.safeParse(schema, nothing).issues?.[0];
+    if (issue) return issue.message;
+  }
+  return 'ein Text';
 }

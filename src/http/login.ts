@@ -18,8 +18,8 @@ const loginFields = { loginname: v.string('der Anmeldename'), password: v.string
 export function loginRoutes(deps: Deps): Hono<Env> {
   const { sql } = deps;
   const answer = async (c: Context<Env>, parameters: Parameters) => {
-    readFormat(queryParameters(c));
-    const { loginname, password } = checkInput(parameters, loginFields);
+    readFormat(c);
+    const { loginname, password } = checkInput(c, parameters, loginFields);
     await requireLoginAllowed(c, deps, loginname);
     const account = await getLogin(sql, loginname);
     // Checked in any case, so that the time says nothing (D2.9).

@@ -12,9 +12,9 @@ import { queryParameters, readFormat } from './reply.ts';
  */
 export function readPage<E extends Entries>(c: Context<Env>, { secretKey }: Deps, filters: E) {
   const parameters = queryParameters(c);
-  readFormat(parameters);
+  readFormat(c);
   const entries = { ...filters, ...pageFields };
-  const input = checkInput(parameters, entries);
+  const input = checkInput(c, parameters, entries);
   const { cursor } = input as { cursor?: string };
   const page = {
     path: c.req.path,

@@ -35,7 +35,7 @@ export function registerRoutes(deps: Deps): Hono<Env> {
 
   const register = async (c: Context<Env>, parameters: Parameters) => {
     readQuery(c, {});
-    const input = checkInput(parameters, registerFields);
+    const input = checkInput(c, parameters, registerFields);
     await requireRegistrationAllowed(c, deps);
     const mayMail = await isMailAllowed(sql, input.email);
     await sql.begin(async (tx) => {
@@ -55,7 +55,7 @@ export function registerRoutes(deps: Deps): Hono<Env> {
     .post('/register', async (c) => register(c, (await readForm(c, [])).fields))
     .post('/passwort', async (c) => {
       readQuery(c, {});
-      const { loginname = '', email = '' } = checkInput((await readForm(c, [])).fields, passwortFields);
+      const { loginname = '', email = '' } = checkInput(c, (await readForm(c, [])).fields, passwortFields);
       if (loginname === '' && email === '') {
         throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
       }

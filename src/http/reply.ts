@@ -1,6 +1,7 @@
 // Writes answers in the format that the request asks for: JSON, JSONP or XML.
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Env } from './context.ts';
 import { answerError, PortalError, sentences } from './errors.ts';
 import { checkInput, type Entries, formatFields } from './input.ts';
 
@@ -16,8 +17,8 @@ export interface Format {
  * The format that a request asks for.
  * @throws PortalError for an unknown format, a bad callback, or both together (D1.6 to D1.8)
  */
-export function readFormat(parameters: Parameters): Format {
-  const { format, callback } = checkInput(parameters, formatFields);
+export function readFormat(c: Context<Env>): Format {
+  const { format, callback } = checkInput(c, queryParameters(c), formatFields);
   if (format === 'xml' && callback !== undefined) {
     throw new PortalError('ungueltiger_parameter', { callback: sentences.formatWithCallback });
   }
@@ -25,19 +26,18 @@ export function readFormat(parameters: Parameters): Format {
 }
 
 /** The parameters in a request's URL. */
-export function queryParameters(c: Context): Parameters {
+export function queryParameters(c: Context<Env>): Parameters {
   return parseQuery(queryOf(c.req.url));
 }
 
 /** The checked parameters of a request's URL, its format included. */
-export function readQuery<E extends Entries>(c: Context, entries: E) {
-  const parameters = queryParameters(c);
-  readFormat(parameters);
-  return checkInput(parameters, entries);
+export function readQuery<E extends Entries>(c: Context<Env>, entries: E) {
+  readFormat(c);
+  return checkInput(c, queryParameters(c), entries);
 }
 
 /** The number in the path; whatever is no number is no record: unknown, not malformed. */
-export function readPathId(c: Context, max = Number.MAX_SAFE_INTEGER): number {
+export function readPathId(c: Context<Env>, max = Number.MAX_SAFE_INTEGER): number {
   const value = c.req.param('id') ?? '';
   if (!/^\d{1,16}$/.test(value) || Number(value) > max) throw new PortalError('nicht_gefunden');
   return Number(value);
@@ -53,8 +53,8 @@ export interface Rows {
 }
 
 /** A list, or a single record as a list of one. */
-export function replyRows(c: Context, { rows, next, restrict }: Rows, status: ContentfulStatusCode = 200): Response {
-  const { format, callback } = readFormat(queryParameters(c));
+export function replyRows(c: Context<Env>, { rows, next, restrict }: Rows, status: ContentfulStatusCode = 200): Response {
+  const { format, callback } = readFormat(c);
   const names = restrictNames(restrict);
   // The usual case passes the database's text on unread: twice the requests per second.
   if (format === 'json' && names === null) {
@@ -68,12 +68,12 @@ export function replyRows(c: Context, { rows, next, restrict }: Rows, status: Co
 
 /** Anything else; `root` is the root element of the XML. */
 export function replyValue(
-  c: Context,
+  c: Context<Env>,
   root: string,
   members: { [name: string]: Value },
   status: ContentfulStatusCode = 200,
 ): Response {
-  const { format, callback } = readFormat(queryParameters(c));
+  const { format, callback } = readFormat(c);
   if (format === 'xml') {
     return c.body(toXml(root, members), status, { 'Content-Type': 'text/xml; charset=utf-8' });
   }
@@ -81,18 +81,18 @@ export function replyValue(
 }
 
 /** An empty body in the requested format. */
-export function replyEmpty(c: Context): Response {
-  const { format, callback } = readFormat(queryParameters(c));
+export function replyEmpty(c: Context<Env>): Response {
+  const { format, callback } = readFormat(c);
   return c.body('', 200, { 'Content-Type': format === 'xml' ? 'text/xml; charset=utf-8' : contentType(callback) });
 }
 
 /** An error, in the requested format as far as that can be read. */
-export function replyError(c: Context, error: PortalError): Response {
+export function replyError(c: Context<Env>, error: PortalError): Response {
   const answer = answerError(error);
   for (const [name, value] of Object.entries(answer.headers)) c.header(name, value);
   let format: Format = { format: 'json', callback: null };
   try {
-    format = readFormat(queryParameters(c));
+    format = readFormat(c);
   } catch {
     // The format is what is wrong: plain JSON.
   }
@@ -102,7 +102,7 @@ export function replyError(c: Context, error: PortalError): Response {
   return replyJson(c, JSON.stringify(answer.body), format.callback, answer.status);
 }
 
-function replyJson(c: Context, json: string, callback: string | null, status: ContentfulStatusCode): Response {
+function replyJson(c: Context<Env>, json: string, callback: string | null, status: ContentfulStatusCode): Response {
   // In a script, < could begin an end tag, and the two separators were line ends before ES2019.
   const body =
     callback === null

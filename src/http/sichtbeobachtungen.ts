@@ -115,7 +115,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
     .post('/sichtbeobachtungen', async (c) => {
       const reader = requireReader(c);
       readQuery(c, {});
-      const input = checkInput((await readFields(c)).fields, createFields);
+      const input = checkInput(c, (await readFields(c)).fields, createFields);
       const created = await createSichtbeobachtung(sql, c.get('tenant').id, reader, {
         ...input,
         srid: sridNumbers[input.srid],
@@ -133,7 +133,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       readQuery(c, {});
       const id = readPathId(c);
       const form = await readFields(c);
-      const { srid, stadium_id, aktivitaet_id, ...input } = checkInput(form.fields, changeFields);
+      const { srid, stadium_id, aktivitaet_id, ...input } = checkInput(c, form.fields, changeFields);
       // D3.8: a place is changed as a whole.
       if ((input.lat === undefined) !== (input.lon === undefined)) {
         const name = input.lat === undefined ? 'lat' : 'lon';
