@@ -5,6 +5,7 @@ import { artenRoutes } from './http/arten.ts';
 import { artengruppenRoutes } from './http/artengruppen.ts';
 import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
 import { PortalError, toPortalError } from './http/errors.ts';
+import { etagMiddleware } from './http/etag.ts';
 import { kontoRoutes } from './http/konto.ts';
 import { loginRoutes } from './http/login.ts';
 import { nutzerRoutes } from './http/nutzer.ts';
@@ -16,19 +17,19 @@ import { replyError } from './http/reply.ts';
 import { sichtbeobachtungenRoutes } from './http/sichtbeobachtungen.ts';
 import { stadienRoutes } from './http/stadien.ts';
 
+// Reads whose answer to anonymous clients changes with the data only.
+const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '/sichtbeobachtungen/*', '/protokoll'];
+
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
   const app = new Hono<Env>();
   app.use(protocolMiddleware());
 
-  app.get('/health/live', (c) => c.text('ok'));
-  app.get('/health/ready', async (c) => {
-    const ready = await isMigrated(deps.sql).catch(() => false);
-    return ready ? c.text('ok') : c.text('Die Datenbank antwortet nicht oder ist nicht migriert.', 503);
-  });
+  app.route('/', healthRoutes(deps));
 
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
+  for (const path of cachedPaths) api.use(path, etagMiddleware(deps));
   api.route('/', loginRoutes(deps));
   api.route('/', registerRoutes(deps));
   api.route('/', kontoRoutes(deps));
@@ -53,6 +54,16 @@ export function createApp(deps: Deps): Hono<Env> {
     return replyError(c, known ?? new PortalError('interner_fehler'));
   });
   return app;
+}
+
+/** What supervisors ask; all that a process with ROLE=worker answers. */
+export function healthRoutes({ sql }: Pick<Deps, 'sql'>): Hono<Env> {
+  return new Hono<Env>()
+    .get('/health/live', (c) => c.text('ok'))
+    .get('/health/ready', async (c) => {
+      const ready = await isMigrated(sql).catch(() => false);
+      return ready ? c.text('ok') : c.text('Die Datenbank antwortet nicht oder ist nicht migriert.', 503);
+    });
 }
 
 function describeFault(error: Error): Record<string, unknown> {

@@ -10,6 +10,7 @@ import { type Database, DatabaseError, openDatabase } from './db/client.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
+import { startBoss } from './jobs/boss.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createProgress } from './observe/progress.ts';
 import { describeLogins } from './welcome.ts';
@@ -48,6 +49,8 @@ type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] 
 const commands: Record<string, (database: Database, values: Values, rest: string[]) => Promise<void>> = {
   async migrate(database) {
     const outcome = await migrateDatabase(database);
+    // The queue's own tables too, so that the service may run without the right to create any.
+    await (await startBoss(database, () => {}, { supervise: false })).stop();
     const sentence = {
       replaced: 'Die Datenbank ist auf dem Stand dieser Version.',
       unchanged: 'Die Datenbank war schon auf dem Stand dieser Version.',

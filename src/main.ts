@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';
-import { createApp } from './app.ts';
+import { createApp, healthRoutes } from './app.ts';
 import { loadDemo } from './catalog/demo.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { openDatabase } from './db/client.ts';
@@ -44,7 +44,10 @@ async function main(): Promise<void> {
     const directory = join(config.dataDir, 'mail');
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
   }
-  const app = createApp({ sql: database.sql, regexpSql, queue: boss, config, secretKey, log });
+  const app =
+    config.role === 'worker'
+      ? healthRoutes(database)
+      : createApp({ sql: database.sql, regexpSql, queue: boss, config, secretKey, log });
   const server = await listen(app.fetch, config.host, config.port);
   out.write(describeFirstSteps(config, logins, database.kind));
 

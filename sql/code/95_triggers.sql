@@ -66,3 +66,27 @@ create or replace trigger _400_qs_insert after insert on portal.sichtbeobachtung
 create or replace trigger _400_qs_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
   for each statement execute function private.qs_after_update();
+
+-- what anonymous readers may see
+create or replace trigger _900_stand after insert or update or delete on portal.mandant
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.artengruppe
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.art
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.art_mandant
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.art_foto
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.verwechslung
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.verwechslung_art
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.verwechslung_foto
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.stadium
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.aktivitaet
+  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert or update or delete on portal.sichtbeobachtung
+  for each statement execute function private.count_change();

@@ -213,6 +213,11 @@ CREATE TABLE "portal"."stadium" (
 	"phaenogramm" boolean DEFAULT true NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "portal"."stand" (
+	"id" bigint PRIMARY KEY NOT NULL,
+	"anzahl" bigint NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."token" (
 	"hash" "bytea" PRIMARY KEY NOT NULL,
 	"nutzer_id" bigint NOT NULL,

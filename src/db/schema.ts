@@ -503,3 +503,12 @@ export const qs = portal.table(
     index('qs_status').on(t.status, t.id),
   ],
 );
+
+/**
+ * How often something changed that anonymous readers may see: the sum over all rows is the version behind their ETags. Several
+ * rows, so that writers don't wait for each other; see private.count_change.
+ */
+export const stand = portal.table('stand', {
+  id: bigint('id', { mode: 'number' }).primaryKey(),
+  anzahl: bigint('anzahl', { mode: 'number' }).notNull(),
+});

@@ -1,0 +1,30 @@
+// Conditional reads of anonymous clients (D2.21).
+import { createHash } from 'node:crypto';
+import type { MiddlewareHandler } from 'hono';
+import { getStand } from '../db/stand.ts';
+import type { Deps, Env } from './context.ts';
+
+/**
+ * Gives anonymous reads an ETag and answers 304 when the client has it. The tag is made from a version, before the body is
+ * read: a body that is newer than its tag is fetched once more, the other way round a change would be missed. A hash of the
+ * body would cost as much as the body.
+ */
+export function etagMiddleware({ sql }: Deps): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    if (c.req.method !== 'GET' || c.get('reader') !== null) return next();
+    // Of this address only: what another one answers to says nothing about it.
+    const address = createHash('sha256')
+      .update(`${c.get('origin')} ${c.req.url}`)
+      .digest('base64url')
+      .slice(0, 12);
+    const tag = `"${await getStand(sql)}-${address}"`;
+    c.header('Cache-Control', 'no-cache');
+    if (matches(c.req.header('if-none-match'), tag)) return c.body(null, 304, { ETag: tag });
+    await next();
+    if (c.res.status === 200) c.header('ETag', tag);
+  };
+}
+
+function matches(header: string | undefined, tag: string): boolean {
+  return (header ?? '').split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag);
+}

@@ -1,0 +1,98 @@
+// Conditional reads (D2.21).
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { arten } from '../support/catalogue.ts';
+import { onPostgres } from '../support/database.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+const read = (path: string, tag?: string | null, host = 'n.test') =>
+  service.request(path, { host, headers: tag ? { 'if-none-match': tag } : {} });
+
+describe('an anonymous read', () => {
+  it('carries an ETag, and is 304 without a body as long as nothing changes', async () => {
+    await service.makeReleased({ lon: '416000' });
+    for (const path of [
+      '/sichtbeobachtungen?limit=3',
+      '/arten',
+      '/arten/1',
+      '/artengruppen',
+      '/stadien',
+      '/aktivitaeten',
+      '/protokoll',
+    ]) {
+      const first = await read(path);
+      const tag = first.headers.get('etag');
+      assert.match(tag ?? '', /^"[\w-]+"$/, path);
+      assert.equal(first.headers.get('cache-control'), 'no-cache');
+      for (const sent of [tag, `W/${tag}`, `"other", ${tag}`]) {
+        const again = await read(path, sent);
+        assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', tag], path);
+      }
+      assert.equal((await read(path, '"other"')).status, 200, path);
+    }
+  });
+
+  it('changes its ETag with every change of what is shown', async () => {
+    const { sql } = service.database;
+    const id = await service.makeReleased({ lon: '416001', art: String(arten.rotmilan) });
+    const path = `/sichtbeobachtungen/${id}`;
+    let tag = (await read(path)).headers.get('etag');
+    for (const [name, change] of [
+      ['the record', sql`update portal.sichtbeobachtung set bemerkung = 'neu' where id = ${id}`],
+      ['a name of its species', sql`update portal.art set name_deutsch = 'Gabelweihe' where id = ${arten.rotmilan}`],
+      [
+        'the tenant’s definition',
+        sql`update portal.art_mandant set sensibel = true where mandant_id = 1 and art = ${arten.rotmilan}`,
+      ],
+      ['the tenant', sql`update portal.mandant set name = 'Nord' where kuerzel = 'N'`],
+    ] as const) {
+      await change;
+      const answer = await read(path, tag);
+      assert.equal(answer.status, 200, name);
+      assert.notEqual(answer.headers.get('etag'), tag, name);
+      tag = answer.headers.get('etag');
+    }
+    await sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${id}`;
+    const gone = await read(path, tag);
+    assert.deepEqual([gone.status, gone.headers.get('etag')], [404, null]);
+  });
+
+  it('a tag is worth nothing at another address, host or with a login', async () => {
+    const tag = (await read('/arten')).headers.get('etag');
+    assert.equal((await read('/arten?limit=2', tag)).status, 200);
+    assert.equal((await read('/arten?limit=0', tag)).status, 400);
+    assert.equal((await read('/arten', tag, 's.test')).status, 200);
+    const answer = await service.request('/arten', { as: 'melder', headers: { 'if-none-match': tag ?? '' } });
+    assert.deepEqual([answer.status, answer.headers.get('etag')], [200, null]);
+    assert.equal(answer.headers.get('cache-control'), 'private, no-store');
+    assert.match(answer.headers.get('vary') ?? '', /Host, X-Auth-User, X-Auth-Token/);
+  });
+
+  it('sees the change of a transaction that began first and commits last', {
+    skip: !onPostgres && 'needs two open transactions',
+  }, async () => {
+    const { sql } = service.database;
+    const path = '/stadien';
+    const seen = new Set<string | null>();
+    let commit = () => {};
+    const slow = sql.begin(async (tx) => {
+      await tx`insert into portal.stadium (id, name) values (50, 'Ei')`;
+      await new Promise<void>((resolve) => {
+        commit = resolve;
+      });
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    seen.add((await read(path)).headers.get('etag'));
+    await sql`insert into portal.stadium (id, name) values (51, 'Puppe')`;
+    seen.add((await read(path)).headers.get('etag'));
+    commit();
+    await slow;
+    seen.add((await read(path)).headers.get('etag'));
+    assert.equal(seen.size, 3);
+  });
+});

@@ -1,0 +1,217 @@
+// The two logs as endpoints (D3.14, D3.15), and the catalogue's own lists.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { arten } from '../support/catalogue.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let today: string;
+before(async () => {
+  service = await startTestService();
+  const [row] = await service.database.sql`select to_char(now() at time zone 'Europe/Berlin', 'DD.MM.YYYY') as text`;
+  today = row?.text;
+});
+
+describe('GET /protokoll', () => {
+  it('tells everyone what was created, changed and deleted, newest first', async () => {
+    const first = await service.makeSichtbeobachtung({ lon: '412001' });
+    const second = await service.makeSichtbeobachtung({ lon: '412002' });
+    await service.request(`/sichtbeobachtungen/${first}`, { method: 'PUT', form: { anzahl: '2' }, as: 'melder' });
+    await service.request(`/sichtbeobachtungen/${second}`, { method: 'DELETE', as: 'melder' });
+    const { json } = await service.request('/protokoll?limit=4');
+    assert.deepEqual(
+      json.result.map((entry: Record<string, unknown>) => [entry.audit, entry.id]),
+      [
+        ['DELETE', second],
+        ['UPDATE', first],
+        ['CREATE', second],
+        ['CREATE', first],
+      ],
+    );
+    assert.deepEqual(Object.keys(json.result[0]), ['audit', 'id', 'datum', 'uhrzeit']);
+    assert.equal(json.result[0].datum, today);
+    assert.match(json.result[0].uhrzeit, /^\d\d:\d\d:\d\d$/);
+  });
+
+  it('filters by the day of the change in Europe/Berlin, across the change to summer time', async () => {
+    const { sql } = service.database;
+    const id = await service.makeSichtbeobachtung({ lon: '412003' });
+    await sql`delete from portal.protokoll`;
+    for (const [audit, at] of [
+      ['CREATE', '2026-03-28 22:59:59+00'],
+      ['UPDATE', '2026-03-28 23:00:00+00'],
+      ['UPDATE', '2026-03-29 21:59:59+00'],
+      ['DELETE', '2026-03-29 22:00:00+00'],
+    ] as const) {
+      await sql`
+        insert into portal.protokoll (audit, sichtbeobachtung_id, zeitpunkt)
+        values (${audit}::text::portal.audit, ${id}, ${at}::text::timestamptz)`;
+    }
+    const read = async (query: string) =>
+      (await service.request(`/protokoll?${query}`)).json.result.map(
+        (entry: Record<string, string>) => `${entry.datum} ${entry.uhrzeit}`,
+      );
+    assert.deepEqual(await read('datum_von=29.3.2026&datum_bis=29.3.2026'), ['29.03.2026 23:59:59', '29.03.2026 00:00:00']);
+    assert.deepEqual(await read('datum_von=30.3.2026'), ['30.03.2026 00:00:00']);
+    assert.deepEqual(await read('datum_bis=28.3.2026'), ['28.03.2026 23:59:59']);
+    for (const bad of ['datum_von=30.2.2026', 'datum_bis=x', 'limit=0']) {
+      assert.equal((await service.request(`/protokoll?${bad}`)).status, 400, bad);
+    }
+  });
+
+  it('pages to the end, nobody twice, while others write', async () => {
+    await service.database.sql`delete from portal.protokoll`;
+    for (let n = 0; n < 25; n++) await service.makeSichtbeobachtung({ lon: String(413000 + n) });
+    const seen: string[] = [];
+    let path = '/protokoll?limit=10';
+    for (let page = 0; path; page++) {
+      const { json } = await service.request(path);
+      seen.push(...json.result.map((entry: { id: number }) => String(entry.id)));
+      if (page === 0) await service.makeSichtbeobachtung({ lon: '414000' });
+      path = json.next ? json.next.slice(json.next.indexOf('/protokoll')) : '';
+    }
+    assert.equal(seen.length, 25);
+    assert.equal(new Set(seen).size, 25);
+  });
+});
+
+describe('GET /qs', () => {
+  it('is for experts and administrators', async () => {
+    for (const [as, status] of [
+      [null, 401],
+      ['melder', 403],
+      ['expertin', 200],
+      ['vogelexperte', 200],
+      ['admin', 200],
+    ] as const) {
+      assert.equal((await service.request('/qs', { as })).status, status, String(as));
+    }
+  });
+
+  it('tells publication and every change of status, with recorder, species, dates and expert', async () => {
+    const id = await service.makeSichtbeobachtung({ lon: '415000', datum: '1.2.2026', art: String(arten.tagpfauenauge) });
+    const put = (form: Record<string, string>, as: 'melder' | 'expertin') =>
+      service.request(`/sichtbeobachtungen/${id}`, { method: 'PUT', form, as });
+    await put({ bereich: 'oeffentlich' }, 'melder');
+    await put({ status: 'hinweis' }, 'expertin');
+    await put({ status: 'freigegeben' }, 'expertin');
+    const { json } = await service.request('/qs?limit=3', { as: 'admin' });
+    const users = await service.database.sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
+    const idOf = (loginname: string) => users.find((user) => user.loginname === loginname)?.id;
+    assert.deepEqual(
+      json.result.map(({ uhrzeit, ...entry }: Record<string, unknown>) => entry),
+      [
+        ['Freigegeben', idOf('expertin')],
+        ['Mit Hinweis', null],
+        ['In Prüfung', null],
+      ].map(([status_aenderung, experte_uid]) => ({
+        id,
+        uid: idOf('melder'),
+        datum: today,
+        status_aenderung,
+        aid: arten.tagpfauenauge,
+        datum_beobachtung: '01.02.2026',
+        experte_uid,
+      })),
+    );
+    const count = async (query: string) => (await service.request(`/qs?${query}`, { as: 'admin' })).json.result.length;
+    assert.equal(await count('status_aenderung=freigegeben'), 1);
+    assert.equal(await count(`uid=${idOf('nachbarin')}`), 0);
+    assert.ok((await count(`uid=${idOf('melder')}&datum_von=${today}&datum_bis=${today}`)) >= 3);
+    assert.equal(await count('datum_bis=1.1.2020'), 0);
+    for (const bad of ['status_aenderung=Freigegeben', 'uid=x', 'datum_von=1']) {
+      assert.equal((await service.request(`/qs?${bad}`, { as: 'admin' })).status, 400, bad);
+    }
+  });
+});
+
+describe('species', () => {
+  it('GET /arten/{id} shows the portrait as the addressed tenant defines it', async () => {
+    const { sql } = service.database;
+    await sql`update portal.art set lebensraum = 'Wälder', quelle = 'eigener Text' where id = ${arten.uhu}`;
+    await sql`update portal.art_mandant set regionale_verbreitung = 'im Norden' where art = ${arten.uhu} and mandant_id = 1`;
+    await sql`insert into portal.art_foto (art, uri, autor) values (${arten.uhu}, 'https://example.org/1.jpg', null), (${arten.uhu}, 'https://example.org/2.jpg', 'B')`;
+    await sql`insert into portal.verwechslung values (${arten.uhu}, 'wie eine große Eule')`;
+    await sql`insert into portal.verwechslung_art values (${arten.uhu}, ${arten.wanderfalke})`;
+    const { json } = await service.request(`/arten/${arten.uhu}`);
+    const [record] = json.result;
+    assert.deepEqual(Object.keys(record), [
+      ...['id', 'eu_guid', 'art_id', 'name_wissenschaftlich', 'name_deutsch', 'artengruppe', 'gid', 'is_animal', 'sensibel'],
+      ...['bluetenmerkmale', 'bluetezeit', 'fortpflanzung', 'gefaehrdung', 'lebensraum', 'nahrung', 'oekologie', 'quelle'],
+      ...['ueberregionale_verbreitung', 'regionale_verbreitung', 'schutzwuerdigkeit_und_schutzstatus', 'vegetative_merkmale'],
+      ...['verhalten', 'foto', 'verwechslungsgefahr'],
+    ]);
+    assert.equal(record.regionale_verbreitung, 'im Norden');
+    assert.deepEqual(record.foto, [
+      { uri: 'https://example.org/1.jpg', autor: null, lizenz: null, bildunterschrift: null },
+      { uri: 'https://example.org/2.jpg', autor: 'B', lizenz: null, bildunterschrift: null },
+    ]);
+    assert.deepEqual(record.verwechslungsgefahr, {
+      beschreibung: 'wie eine große Eule',
+      art: [{ aid: arten.wanderfalke }],
+      foto: [],
+    });
+    const south = await service.request(`/arten/${arten.uhu}?restrict=regionale_verbreitung,art_id`, { host: 's.test' });
+    assert.deepEqual(south.json.result, [{ art_id: 'S-1', regionale_verbreitung: null }]);
+    const xml = await service.request(`/arten/${arten.uhu}?format=xml&restrict=foto,verwechslungsgefahr`);
+    assert.match(
+      xml.text,
+      /<foto><row><uri>https:\/\/example\.org\/1\.jpg<\/uri><autor\/>.*<\/row><row>.*<verwechslungsgefahr><beschreibung>.*<art><row><aid>3<\/aid><\/row><\/art><foto\/>/,
+    );
+  });
+
+  it('another tenant’s species is 404', async () => {
+    assert.equal((await service.request(`/arten/${arten.gelbflechte}`)).status, 200);
+    assert.equal((await service.request(`/arten/${arten.gelbflechte}`, { host: 's.test' })).status, 404);
+    for (const id of ['999', 'x', '99999999999']) assert.equal((await service.request(`/arten/${id}`)).status, 404, id);
+  });
+
+  it('stages and activities are lists', async () => {
+    const stages = await service.request('/stadien');
+    assert.deepEqual(stages.json, {
+      result: [
+        { id: 2, name: 'Raupe', phaenogramm: false },
+        { id: 1, name: 'Imago', phaenogramm: true },
+      ],
+    });
+    const first = await service.request('/aktivitaeten?limit=1&restrict=name');
+    assert.deepEqual(first.json.result, [{ name: 'fliegend' }]);
+    const second = await service.request(first.json.next.slice(first.json.next.indexOf('/aktivitaeten')));
+    assert.deepEqual(second.json, { result: [{ name: 'ruhend' }] });
+  });
+});
+
+describe('HEAD, OPTIONS, 405 and CORS', () => {
+  it('every answer may be read by other sites, with the headers they need', async () => {
+    for (const path of ['/arten', '/arten/999', '/sichtbeobachtungen?limit=0']) {
+      const { headers } = await service.request(path, { headers: { origin: 'https://portal.example' } });
+      assert.equal(headers.get('access-control-allow-origin'), '*');
+      assert.equal(headers.get('access-control-allow-credentials'), null);
+      assert.equal(headers.get('access-control-expose-headers'), 'Location, ETag, Retry-After');
+    }
+  });
+
+  it('a preflight is answered without a login', async () => {
+    const { status, headers, text } = await service.request('/sichtbeobachtungen/1', {
+      method: 'OPTIONS',
+      headers: { 'access-control-request-method': 'PUT', 'access-control-request-headers': 'x-auth-token' },
+    });
+    assert.deepEqual([status, text], [204, '']);
+    assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT, DELETE');
+    assert.match(headers.get('access-control-allow-headers') ?? '', /X-Auth-Token, X-Auth-User, X-HTTP-Method-Override/);
+  });
+
+  it('a known path with another method is 405 with Allow, an unknown one 404', async () => {
+    for (const [method, path, allow] of [
+      ['DELETE', '/arten', 'GET'],
+      ['PUT', '/sichtbeobachtungen', 'GET, POST'],
+      ['DELETE', '/nutzer/1', 'GET, POST, PUT'],
+      ['POST', '/protokoll', 'GET'],
+    ] as const) {
+      const answer = await service.request(path, { method });
+      assert.deepEqual([answer.status, answer.headers.get('allow')], [405, allow], path);
+      assert.equal(answer.json.error.code, 'methode_nicht_erlaubt');
+    }
+    assert.equal((await service.request('/gibt-es-nicht')).status, 404);
+  });
+});

@@ -1,0 +1,230 @@
+// Registration, lost password and the page behind the link (D3.18, D3.22, S2.4, S2.5).
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { sha1OfPlain } from '../../src/guard/password.ts';
+import { makeToken } from '../../src/guard/token.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+const query = (fields: Record<string, string>) =>
+  new URLSearchParams({ loginname: 'Neu', email: 'neu@example.org', vorname: 'Nele', nachname: 'Neumann', ...fields });
+const register = (fields: Record<string, string>) => service.request(`/register?${query(fields)}`);
+
+/** What the mail job does, without the mail. */
+async function makeLink(loginname: string): Promise<string> {
+  const { token, hash } = makeToken();
+  await service.database.sql`
+    select api.set_nutzer_link(
+      nutzer_id => (select u.id from portal.nutzer u where u.loginname = ${loginname}::text), hash => ${hash}::bytea)`;
+  return `/konto/${token}`;
+}
+const setPassword = (link: string, passwort: string, wiederholung = passwort) =>
+  service.request(link, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ passwort, wiederholung }).toString(),
+  });
+const canLogIn = async (loginname: string, password: string) =>
+  (await service.request(`/login?${new URLSearchParams({ loginname, password: sha1OfPlain(password) })}`)).text !== '';
+
+describe('GET /register', () => {
+  it('answers login, name and email, and puts a mail into the queue that carries no secret', async () => {
+    const answer = await register({ loginname: "Anna-Lena O'Neill_2.0", email: 'anna@example.org', 'portal-name': 'Naturbund' });
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.json, { login: "Anna-Lena O'Neill_2.0", name: 'Nele Neumann', email: 'anna@example.org' });
+    const job = service.mails.at(-1);
+    assert.deepEqual(Object.keys(job ?? {}).sort(), ['kind', 'nutzerId', 'origin', 'portal']);
+    assert.equal(job?.kind, 'registrierung');
+  });
+
+  it('in XML has the root element result', async () => {
+    const answer = await service.request(`/register?format=xml&${query({ loginname: 'Xaver', email: 'x@example.org' })}`);
+    assert.match(
+      answer.text,
+      /^<\?xml[^>]*\?><result><login>Xaver<\/login><name>Nele Neumann<\/name><email>x@example.org<\/email><\/result>$/,
+    );
+  });
+
+  it('links lead to the tenant’s own address, never to a host that a request names', async () => {
+    const form = { loginname: 'Host', email: 'host@example.org', vorname: 'H', nachname: 'H' };
+    const answer = await service.request('/register', { form, host: 's2.test:4711' });
+    assert.equal(answer.status, 200);
+    assert.equal(service.mails.at(-1)?.origin, 'http://s.test:8080');
+  });
+
+  it('refuses what is missing or faulty, with the field named', async () => {
+    const [before] = await service.database.sql`select count(*)::integer as n from portal.nutzer`;
+    for (const [name, value] of [
+      ['loginname', ''],
+      ['loginname', 'a/b'],
+      ['loginname', 'semi;kolon'],
+      ['loginname', 'null\u200bbreit'],
+      ['loginname', 'um\u202ebruch'],
+      ['loginname', 'bin\u034fde'],
+      ['loginname', 'zwei\nzeilen'],
+      ['loginname', '...'],
+      ['loginname', 'x'.repeat(61)],
+      ['loginname', 'Melder'],
+      ['loginname', ' MELDER '],
+      ['loginname', 'ｍｅｌｄｅｒ'],
+      ['loginname', 'käfer\u00a0anna'],
+      ['email', ''],
+      ['email', 'nirgends'],
+      ['email', 'a@b.de\r\nBcc: c@d.de'],
+      ['vorname', ''],
+      ['vorname', 'A\r\nSubject: x'],
+      ['nachname', ' '],
+      ['anonymisiert', 'ja'],
+      ['portal-name', 'x'.repeat(201)],
+      ['portal-name', 'a\nb'],
+      ['portal-url', 'javascript:alert(1)'],
+      ['portal-url', 'https://'],
+      ['portal-url', `https://example.org/${'x'.repeat(200)}`],
+    ] as const) {
+      const answer = await register({ [name]: value });
+      assert.equal(answer.status, 400, `${name}=${JSON.stringify(value)}: ${answer.text}`);
+      assert.ok(answer.json.error.fields[name], `${name}=${JSON.stringify(value)}: ${answer.text}`);
+    }
+    const missing = await service.request('/register');
+    assert.deepEqual(Object.keys(missing.json.error.fields).sort(), ['email', 'loginname', 'nachname', 'vorname']);
+    const [after] = await service.database.sql`select count(*)::integer as n from portal.nutzer`;
+    assert.equal(after?.n, before?.n);
+  });
+
+  it('a Cyrillic twin is another name', async () => {
+    assert.equal((await register({ loginname: 'mеlder', email: 'twin@example.org' })).status, 200);
+  });
+
+  it('answers a taken address like a new one, tells its owner, and keeps the login name for a week in either case', async () => {
+    const taken = await register({ loginname: 'Erste', email: '3@EXAMPLE.org' });
+    const fresh = await register({ loginname: 'Zweite', email: 'zweite@example.org' });
+    assert.deepEqual([taken.status, Object.keys(taken.json)], [fresh.status, Object.keys(fresh.json)]);
+    assert.deepEqual(
+      service.mails.slice(-2).map((job) => job.kind),
+      ['adresse vergeben', 'registrierung'],
+    );
+    for (const loginname of ['erste', 'zweite'])
+      assert.equal((await register({ loginname, email: 'y@example.org' })).status, 400, loginname);
+
+    await service.database.sql`update portal.nutzer_reservierung set angelegt = now() - interval '8 days'`;
+    await service.database.sql`update portal.nutzer set angelegt = now() - interval '8 days' where loginname = 'Zweite'`;
+    for (const loginname of ['erste', 'zweite']) {
+      assert.equal((await register({ loginname, email: `${loginname}@example.com` })).status, 200, loginname);
+    }
+  });
+
+  it('sends at most five mails an hour to one mailbox, and answers the same', async () => {
+    const before = service.mails.length;
+    for (let n = 0; n < 8; n++) {
+      assert.equal((await register({ loginname: `Flut ${n}`, email: 'flut@example.org' })).status, 200);
+    }
+    assert.equal(service.mails.length - before, 5);
+  });
+});
+
+describe('the page behind the link', () => {
+  it('sets a password once; the account can log in then', async () => {
+    await register({ loginname: 'Paula', email: 'paula@example.org' });
+    assert.equal(await canLogIn('Paula', 'sehr geheim'), false);
+    const link = await makeLink('Paula');
+    const page = await service.request(link);
+    assert.equal(page.status, 200);
+    assert.match(page.text, /<html lang="de">/);
+    assert.match(page.text, /Konto: <strong>Paula<\/strong>/);
+    assert.ok(!page.text.includes('<script'));
+    assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/);
+    assert.equal(page.headers.get('cache-control'), 'private, no-store');
+    assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+
+    for (const [first, second, problem] of [
+      ['kurz', 'kurz', /8 bis 200 Zeichen/],
+      ['lang genug', 'aber anders', /nicht gleich/],
+    ] as const) {
+      const again = await setPassword(link, first, second);
+      assert.equal(again.status, 400);
+      assert.match(again.text, problem);
+      assert.match(again.text, /role="alert"/);
+    }
+    assert.equal((await setPassword(link, 'sehr geheim')).status, 200);
+    assert.equal(await canLogIn('Paula', 'sehr geheim'), true);
+    assert.equal((await setPassword(link, 'noch einmal')).status, 404);
+    assert.equal((await service.request(link)).status, 404);
+    assert.equal(await canLogIn('Paula', 'noch einmal'), false);
+  });
+
+  it('a login name with markup is text', async () => {
+    await service.database.sql`
+      select api.create_nutzer(loginname => '<b>&"', email => 'b@example.org', vorname => 'B', nachname => 'B', anonymisiert => 0,
+        rolle => null, artengruppen => '{}', password_hash => null)`;
+    const page = await service.request(await makeLink('<b>&"'));
+    assert.ok(page.text.includes('&lt;b&gt;&amp;&quot;') && !page.text.includes('<b>'));
+  });
+
+  it('a link that is old, unknown, replaced, or of a blocked account does nothing', async () => {
+    const old = await makeLink('melder');
+    await service.database.sql`update portal.nutzer_link set angelegt = now() - interval '7 days 1 second'`;
+    const blocked = await makeLink('gesperrt');
+    const first = await makeLink('nachbarin');
+    const second = await makeLink('nachbarin');
+    for (const link of [old, blocked, first, '/konto/x', `/konto/${'A'.repeat(43)}`]) {
+      assert.equal((await service.request(link)).status, 404, link);
+      assert.equal((await setPassword(link, 'sehr geheim')).status, 404, link);
+    }
+    assert.equal((await service.request(second)).status, 200);
+  });
+
+  it('a new password ends the tokens of before', async () => {
+    const headers = { 'X-Auth-User': 'expertin', 'X-Auth-Token': await service.tokenOf('expertin') };
+    assert.equal((await setPassword(await makeLink('expertin'), 'sehr geheim')).status, 200);
+    assert.equal((await service.request('/nutzer', { headers })).status, 401);
+  });
+});
+
+describe('POST /passwort', () => {
+  it('always answers the same, and mails accounts that can have one', async () => {
+    const ask = (form: Record<string, string>) => service.request('/passwort', { form });
+    const before = service.mails.length;
+    const answers = [];
+    for (const form of [
+      { loginname: 'MELDER' },
+      { email: '4@example.org' },
+      { loginname: 'niemand' },
+      { loginname: 'gesperrt' },
+      { email: 'a@b.c' },
+    ]) {
+      answers.push(await ask(form as Record<string, string>));
+    }
+    for (const answer of answers) assert.deepEqual([answer.status, answer.json], [200, { result: [] }]);
+    assert.deepEqual(
+      service.mails.slice(before).map((job) => job.kind),
+      ['passwort', 'passwort'],
+    );
+    const empty = await ask({});
+    assert.equal(empty.status, 400);
+    assert.ok(empty.json.error.fields.loginname);
+  });
+});
+
+describe('limits', () => {
+  it('50 failed logins of one account end in 429 with Retry-After; a valid token still works', async () => {
+    const token = await service.tokenOf('vogelexperte');
+    const fail = () => service.request(`/login?loginname=vogelexperte&password=${sha1OfPlain('falsch')}`);
+    for (let n = 0; n < 50; n += 10) {
+      for (const answer of await Promise.all(Array.from({ length: 10 }, fail))) assert.equal(answer.status, 200);
+    }
+    const refused = await fail();
+    assert.equal(refused.status, 429);
+    assert.equal(refused.json.error.code, 'zu_oft');
+    const wait = Number(refused.headers.get('retry-after'));
+    assert.ok(wait > 0 && wait <= 900, String(wait));
+    const headers = { 'X-Auth-User': 'vogelexperte', 'X-Auth-Token': token };
+    assert.equal((await service.request('/nutzer', { headers })).status, 200);
+    assert.equal(await canLogIn('melder', 'melder'), true);
+    await service.database.sql`update portal.versuch set seit = seit - interval '16 minutes'`;
+    assert.equal(await canLogIn('vogelexperte', 'vogelexperte'), true);
+  });
+});

@@ -1,0 +1,185 @@
+// Mails on their way: the real queue, a real SMTP server, and files without one.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SMTPServer } from 'smtp-server';
+import type { Database } from '../../src/db/client.ts';
+import { type Boss, mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
+import { workMail } from '../../src/jobs/mail.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+interface Mail {
+  to: string[];
+  raw: string;
+}
+
+let database: Database;
+let boss: Boss;
+let service: TestService;
+let port: number;
+let server: SMTPServer;
+const mails: Mail[] = [];
+/** What the server says to the next mails instead of taking them. */
+const refusals: string[] = [];
+let directory: string;
+
+before(async () => {
+  service = await startTestService();
+  database = service.database;
+  boss = await startBoss(database, () => {}, { supervise: false });
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  port = (probe.address() as { port: number }).port;
+  await new Promise((resolve) => probe.close(resolve));
+  server = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    onData(stream, session, done) {
+      void text(stream).then((raw) => {
+        const refusal = refusals.shift();
+        if (refusal) return done(Object.assign(new Error(refusal), { responseCode: 451 }));
+        mails.push({ to: session.envelope.rcptTo.map((recipient: { address: string }) => recipient.address), raw });
+        done();
+      });
+    },
+  });
+  directory = await mkdtemp(join(tmpdir(), 'sighting-mail-'));
+});
+after(async () => {
+  await boss.stop();
+  await new Promise<void>((resolve) => server.close(resolve));
+  await rm(directory, { recursive: true });
+});
+
+async function waitFor<T>(what: string, read: () => Promise<T | null | undefined | false>): Promise<T> {
+  for (let attempt = 0; attempt < 300; attempt++) {
+    const value = await read();
+    if (value) return value;
+    await sleep(100);
+  }
+  throw new Error(`${what} did not happen within 30 s`);
+}
+
+// As a mail client shows it.
+function decode(raw: string): string {
+  const joined = raw.replaceAll('\r\n', '\n').replace(/=\n/g, '');
+  const bytes = joined.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+const register = (loginname: string, email: string, more: Record<string, string> = {}) =>
+  database.sql.begin(async (tx) => {
+    const [row] = await tx<{ nutzer_id: number }[]>`
+      select nutzer_id from api.register_nutzer(
+        loginname => ${loginname}::text, email => ${email}::text, vorname => ${more.vorname ?? 'Änne'}::text, nachname => 'Groß',
+        anonymisiert => 0, portal_name => ${more.portalName ?? null}::text, portal_url => null)`;
+    await boss.enqueueMail(tx, {
+      kind: 'registrierung',
+      nutzerId: row?.nutzer_id ?? 0,
+      origin: 'http://n.test:8080',
+      portal: 'Nordland',
+    });
+  });
+
+it('a mail that is stored in a transaction that fails is never sent', async () => {
+  await assert.rejects(
+    database.sql.begin(async (tx) => {
+      await boss.enqueueMail(tx, { kind: 'passwort', nutzerId: 1, origin: 'http://n.test:8080', portal: 'Nordland' });
+      throw new Error('changed my mind');
+    }),
+  );
+  const [row] = await database.sql`select count(*)::integer as n from pgboss.job where name = ${mailQueue}`;
+  assert.equal(row?.n, 0);
+});
+
+it('arrives once, after a server that is down and one that refuses; its link sets the password', async () => {
+  await register('Änne', 'aenne@example.org', { portalName: 'Naturbund' });
+  await workMail(boss, database.sql, {
+    smtpUrl: `smtp://127.0.0.1:${port}?ignoreTLS=true`,
+    from: 'portal@example.org',
+    directory,
+  });
+  // Nobody listens there yet.
+  await waitFor('a failed attempt', async () => {
+    const [row] = await database.sql`select retry_count, state::text from pgboss.job where name = ${mailQueue}`;
+    return row?.state === 'retry';
+  });
+  refusals.push('bitte später');
+  server.listen(port, '127.0.0.1');
+  // The next attempt is due in half a minute: not waited for.
+  const hurry = () => database.sql`update pgboss.job set start_after = now() where name = ${mailQueue} and state = 'retry'`;
+  await waitFor('the mail', async () => {
+    await hurry();
+    return mails.length > 0;
+  });
+  await waitFor('the end of the job', async () => {
+    const [row] = await database.sql`select state::text from pgboss.job where name = ${mailQueue}`;
+    return row?.state === 'completed';
+  });
+  assert.equal(mails.length, 1);
+  const [mail] = mails as [Mail];
+  assert.deepEqual(mail.to, ['aenne@example.org']);
+  const shown = decode(mail.raw);
+  assert.match(shown, /Guten Tag Änne Groß,/);
+  assert.match(shown, /Naturbund/);
+  assert.match(mail.raw, /^Content-Type: text\/plain; charset=utf-8/m);
+  const link = /http:\/\/n\.test:8080\/api\/v2(\/konto\/\S+)/.exec(shown)?.[1];
+  assert.ok(link, shown);
+  const answer = await service.request(link, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'passwort=sehr+geheim&wiederholung=sehr+geheim',
+  });
+  assert.equal(answer.status, 200);
+
+  // Neither the link nor its hash is in the queue's tables.
+  const token = link.slice('/konto/'.length);
+  const [jobs] = await database.sql`select coalesce(string_agg(j::text, ' '), '') as text from pgboss.job j`;
+  assert.ok(!jobs?.text.includes(token) && jobs?.text.includes('nutzerId'));
+});
+
+it('one that can not be delivered ends in the dead letter queue', async () => {
+  await register('Unzustellbar', 'fort@example.org');
+  await database.sql`update pgboss.job set retry_limit = 0 where name = ${mailQueue} and state = 'created'`;
+  refusals.push('nein');
+  await waitFor('the dead letter', async () => {
+    const [row] = await database.sql`select count(*)::integer as n from pgboss.job where name = ${mailDeadLetter}`;
+    return row?.n === 1;
+  });
+});
+
+it('headers can not be injected by a name', async () => {
+  const before = mails.length;
+  await register('Injektion', 'inj@example.org', { vorname: 'A\r\nBcc: opfer@example.org\r\nX: ' });
+  const mail = await waitFor('the mail', async () => mails[before]);
+  assert.deepEqual(mail.to, ['inj@example.org']);
+  const header = mail.raw.slice(0, mail.raw.indexOf('\r\n\r\n'));
+  assert.ok(!/^Bcc:/im.test(header), header);
+});
+
+it('becomes a file where no server is configured', async () => {
+  const other = await openTestDatabase();
+  const files = await startBoss(other, () => {}, { supervise: false });
+  await workMail(files, other.sql, { smtpUrl: null, from: 'portal@example.org', directory });
+  await other.sql.begin(async (tx) => {
+    const [row] = await tx<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
+    await files.enqueueMail(tx, {
+      kind: 'adresse vergeben',
+      nutzerId: row?.id ?? 0,
+      origin: 'http://n.test:8080',
+      portal: 'Nordland',
+    });
+  });
+  const name = await waitFor('the file', async () => (await readdir(directory)).find((file) => file.endsWith('.eml')));
+  const shown = decode(await readFile(join(directory, name), 'utf8'));
+  assert.match(shown, /^To: Max Muster <3@example\.org>/m);
+  assert.match(shown, /Anmeldename: melder/);
+  assert.ok(!shown.includes('/konto/'), 'a link was sent although nobody asked for one');
+  await files.stop();
+});
