@@ -4,6 +4,7 @@ import { isMigrated } from './db/migrate.ts';
 import { artenRoutes } from './http/arten.ts';
 import { artengruppenRoutes } from './http/artengruppen.ts';
 import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
+import { docsRoutes } from './http/docs.ts';
 import { PortalError, toPortalError } from './http/errors.ts';
 import { etagMiddleware } from './http/etag.ts';
 import { kontoRoutes } from './http/konto.ts';
@@ -40,7 +41,9 @@ export function createApp(deps: Deps): Hono<Env> {
   api.route('/', sichtbeobachtungenRoutes(deps));
   api.route('/', protokollRoutes(deps));
   api.route('/', qsRoutes(deps));
+  api.route('/', docsRoutes(deps));
   app.route('/api/v2', api);
+  app.get('/api/v2/', (c) => c.redirect('/api/v2', 301));
 
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);

@@ -5,9 +5,10 @@ import { type ServerType, serve } from '@hono/node-server';
 import { createApp, healthRoutes } from './app.ts';
 import { loadDemo } from './catalog/demo.ts';
 import { describeSettings, loadConfig } from './config.ts';
-import { openDatabase } from './db/client.ts';
+import { openDatabase, poolSize } from './db/client.ts';
 import { hasMandant } from './db/demo.ts';
 import { migrateDatabase } from './db/migrate.ts';
+import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workMail } from './jobs/mail.ts';
@@ -36,8 +37,13 @@ async function main(): Promise<void> {
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
   const logins = isNew ? await loadDemo(database, createProgress(out)) : [];
 
+  // 503 within two seconds when all connections are busy (S5.3): what waits longer has been given up by its client.
+  const bounds = { queue: 500, waitMs: 1500 };
+  const sql = admitCalls(database.sql, { slots: poolSize, ...bounds });
   const regexpSql =
-    database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : database.sql;
+    database.kind === 'postgres'
+      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: 500 } }), { slots: 2, ...bounds })
+      : sql;
   const isWorker = config.role !== 'web';
   const boss = await startBoss(database, (error) => log.warn({ reason: error.name }, 'queue'), { supervise: isWorker });
   if (isWorker) {
@@ -45,9 +51,7 @@ async function main(): Promise<void> {
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
   }
   const app =
-    config.role === 'worker'
-      ? healthRoutes(database)
-      : createApp({ sql: database.sql, regexpSql, queue: boss, config, secretKey, log });
+    config.role === 'worker' ? healthRoutes(database) : createApp({ sql, regexpSql, queue: boss, config, secretKey, log });
   const server = await listen(app.fetch, config.host, config.port);
   out.write(describeFirstSteps(config, logins, database.kind));
 

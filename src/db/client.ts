@@ -30,7 +30,7 @@ export interface ConnectOptions {
 export class DatabaseError extends Error {}
 
 // Twice the cores: four connections were 40 % faster than one, ten no faster than four.
-const poolSize = Math.max(4, 2 * availableParallelism());
+export const poolSize = Math.max(4, 2 * availableParallelism());
 
 /**
  * Opens PostgreSQL at `databaseUrl`, or the embedded database below `dataDir` without it. Does not connect to PostgreSQL
@@ -77,7 +77,11 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
   return {
     kind: 'url' in target ? 'postgres' : 'embedded',
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
-    sql: connect({ max: poolSize, settings: { plan_cache_mode: 'force_generic_plan' } }),
+    // A request that waits for a lock or computes for long holds a connection that others need.
+    sql: connect({
+      max: poolSize,
+      settings: { plan_cache_mode: 'force_generic_plan', lock_timeout: 2000, statement_timeout: 20_000 },
+    }),
     connect,
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));

@@ -8,13 +8,15 @@ import { restrictFields, textFilter } from './input.ts';
 import { readPage } from './page.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
 
+export const artenFilters = (deps: Pick<Deps, 'sql' | 'regexpSql'>) => ({
+  is_animal: v.optional(field.boolean),
+  artengruppe: textFilter,
+  gid: v.optional(field.id),
+  name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
+});
+
 export function artenRoutes(deps: Deps): Hono<Env> {
-  const filters = {
-    is_animal: v.optional(field.boolean),
-    artengruppe: textFilter,
-    gid: v.optional(field.id),
-    name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
-  };
+  const filters = artenFilters(deps);
   return new Hono<Env>()
     .get('/arten', async (c) => {
       const { input, beforeId, next } = readPage(c, deps, filters);

@@ -7,11 +7,11 @@ import * as field from './fields.ts';
 import { readPage } from './page.ts';
 import { replyRows } from './reply.ts';
 
-const filters = { is_animal: v.optional(field.boolean) };
+export const artengruppenFilters = { is_animal: v.optional(field.boolean) };
 
 export function artengruppenRoutes(deps: Deps): Hono<Env> {
   return new Hono<Env>().get('/artengruppen', async (c) => {
-    const { input, beforeId, next } = readPage(c, deps, filters);
+    const { input, beforeId, next } = readPage(c, deps, artengruppenFilters);
     const page = await listArtengruppe(deps.sql, { isAnimal: input.is_animal ?? null }, beforeId, input.limit);
     return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
   });

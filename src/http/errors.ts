@@ -137,8 +137,9 @@ const regexpReasons: [RegExp, string][] = [
 ];
 
 // The database is away, starting, full, or its locks are taken.
-const unavailable = [/^08/, /^53/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
+const unavailable = [/^08/, /^53/, /^57014$/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
 const unavailableCodes = new Set([
+  'OVERLOADED',
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
@@ -159,7 +160,8 @@ export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]
   // drizzle wraps the driver's error.
   const source = 'code' in error ? error : error.cause;
   if (!(source instanceof Error) || !('code' in source) || typeof source.code !== 'string') return null;
-  const state = states[source.code];
+  // A statement that was cut off is the fault of a regular expression only where there is one.
+  const state = source.code === '57014' && !sent.has('name_regexp_ci') ? undefined : states[source.code];
   if (state) {
     const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : null;
     // A login name that is taken is a bad value of a registration; a taken address is a conflict between accounts.

@@ -11,7 +11,7 @@ import type { Deps, Env } from './context.ts';
  */
 export function etagMiddleware({ sql }: Deps): MiddlewareHandler<Env> {
   return async (c, next) => {
-    if (c.req.method !== 'GET' || c.get('reader') !== null) return next();
+    if (!['GET', 'HEAD'].includes(c.req.method) || c.get('reader') !== null) return next();
     // Of this address only: what another one answers to says nothing about it.
     const address = createHash('sha256')
       .update(`${c.get('origin')} ${c.req.url}`)

@@ -1,5 +1,6 @@
 // The kinds of values that the interface takes, as valibot schemas. A schema's messages say what is allowed; the
-// sentence around it is made in errors.ts.
+// sentence around it is made in errors.ts. What is a string on the wire but a number or a truth value for its user says so in
+// its metadata, which openapi.ts turns into the interface's document.
 import * as v from 'valibot';
 
 /** Text as sent, NFC; never empty. */
@@ -11,6 +12,7 @@ export const integer = (min: number, max: number) => {
     v.string(),
     v.trim(),
     v.regex(/^[+-]?\d{1,15}$/, allowed),
+    v.metadata({ type: 'integer', minimum: min, maximum: max }),
     v.transform(Number),
     v.minValue(min, allowed),
     v.maxValue(max, allowed),
@@ -25,6 +27,7 @@ export const double = (allowed = 'eine Zahl') =>
     v.string(),
     v.trim(),
     v.regex(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i, allowed),
+    v.metadata({ type: 'number', format: 'double' }),
     v.transform(Number),
     v.finite(allowed),
   );
@@ -34,6 +37,7 @@ export const boolean = v.pipe(
   v.string(),
   v.trim(),
   v.toLowerCase(),
+  v.metadata({ type: 'boolean' }),
   v.picklist(['true', 'false', '1', '0'], 'true oder false'),
   v.transform((value) => value === 'true' || value === '1'),
 );
@@ -42,6 +46,7 @@ export const boolean = v.pipe(
 export const date = v.pipe(
   v.string(),
   v.trim(),
+  v.metadata({ pattern: '^\\d{1,2}\\.\\d{1,2}\\.\\d{4}$', examples: ['01.09.2026'] }),
   v.check((value) => toIsoDate(value) !== null, 'ein Tag, den es gibt, als TT.MM.JJJJ'),
   v.transform((value) => toIsoDate(value) ?? ''),
 );
@@ -57,6 +62,7 @@ export const bbox = (() => {
   const allowed = 'links,unten,rechts,oben: vier Zahlen in EPSG:25832 mit links < rechts und unten < oben';
   return v.pipe(
     v.string(),
+    v.metadata({ pattern: '^[^,]+(,[^,]+){3}$', examples: ['400000,5500000,452000,5560000'] }),
     v.transform((value) => value.split(',')),
     v.length(4, allowed),
     v.array(double(allowed)),
@@ -86,6 +92,7 @@ export const regexp = (canBeCutOff: boolean) => {
     v.string(),
     v.normalize('NFC'),
     v.minLength(1, allowed),
+    v.metadata({ maxLength: length, examples: ['^amsel'] }),
     v.check((value) => [...value].length <= length, allowed),
     v.check((value) => {
       const found = inspectRegexp(value);
@@ -164,13 +171,20 @@ export const loginname = (() => {
 export const email = v.pipe(v.string(), v.trim(), v.maxLength(254, 'eine E-Mail-Adresse'), v.email('eine E-Mail-Adresse'));
 
 /** 0 or 1. */
-export const flag = v.pipe(v.string(), v.trim(), v.picklist(['0', '1'], '0 oder 1'), v.transform(Number));
+export const flag = v.pipe(
+  v.string(),
+  v.trim(),
+  v.metadata({ type: 'integer', enum: [0, 1] }),
+  v.picklist(['0', '1'], '0 oder 1'),
+  v.transform(Number),
+);
 
 /** D1.22 */
 export const portalName = v.pipe(
   v.string(),
   v.normalize('NFC'),
   v.trim(),
+  v.metadata({ maxLength: 200 }),
   v.check((value) => value.length <= 200 && isPlain(value), 'ein Name mit höchstens 200 Zeichen'),
   v.transform((value) => (value === '' ? null : value)),
 );
@@ -178,6 +192,7 @@ export const portalName = v.pipe(
 export const portalUrl = v.pipe(
   v.string(),
   v.trim(),
+  v.metadata({ maxLength: 200, format: 'uri' }),
   v.check(
     (value) => value === '' || (value.length <= 200 && isPlain(value) && /^https?:\/\//i.test(value) && URL.canParse(value)),
     'eine Adresse mit http oder https und höchstens 200 Zeichen',
@@ -193,18 +208,21 @@ export const emptyAs = <S extends v.GenericSchema<string, unknown>, const D exte
   schema: S,
   fallback: D,
 ) =>
-  v.union(
-    [
-      v.pipe(
-        v.literal(''),
-        v.transform(() => fallback),
-      ),
-      schema,
-    ],
-    (issue) => {
-      // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
-      return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
-    },
+  v.pipe(
+    v.union(
+      [
+        v.pipe(
+          v.literal(''),
+          v.transform(() => fallback),
+        ),
+        schema,
+      ],
+      (issue) => {
+        // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
+        return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
+      },
+    ),
+    v.metadata({ empty: fallback }),
   );
 
 /** Values with commas between them, each once; empty = none. */
@@ -217,4 +235,8 @@ export const listOf = <S extends v.GenericSchema<string, unknown>>(schema: S, al
   );
 
 /** SHA-1 of a password. Its value is a secret: input.ts never repeats it. */
-export const sha1 = v.pipe(v.string(), v.regex(/^[0-9a-f]{40}$/i, 'der SHA-1 des neuen Passworts: 40 Hexadezimalziffern'));
+export const sha1 = v.pipe(
+  v.string(),
+  v.regex(/^[0-9a-f]{40}$/i, 'der SHA-1 des neuen Passworts: 40 Hexadezimalziffern'),
+  v.metadata({ pattern: '^[0-9A-Fa-f]{40}$' }),
+);

@@ -13,7 +13,7 @@ import { countFailedLogin, requireLoginAllowed } from './limits.ts';
 import type { Parameters } from './query.ts';
 import { queryParameters, readFormat, replyEmpty, replyValue } from './reply.ts';
 
-const loginFields = { loginname: v.string('der Anmeldename'), password: v.string('der SHA-1 des Passworts') };
+export const loginFields = { loginname: v.string('der Anmeldename'), password: v.string('der SHA-1 des Passworts') };
 
 export function loginRoutes(deps: Deps): Hono<Env> {
   const { sql } = deps;

@@ -11,7 +11,7 @@ import { readPage } from './page.ts';
 import { overridable } from './protocol.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
 
-const changeFields = {
+export const changeNutzerFields = {
   email: v.optional(field.orEmpty(field.email)),
   passwort: v.optional(field.sha1),
   nachname: v.optional(field.orEmpty(field.name('ein Name'))),
@@ -22,13 +22,15 @@ const changeFields = {
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
 };
 
+export const nutzerFilters = (deps: Pick<Deps, 'sql' | 'regexpSql'>) => ({
+  email: v.optional(field.text('eine E-Mail-Adresse')),
+  name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
+  status: v.optional(field.flag),
+});
+
 export function nutzerRoutes(deps: Deps): Hono<Env> {
   const { sql } = deps;
-  const filters = {
-    email: v.optional(field.text('eine E-Mail-Adresse')),
-    name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
-    status: v.optional(field.flag),
-  };
+  const filters = nutzerFilters(deps);
   const routes = new Hono<Env>()
     .get('/nutzer', async (c) => {
       const reader = requireReader(c);
@@ -47,7 +49,7 @@ export function nutzerRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       readQuery(c, {});
       const id = readPathId(c);
-      const { passwort, artengruppenbeschraenkung, ...input } = checkInput(c, (await readForm(c, [])).fields, changeFields);
+      const { passwort, artengruppenbeschraenkung, ...input } = checkInput(c, (await readForm(c, [])).fields, changeNutzerFields);
       const change: NutzerChange = {
         ...input,
         passwordHash: passwort === undefined ? undefined : await hashPassword(passwort),

@@ -7,11 +7,11 @@ import * as field from './fields.ts';
 import { readPage } from './page.ts';
 import { replyRows } from './reply.ts';
 
-const filters = { datum_von: v.optional(field.date), datum_bis: v.optional(field.date) };
+export const protokollFilters = { datum_von: v.optional(field.date), datum_bis: v.optional(field.date) };
 
 export function protokollRoutes(deps: Deps): Hono<Env> {
   return new Hono<Env>().get('/protokoll', async (c) => {
-    const { input, beforeId, next } = readPage(c, deps, filters);
+    const { input, beforeId, next } = readPage(c, deps, protokollFilters);
     const range = { von: input.datum_von ?? null, bis: input.datum_bis ?? null };
     const page = await listProtokoll(deps.sql, range, beforeId, input.limit);
     return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });

@@ -7,7 +7,7 @@ import * as field from './fields.ts';
 import { readPage } from './page.ts';
 import { replyRows } from './reply.ts';
 
-const filters = {
+export const qsFilters = {
   datum_von: v.optional(field.date),
   datum_bis: v.optional(field.date),
   uid: v.optional(field.id),
@@ -17,7 +17,7 @@ const filters = {
 export function qsRoutes(deps: Deps): Hono<Env> {
   return new Hono<Env>().get('/qs', async (c) => {
     const reader = requireReader(c);
-    const { input, beforeId, next } = readPage(c, deps, filters);
+    const { input, beforeId, next } = readPage(c, deps, qsFilters);
     const filter = {
       von: input.datum_von ?? null,
       bis: input.datum_bis ?? null,

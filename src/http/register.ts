@@ -13,7 +13,7 @@ import { isMailAllowed, requireLinkAllowed, requireRegistrationAllowed } from '.
 import type { Parameters } from './query.ts';
 import { queryParameters, readQuery, replyRows, replyValue } from './reply.ts';
 
-const registerFields = {
+export const registerFields = {
   loginname: field.loginname,
   email: field.email,
   vorname: field.name('der Vorname'),
@@ -23,7 +23,7 @@ const registerFields = {
   'portal-url': v.optional(field.portalUrl, ''),
 };
 
-const passwortFields = { loginname: v.optional(v.string()), email: v.optional(v.string()) };
+export const passwortFields = { loginname: v.optional(v.string()), email: v.optional(v.string()) };
 
 export function registerRoutes(deps: Deps): Hono<Env> {
   const { sql, queue, config } = deps;

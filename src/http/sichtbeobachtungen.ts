@@ -17,7 +17,7 @@ import { readPage } from './page.ts';
 import { overridable } from './protocol.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
 
-const fileFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
+export const fileFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
 
 const lat = field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)');
 const lon = field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)');
@@ -33,7 +33,7 @@ const defaulted = {
   aktivitaet_id: field.emptyAs(field.id, null),
 };
 
-const createFields = {
+export const createSichtbeobachtungFields = {
   art: field.id,
   lat,
   lon,
@@ -47,7 +47,7 @@ const createFields = {
   aktivitaet_id: v.optional(defaulted.aktivitaet_id, ''),
 };
 
-const changeFields = {
+export const changeSichtbeobachtungFields = {
   art: v.optional(field.id),
   lat: v.optional(lat),
   lon: v.optional(lon),
@@ -62,7 +62,7 @@ const changeFields = {
   status: v.optional(field.status),
 };
 
-const filters = {
+export const sichtbeobachtungenFilters = {
   bereich: v.optional(field.oneOf(['oeffentlich', 'privat', 'persoenlich']), 'oeffentlich'),
   titel_deutsch: textFilter,
   titel_wissenschaftlich: textFilter,
@@ -86,7 +86,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
   const { sql } = deps;
   const routes = new Hono<Env>()
     .get('/sichtbeobachtungen', async (c) => {
-      const { input, beforeId, next } = readPage(c, deps, filters);
+      const { input, beforeId, next } = readPage(c, deps, sichtbeobachtungenFilters);
       const filter = {
         bereich: input.bereich,
         status: input.status ?? null,
@@ -115,7 +115,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
     .post('/sichtbeobachtungen', async (c) => {
       const reader = requireReader(c);
       readQuery(c, {});
-      const input = checkInput(c, (await readFields(c)).fields, createFields);
+      const input = checkInput(c, (await readFields(c)).fields, createSichtbeobachtungFields);
       const created = await createSichtbeobachtung(sql, c.get('tenant').id, reader, {
         ...input,
         srid: sridNumbers[input.srid],
@@ -133,7 +133,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       readQuery(c, {});
       const id = readPathId(c);
       const form = await readFields(c);
-      const { srid, stadium_id, aktivitaet_id, ...input } = checkInput(c, form.fields, changeFields);
+      const { srid, stadium_id, aktivitaet_id, ...input } = checkInput(c, form.fields, changeSichtbeobachtungFields);
       // D3.8: a place is changed as a whole.
       if ((input.lat === undefined) !== (input.lon === undefined)) {
         const name = input.lat === undefined ? 'lat' : 'lon';

@@ -1,0 +1,81 @@
+// Bounded waiting for the database. The driver queues without limit: behind a few slow statements every request would hang.
+
+export interface AdmissionOptions {
+  /** Calls that may run at once: the connections of the pool. */
+  slots: number;
+  /** Calls that may wait. */
+  queue: number;
+  /** Longest wait in milliseconds. */
+  waitMs: number;
+}
+
+/** There is no connection to be had soon. */
+export class OverloadError extends Error {
+  readonly code = 'OVERLOADED';
+}
+
+// Of postgres.js' client, what requests use.
+interface Client {
+  // biome-ignore lint/suspicious/noExplicitAny: passed through as it is
+  (...args: any[]): unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: passed through as it is
+  begin(...args: any[]): unknown;
+}
+
+/**
+ * The same client, whose calls and transactions wait for a free connection within bounds and fail with OverloadError beyond.
+ * Its calls are plain promises: no fragments, no cursors.
+ */
+export function admitCalls<C extends Client>(client: C, options: AdmissionOptions): C {
+  const admission = new Admission(options);
+  const admit = async (run: () => unknown) => {
+    await admission.enter();
+    try {
+      return await run();
+    } finally {
+      admission.leave();
+    }
+  };
+  return new Proxy(client, {
+    apply: (target, _self, args) => admit(() => target(...args)),
+    get: (target, name) =>
+      name === 'begin' ? (...args: unknown[]) => admit(() => target.begin(...args)) : Reflect.get(target, name),
+  });
+}
+
+class Admission {
+  readonly #options: AdmissionOptions;
+  #running = 0;
+  readonly #waiting: { resolve: () => void; timer: NodeJS.Timeout }[] = [];
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  enter(): Promise<void> {
+    if (this.#running < this.#options.slots) {
+      this.#running++;
+      return Promise.resolve();
+    }
+    if (this.#waiting.length >= this.#options.queue) return Promise.reject(new OverloadError('too many wait'));
+    return new Promise((resolve, reject) => {
+      const entry = {
+        resolve,
+        timer: setTimeout(() => {
+          this.#waiting.splice(this.#waiting.indexOf(entry), 1);
+          reject(new OverloadError('waited too long'));
+        }, this.#options.waitMs),
+      };
+      this.#waiting.push(entry);
+    });
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (!next) {
+      this.#running--;
+      return;
+    }
+    clearTimeout(next.timer);
+    next.resolve();
+  }
+}

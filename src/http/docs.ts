@@ -1,0 +1,121 @@
+// The interface's documentation: GET /openapi.json, and the page that shows it. Everything the page loads comes from here.
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import type { Deps, Env } from './context.ts';
+import { makeOpenapi } from './openapi.ts';
+
+const base = '/api/v2';
+
+// A list instead of the package's folder: it also holds pages and scripts that load an interface from any address.
+const assets = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+} as const;
+
+// By itself, Swagger UI fills every field of a form with an invented value and sends the empty ones too: trying out a PUT
+// would release a sighting, or clear what it holds. Here a field shows its default or nothing, and nothing is not sent.
+const initializer = `const carefulForms = {
+  afterLoad(system) {
+    const sample = this.fn.getSampleSchema;
+    this.fn.getSampleSchema = (schema, type, ...rest) => {
+      if (type !== false) return sample(schema, type, ...rest);
+      const { default: standard = '' } = schema?.toJS?.() ?? schema ?? {};
+      return standard;
+    };
+  },
+  wrapComponents: {
+    ParameterIncludeEmpty: (Original, { React }) => (props) =>
+      React.createElement(Original, { ...props, isIncludedOptions: { ...props.isIncludedOptions, defaultValue: false } }),
+  },
+};
+addEventListener('load', () => {
+  window.ui = SwaggerUIBundle({
+    url: '${base}/openapi.json',
+    dom_id: '#swagger-ui',
+    deepLinking: true,
+    validatorUrl: null,
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    plugins: [carefulForms],
+  });
+});
+`;
+const style = `body { margin: 0 }
+.kopf { font: 1rem/1.5 system-ui, sans-serif; max-width: 1460px; margin: 0 auto; padding: 1rem 20px 0; box-sizing: border-box }
+.kopf a { color: #1b5e20 }
+.swagger-ui .info { margin: 1.5rem 0 }
+`;
+
+// Swagger UI draws its arrows from data: addresses; styles it sets by script, which needs no permission.
+const policy = [
+  "default-src 'self'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const require = createRequire(import.meta.url);
+const { version } = require('swagger-ui-dist/package.json') as { version: string };
+// Part of each address, so that browsers may keep the files for good.
+const mark = createHash('sha256').update(version).update(initializer).update(style).digest('base64url').slice(0, 12);
+
+export function docsRoutes(deps: Deps): Hono<Env> {
+  const page = (c: Context<Env>) => {
+    c.header('Content-Security-Policy', policy);
+    c.header('Cache-Control', 'no-cache');
+    const { name } = c.get('tenant');
+    return c.html(html`<!doctype html>
+<html lang="de">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Schnittstelle – ${name}</title>
+<link rel="icon" type="image/png" href="${base}/docs/favicon-32x32.png?${mark}">
+<link rel="stylesheet" href="${base}/docs/swagger-ui.css?${mark}">
+<link rel="stylesheet" href="${base}/docs/page.css?${mark}">
+<script src="${base}/docs/swagger-ui-bundle.js?${mark}" defer></script>
+<script src="${base}/docs/initializer.js?${mark}" defer></script>
+</head>
+<body>
+<header class="kopf"><strong>${name}</strong> · Dokumentation der Schnittstelle · <a href="${base}/openapi.json">OpenAPI-Dokument</a></header>
+<noscript><p class="kopf">Diese Seite braucht JavaScript. Ohne JavaScript hilft das OpenAPI-Dokument.</p></noscript>
+<div id="swagger-ui"></div>
+</body>
+</html>`);
+  };
+  const send = (c: Context<Env>, body: string | Uint8Array<ArrayBuffer>, type: string) =>
+    c.body(body, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' });
+
+  const routes = new Hono<Env>()
+    .get('/', page)
+    .get('/openapi.json', (c) => {
+      c.header('Cache-Control', 'no-cache');
+      const document = JSON.stringify(makeOpenapi(deps, serverAddress(c, deps)));
+      return c.body(document, 200, { 'Content-Type': 'application/json; charset=utf-8' });
+    })
+    .get('/docs/initializer.js', (c) => send(c, initializer, assets['swagger-ui-bundle.js']))
+    .get('/docs/page.css', (c) => send(c, style, assets['swagger-ui.css']));
+  for (const [name, type] of Object.entries(assets)) {
+    let content: Promise<Uint8Array<ArrayBuffer>> | null = null;
+    routes.get(`/docs/${name}`, async (c) => {
+      content ??= readFile(require.resolve(`swagger-ui-dist/${name}`)).then((bytes) => new Uint8Array(bytes));
+      return send(c, await content, type);
+    });
+  }
+  return routes;
+}
+
+// Under a foreign host (DEFAULT_TENANT) the tenant's own address is another origin, which the page may not call: there the
+// document names an address relative to itself.
+function serverAddress(c: Context<Env>, { config }: Deps): string {
+  const forwarded = config.trustProxy ? c.req.header('x-forwarded-host')?.split(',', 1)[0]?.trim() : undefined;
+  const asked = (forwarded || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
+  const origin = c.get('origin');
+  return new URL(origin).host === asked ? `${origin}${base}` : base;
+}

@@ -1,0 +1,110 @@
+// The documentation page in a real browser: it loads from this service alone, and its requests work.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { type ServerType, serve } from '@hono/node-server';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Json, startTestService, type TestService } from '../support/service.ts';
+
+const executablePath = '/usr/bin/chromium';
+const skip = existsSync(executablePath) ? false : `there is no ${executablePath}: apt install chromium`;
+
+const args = [
+  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync'],
+];
+
+describe('GET /api/v2 in a browser', { skip }, () => {
+  let service: TestService;
+  let server: ServerType;
+  let origin: string;
+  let browser: Browser;
+  before(async () => {
+    // 127.0.0.1 is no tenant's domain.
+    const config = { publicUrl: 'http://{domain}:8080', defaultTenant: 'N', trustProxy: false, tokenTtlDays: 30 };
+    service = await startTestService({ config });
+    await new Promise<void>((resolve) => {
+      server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 }, () => resolve());
+    });
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await chromium.launch({ executablePath, args });
+  });
+  after(async () => {
+    await browser?.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  /** Opens the page, and collects what it complains about and what it asks others for. */
+  async function openPage(path: string): Promise<{ page: Page; complaints: string[]; foreign: string[] }> {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(15_000);
+    const complaints: string[] = [];
+    const foreign: string[] = [];
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:')) foreign.push(request.url());
+    });
+    await page.goto(`${origin}${path}`);
+    await page.locator('.opblock-summary').first().waitFor();
+    return { page, complaints, foreign };
+  }
+
+  it('lists every operation, complains about nothing and asks no other host', async () => {
+    const { page, complaints, foreign } = await openPage('/api/v2/');
+    const json = (await (await fetch(`${origin}/api/v2/openapi.json`)).json()) as Json;
+    // An absolute address would be that of the tenant, where the page may not send anything.
+    assert.equal(json.servers[0].url, '/api/v2');
+    const operations = Object.entries<object>(json.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const shown = await page.locator('.opblock-summary').evaluateAll((rows) =>
+      rows.map((row) => {
+        const method = row.querySelector('.opblock-summary-method')?.textContent;
+        return `${method} ${row.querySelector('.opblock-summary-path')?.getAttribute('data-path')}`;
+      }),
+    );
+    assert.deepEqual(shown.sort(), operations.sort());
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(foreign, []);
+    await page.close();
+  });
+
+  it('sends a request by "Try it out" and shows the species of its answer', async () => {
+    const { page, complaints, foreign } = await openPage('/api/v2');
+    const operation = page.locator('#operations-Arten-listArten');
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    const answer = operation.locator('.live-responses-table .response').first();
+    await answer.waitFor();
+    assert.equal((await answer.locator('.response-col_status').innerText()).trim().slice(0, 3), '200');
+    assert.match(await answer.locator('.response-col_description').innerText(), /Amsel/);
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(foreign, []);
+    await page.close();
+  });
+
+  it('sends of a form what was filled in, and nothing else', async () => {
+    const { page, complaints } = await openPage('/api/v2');
+    const operation = page.locator('#operations-Beobachtungen-updateSichtbeobachtung');
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.locator('tr[data-param-name="id"] input').fill('1');
+    await operation.locator('tr[data-property-name="anzahl"] input').first().fill('3');
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.method() === 'PUT'),
+      operation.getByRole('button', { name: 'Execute' }).click(),
+    ]);
+    const names = [...(request.postData() ?? '').matchAll(/name="([^"]+)"/g)].map(([, name]) => name);
+    assert.deepEqual(names, ['anzahl']);
+    await operation.locator('.live-responses-table .response').first().waitFor();
+    // Chromium itself notes that the answer was 401.
+    assert.deepEqual(
+      complaints.filter((text) => !/401 \(Unauthorized\)/.test(text)),
+      [],
+    );
+    await page.close();
+  });
+});

@@ -1,0 +1,81 @@
+// The database is busy, locked or gone (S5.2, S5.3).
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, poolSize } from '../../src/db/client.ts';
+import { admitCalls, OverloadError } from '../../src/guard/admission.ts';
+import { onPostgres, openTestDatabase } from '../support/database.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+describe('waiting for a connection', () => {
+  it('is bounded in number and time, and nobody overtakes', async () => {
+    let running = 0;
+    let most = 0;
+    const order: number[] = [];
+    const call = async (n: number) => {
+      most = Math.max(most, ++running);
+      await sleep(20);
+      running--;
+      order.push(n);
+    };
+    const client = admitCalls(Object.assign(call, { begin: call }), { slots: 2, queue: 4, waitMs: 10_000 });
+    const outcomes = await Promise.allSettled([0, 1, 2, 3, 4, 5, 6, 7].map((n) => (n % 2 ? client.begin(n) : client(n))));
+    assert.equal(most, 2);
+    assert.deepEqual(order, [0, 1, 2, 3, 4, 5]);
+    assert.deepEqual(outcomes.map((outcome) => outcome.status).slice(6), ['rejected', 'rejected']);
+
+    const impatient = admitCalls(Object.assign(call, { begin: call }), { slots: 1, queue: 4, waitMs: 1 });
+    const [first, second] = await Promise.allSettled([impatient(1), impatient(2)]);
+    assert.equal(first.status, 'fulfilled');
+    assert.ok(second.status === 'rejected' && second.reason instanceof OverloadError);
+    await impatient(3);
+  });
+});
+
+describe('while sightings are locked', { skip: !onPostgres && 'needs a second connection' }, () => {
+  let database: Database;
+  let service: TestService;
+  before(async () => {
+    database = await openTestDatabase();
+    const sql = admitCalls(database.sql, { slots: poolSize, queue: 500, waitMs: 1500 });
+    service = await startTestService({ sql, regexpSql: sql });
+  });
+
+  it('requests get 503 with Retry-After, and everything goes on afterwards', async () => {
+    const holder = database.connect();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+    const holding = holder.begin(async (tx) => {
+      await tx`lock table portal.sichtbeobachtung in access exclusive mode`;
+      lock();
+      await released;
+    });
+    await locked;
+    const answers = await Promise.all(Array.from({ length: 40 }, () => service.request('/sichtbeobachtungen')));
+    for (const answer of answers) {
+      assert.equal(answer.status, 503, answer.text);
+      assert.equal(answer.json.error.code, 'ueberlastet');
+      assert.ok(Number(answer.headers.get('retry-after')) > 0);
+    }
+    assert.equal((await service.app.request('/health/live')).status, 200);
+    release();
+    await holding;
+    await holder.end({ timeout: 1 });
+    assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
+  });
+
+  it('connections that are cut are made anew', async () => {
+    const holder = database.connect();
+    assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
+    await holder`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
+    await holder.end({ timeout: 1 });
+    const statuses = new Set<number>();
+    for (let n = 0; n < 20; n++) statuses.add((await service.request('/sichtbeobachtungen')).status);
+    assert.ok(
+      [...statuses].every((status) => status === 200 || status === 503),
+      [...statuses].join(),
+    );
+    assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
+  });
+});
