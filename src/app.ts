@@ -24,7 +24,7 @@ const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
   const app = new Hono<Env>();
-  app.use(protocolMiddleware());
+  app.use(protocolMiddleware(deps.drain));
 
   app.route('/', healthRoutes(deps));
 
@@ -60,10 +60,11 @@ export function createApp(deps: Deps): Hono<Env> {
 }
 
 /** What supervisors ask; all that a process with ROLE=worker answers. */
-export function healthRoutes({ sql }: Pick<Deps, 'sql'>): Hono<Env> {
+export function healthRoutes({ sql, drain }: Pick<Deps, 'sql' | 'drain'>): Hono<Env> {
   return new Hono<Env>()
     .get('/health/live', (c) => c.text('ok'))
     .get('/health/ready', async (c) => {
+      if (drain?.active) return c.text('Der Dienst wird beendet.', 503);
       const ready = await isMigrated(sql).catch(() => false);
       return ready ? c.text('ok') : c.text('Die Datenbank antwortet nicht oder ist nicht migriert.', 503);
     });

@@ -12,6 +12,7 @@ import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workMail } from './jobs/mail.ts';
+import { workSweep } from './jobs/sweep.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createProgress } from './observe/progress.ts';
@@ -19,6 +20,7 @@ import { describeFirstSteps } from './welcome.ts';
 
 // Requests in flight may take this long after a signal.
 const drainMs = 15_000;
+const handoverMs = 1000;
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
@@ -38,28 +40,34 @@ async function main(): Promise<void> {
   const logins = isNew ? await loadDemo(database, createProgress(out)) : [];
 
   // 503 within two seconds when all connections are busy (S5.3): what waits longer has been given up by its client.
-  const bounds = { queue: 500, waitMs: 1500 };
+  const bounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
   const sql = admitCalls(database.sql, { slots: poolSize, ...bounds });
   const regexpSql =
     database.kind === 'postgres'
-      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: 500 } }), { slots: 2, ...bounds })
+      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: 500 } }), { slots: 2, ...bounds, queue: 20 })
       : sql;
   const isWorker = config.role !== 'web';
   const boss = await startBoss(database, (error) => log.warn({ reason: error.name }, 'queue'), { supervise: isWorker });
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
+    await workSweep(boss, database.sql, config.tokenTtlDays);
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
   }
+  const drain = { active: false };
   const app =
-    config.role === 'worker' ? healthRoutes(database) : createApp({ sql, regexpSql, queue: boss, config, secretKey, log });
+    config.role === 'worker'
+      ? healthRoutes({ sql, drain })
+      : createApp({ sql, drain, regexpSql, queue: boss, config, secretKey, log });
   const server = await listen(app.fetch, config.host, config.port);
   out.write(describeFirstSteps(config, logins, database.kind));
 
-  let stopping = false;
   const stop = async (signal: string) => {
-    if (stopping) return;
-    stopping = true;
+    if (drain.active) return;
+    drain.active = true;
     log.info({ signal }, 'stopping');
+    // For a moment everything is still answered, with `Connection: close` and not ready: clients and proxies go elsewhere by
+    // themselves, instead of finding a connection closed under a request.
+    await sleep(handoverMs);
     // A kept-alive connection becomes idle when its last request is answered: only then it may be closed.
     const idle = setInterval(() => 'closeIdleConnections' in server && server.closeIdleConnections(), 50);
     await Promise.race([new Promise((resolve) => server.close(resolve)), sleep(drainMs)]);

@@ -61,7 +61,8 @@ begin
     end if;
     update portal.sichtbeobachtung s
     set status = case when 'status' = any (fields) then update_sichtbeobachtung.status::portal.status else s.status end,
-      experte_id = case when 'status' <> all (fields) then s.experte_id
+      -- Deciding the same again leaves the one who decided: the QS log names nobody else.
+      experte_id = case when 'status' <> all (fields) or s.status = update_sichtbeobachtung.status::portal.status then s.experte_id
         when update_sichtbeobachtung.status in ('freigegeben', 'abgelehnt') then reader end,
       bemerkung_experte = case when 'bemerkung' = any (fields) then update_sichtbeobachtung.bemerkung else s.bemerkung_experte end
     where s.id = v_record.id;
@@ -103,6 +104,9 @@ begin
     where s.id = v_record.id;
   exception when unique_violation then
     v_existing := private.get_doppelt(v_record.nutzer_id, v_record.art, v_record.datum, v_record.point);
+    if v_existing is null then
+      raise exception 'deleted meanwhile, try again' using errcode = '40001';
+    end if;
     raise exception 'stored already' using errcode = 'DOPPL', detail = v_existing;
   end;
   return v_record.id;
@@ -121,6 +125,7 @@ as $$
 declare
   v_record portal.sichtbeobachtung;
 begin
+  perform private.require_catalogue_lock(exclusive => false);
   select s.* into v_record from portal.sichtbeobachtung s where s.id = delete_sichtbeobachtung.id for update;
   if not found then
     raise exception 'no such sighting' using errcode = 'NFUND';

@@ -143,7 +143,7 @@ as $$
 $$;
 comment on function api.create_token(bigint, bytea) is 'Stores the SHA-256 of a new access key of an account that is not blocked';
 
--- errors  NTZER (column loginname or email) taken; ROLLE (column artengruppen) unknown group
+-- errors  NTZER (column loginname or email) taken; 23503 unknown group
 create or replace function api.create_nutzer(
   loginname text, email text, vorname text, nachname text, anonymisiert integer, rolle text, artengruppen integer[], password_hash text)
   returns bigint
@@ -153,6 +153,8 @@ as $$
 declare
   v_id bigint;
 begin
+  -- Names and addresses are given out one after the other, as in registration.
+  perform pg_advisory_xact_lock(25832, 2);
   if exists (select from portal.nutzer u where u.loginname_key = private.to_account_key(create_nutzer.loginname)) then
     raise exception 'login name is taken' using errcode = 'NTZER', column = 'loginname';
   end if;
@@ -207,7 +209,7 @@ comment on function api.set_nutzer_status(text, integer) is 'Blocks (0) or activ
 --   zweck       what is counted
 --   schluessel  whom or what it is counted for; stored as a hash
 --   limit_      attempts allowed in a window of `window_seconds`
---   amount      how many attempts this is; 0 only asks
+--   amount      1 counts an attempt, -1 takes one back that turned out right
 -- returns       0 when it may go on, else seconds until the window ends
 create or replace function api.count_versuch(zweck text, schluessel text, limit_ integer, window_seconds integer, amount integer)
   returns integer
@@ -215,23 +217,18 @@ create or replace function api.count_versuch(zweck text, schluessel text, limit_
   volatile
 as $$
 declare
-  v_hash bytea := sha256(convert_to(zweck || ':' || schluessel, 'UTF8'));
+  -- Folded like the account it stands for: otherwise every way of writing a name had attempts of its own.
+  v_hash bytea := sha256(convert_to(zweck || ':' || private.to_account_key(schluessel), 'UTF8'));
   v_window interval := make_interval(secs => window_seconds);
   v_row portal.versuch;
 begin
-  if amount > 0 then
-    insert into portal.versuch as v (zweck, schluessel, anzahl)
-    values (count_versuch.zweck, v_hash, amount)
-    on conflict on constraint versuch_zweck_schluessel_pk do update
-      set seit = case when v.seit < now() - v_window then now() else v.seit end,
-        anzahl = case when v.seit < now() - v_window then amount else v.anzahl + amount end
-    returning v.* into v_row;
-  else
-    select v.* into v_row
-    from portal.versuch v
-    where v.zweck = count_versuch.zweck and v.schluessel = v_hash and v.seit >= now() - v_window;
-  end if;
-  if coalesce(v_row.anzahl, 0) + (amount = 0)::integer > limit_ then
+  insert into portal.versuch as v (zweck, schluessel, anzahl)
+  values (count_versuch.zweck, v_hash, greatest(amount, 0))
+  on conflict on constraint versuch_zweck_schluessel_pk do update
+    set seit = case when v.seit < now() - v_window then now() else v.seit end,
+      anzahl = greatest(0, case when v.seit < now() - v_window then amount else v.anzahl + amount end)
+  returning v.* into v_row;
+  if v_row.anzahl > limit_ then
     return greatest(1, ceil(extract(epoch from v_row.seit + v_window - now())))::integer;
   end if;
   return 0;
@@ -445,8 +442,8 @@ begin
   if not v_administrator and (update_nutzer.id <> reader or not fields <@ '{email,passwort}') then
     raise exception 'not permitted' using errcode = 'NRCHT';
   end if;
-  -- Rights and the last administrator are decided one change at a time.
-  perform pg_advisory_xact_lock(25832, 3);
+  -- The last administrator, and whose an address is, are decided one change at a time; with registration.
+  perform pg_advisory_xact_lock(25832, 2);
   perform from portal.nutzer u where u.id = update_nutzer.id for no key update;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
@@ -490,3 +487,19 @@ end
 $$;
 comment on function api.update_nutzer(bigint, bigint, text[], text, text, text, text, integer, integer, text[], integer[]) is
   'Changes the named fields of an account as its owner or as administrator, all or none; returns its id';
+
+-- Removes what nobody asks for any more: counted attempts, expired access keys, links and reservations.
+--   ttl_days  lifetime of an access key after its last use (TOKEN_TTL_DAYS)
+create or replace function api.sweep_nutzer(ttl_days integer)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  delete from portal.versuch v where v.seit < now() - interval '1 day';
+  delete from portal.token t where t.genutzt < now() - make_interval(days => ttl_days);
+  delete from portal.nutzer_link l where l.angelegt < now() - interval '7 days';
+  delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
+end
+$$;
+comment on function api.sweep_nutzer(integer) is 'Removes counted attempts, access keys, links and reservations that are past their time';

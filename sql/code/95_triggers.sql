@@ -39,7 +39,7 @@ create or replace trigger _200_token after update on portal.nutzer
 
 -- sightings
 -- Before any row is locked: an import holds the catalogue lock and then wants rows; the other way round would be a deadlock.
-create or replace trigger _050_catalogue_lock before insert or update on portal.sichtbeobachtung
+create or replace trigger _050_catalogue_lock before insert or update or delete on portal.sichtbeobachtung
   for each statement execute function private.sichtbeobachtung_before_statement();
 create or replace trigger _050_no_truncate before truncate on portal.sichtbeobachtung
   for each statement execute function private.sichtbeobachtung_before_truncate();

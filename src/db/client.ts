@@ -56,6 +56,8 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
       fetch_types: false,
       connect_timeout: 10,
       onnotice: () => {},
+      // The driver's own backs off to 20 seconds, and the first caller waits it out.
+      backoff: () => 0.2,
       connection: { application_name: 'species-sighting-service', ...settings },
       // Ids are integers of the interface: numbers, not strings.
       types: {
@@ -80,7 +82,7 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql: connect({
       max: poolSize,
-      settings: { plan_cache_mode: 'force_generic_plan', lock_timeout: 2000, statement_timeout: 20_000 },
+      settings: { plan_cache_mode: 'force_generic_plan', lock_timeout: 1500, statement_timeout: 8000 },
     }),
     connect,
     async close() {

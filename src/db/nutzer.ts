@@ -201,11 +201,11 @@ export async function updateNutzer(sql: Sql, reader: number, id: number, change:
 
 /**
  * Counts an attempt in a window that all instances share.
- * @param amount 0 only asks
+ * @param amount 1 counts an attempt, -1 takes one back
  * @returns seconds to wait, 0 when it may go on
  */
 export async function countVersuch(
-  sql: Sql,
+  sql: Sql | Transaction,
   v: { zweck: string; schluessel: string; limit: number; windowSeconds: number; amount: number },
 ): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
@@ -213,4 +213,9 @@ export async function countVersuch(
       zweck => ${v.zweck}::text, schluessel => ${v.schluessel}::text, limit_ => ${v.limit}::integer,
       window_seconds => ${v.windowSeconds}::integer, amount => ${v.amount}::integer) as seconds`;
   return row?.seconds ?? 0;
+}
+
+/** Removes attempts, access keys, links and reservations that are past their time. */
+export async function sweepNutzer(sql: Sql, ttlDays: number): Promise<void> {
+  await sql`select api.sweep_nutzer(ttl_days => ${ttlDays}::integer)`;
 }

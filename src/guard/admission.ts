@@ -5,8 +5,10 @@ export interface AdmissionOptions {
   slots: number;
   /** Calls that may wait. */
   queue: number;
-  /** Longest wait in milliseconds. */
+  /** Longest wait for a slot in milliseconds. */
   waitMs: number;
+  /** Longest run of a call in milliseconds: the driver may lose a statement whose connection breaks. */
+  runMs: number;
 }
 
 /** There is no connection to be had soon. */
@@ -31,7 +33,7 @@ export function admitCalls<C extends Client>(client: C, options: AdmissionOption
   const admit = async (run: () => unknown) => {
     await admission.enter();
     try {
-      return await run();
+      return await withDeadline(run(), options.runMs);
     } finally {
       admission.leave();
     }
@@ -41,6 +43,16 @@ export function admitCalls<C extends Client>(client: C, options: AdmissionOption
     get: (target, name) =>
       name === 'begin' ? (...args: unknown[]) => admit(() => target.begin(...args)) : Reflect.get(target, name),
   });
+}
+
+async function withDeadline(result: unknown, ms: number): Promise<unknown> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new OverloadError('no answer in time')), ms);
+  try {
+    return await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 class Admission {

@@ -5,6 +5,7 @@ import { getArt, listArt } from '../db/art.ts';
 import type { Deps, Env } from './context.ts';
 import * as field from './fields.ts';
 import { restrictFields, textFilter } from './input.ts';
+import { requireRegexpAllowed } from './limits.ts';
 import { readPage } from './page.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
 
@@ -26,6 +27,7 @@ export function artenRoutes(deps: Deps): Hono<Env> {
         gid: input.gid ?? null,
         nameRegexpCi: input.name_regexp_ci ?? null,
       };
+      if (filter.nameRegexpCi !== null) await requireRegexpAllowed(c, deps);
       const sql = filter.nameRegexpCi === null ? deps.sql : deps.regexpSql;
       const page = await listArt(sql, c.get('tenant').id, filter, beforeId, input.limit);
       return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });

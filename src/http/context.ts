@@ -17,6 +17,8 @@ export interface Deps {
   regexpSql: Sql;
   config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays'>;
   queue: Queue;
+  /** Set when the process is about to end. */
+  drain?: { active: boolean };
   /** Signs cursors. */
   secretKey: Buffer;
   log: Log;

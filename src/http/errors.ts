@@ -38,8 +38,8 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue;
 
-/** Fields of a request, each with a sentence that says what is wrong and what is allowed. */
-export type FieldProblems = Record<string, string>;
+/** Fields of a request, each with a sentence that says what is wrong and what is allowed; of a duplicate its id (D2.6). */
+export type FieldProblems = Record<string, string | number>;
 
 /** An error that reaches the user. */
 export class PortalError extends Error {
@@ -166,7 +166,7 @@ export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]
     const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : null;
     // A login name that is taken is a bad value of a registration; a taken address is a conflict between accounts.
     if (source.code === 'NTZER' && column === 'email') return new PortalError('adresse_vergeben');
-    if (source.code === 'DOPPL' && 'detail' in source) return new PortalError(state.code, { id: String(source.detail) });
+    if (source.code === 'DOPPL' && 'detail' in source) return new PortalError(state.code, { id: Number(source.detail) });
     const about = state.about ?? (column === null ? [] : [column]);
     const [name] = about;
     if (state.problem === undefined || name === undefined) return new PortalError(state.code);

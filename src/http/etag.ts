@@ -1,5 +1,5 @@
 // Conditional reads of anonymous clients (D2.21).
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { getStand } from '../db/stand.ts';
 import type { Deps, Env } from './context.ts';
@@ -9,12 +9,13 @@ import type { Deps, Env } from './context.ts';
  * read: a body that is newer than its tag is fetched once more, the other way round a change would be missed. A hash of the
  * body would cost as much as the body.
  */
-export function etagMiddleware({ sql }: Deps): MiddlewareHandler<Env> {
+export function etagMiddleware({ sql, secretKey }: Deps): MiddlewareHandler<Env> {
   return async (c, next) => {
     if (!['GET', 'HEAD'].includes(c.req.method) || c.get('reader') !== null) return next();
     // Of this address only: what another one answers to says nothing about it.
-    const address = createHash('sha256')
-      .update(`${c.get('origin')} ${c.req.url}`)
+    // With the tenant, because a domain may move to another one; with the key, because cursors end when it changes.
+    const address = createHmac('sha256', secretKey)
+      .update(`${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`)
       .digest('base64url')
       .slice(0, 12);
     const tag = `"${await getStand(sql)}-${address}"`;
@@ -26,5 +27,5 @@ export function etagMiddleware({ sql }: Deps): MiddlewareHandler<Env> {
 }
 
 function matches(header: string | undefined, tag: string): boolean {
-  return (header ?? '').split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag);
+  return (header ?? '').split(',').some((candidate) => ['*', tag].includes(candidate.trim().replace(/^W\//, '')));
 }

@@ -9,7 +9,7 @@ import { makeToken } from '../guard/token.ts';
 import type { Deps, Env } from './context.ts';
 import { readForm } from './form.ts';
 import { checkInput } from './input.ts';
-import { countFailedLogin, requireLoginAllowed } from './limits.ts';
+import { forgiveLogin, requireLoginAllowed } from './limits.ts';
 import type { Parameters } from './query.ts';
 import { queryParameters, readFormat, replyEmpty, replyValue } from './reply.ts';
 
@@ -25,10 +25,8 @@ export function loginRoutes(deps: Deps): Hono<Env> {
     // Checked in any case, so that the time says nothing (D2.9).
     const right = await verifyPassword(isSha1(password) ? password : '', account?.passwordHash ?? null);
     c.header('Cache-Control', 'private, no-store');
-    if (!account || !right || account.status !== 1) {
-      await countFailedLogin(c, deps, loginname);
-      return replyEmpty(c);
-    }
+    if (!account || !right || account.status !== 1) return replyEmpty(c);
+    await forgiveLogin(c, deps, loginname);
     const { token, hash } = makeToken();
     await createToken(sql, account.id, hash);
     return replyValue(c, 'result', { name: account.name, id: account.id, token, loginname: account.loginname });

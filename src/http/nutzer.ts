@@ -7,6 +7,7 @@ import { type Deps, type Env, requireReader } from './context.ts';
 import * as field from './fields.ts';
 import { readForm } from './form.ts';
 import { checkInput, restrictFields } from './input.ts';
+import { requireRegexpAllowed } from './limits.ts';
 import { readPage } from './page.ts';
 import { overridable } from './protocol.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
@@ -36,6 +37,7 @@ export function nutzerRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       const { input, beforeId, next } = readPage(c, deps, filters);
       const filter = { email: input.email ?? null, nameRegexpCi: input.name_regexp_ci ?? null, status: input.status ?? null };
+      if (filter.nameRegexpCi !== null) await requireRegexpAllowed(c, deps);
       const page = await listNutzer(filter.nameRegexpCi === null ? sql : deps.regexpSql, reader, filter, beforeId, input.limit);
       return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
     })

@@ -205,7 +205,7 @@ export const recordSchemas: Record<string, Schema> = {
       fields: {
         type: 'object',
         description: 'Je betroffenem Feld ein Satz; bei doppelte_meldung in id die Nummer der vorhandenen Beobachtung',
-        additionalProperties: { type: 'string' },
+        additionalProperties: { type: ['string', 'integer'] },
       },
     }),
   }),

@@ -1,6 +1,6 @@
 // What holds for every request and answer, whatever it is about.
 import type { Context, Handler, Hono, MiddlewareHandler } from 'hono';
-import { countHeader, type Env } from './context.ts';
+import { countHeader, type Deps, type Env } from './context.ts';
 import { PortalError, sentences } from './errors.ts';
 
 const allowedMethods = 'GET, POST, PUT, DELETE';
@@ -12,8 +12,9 @@ const preflightSeconds = '86400';
  * Refuses requests that two servers in a row could read differently, answers CORS preflights, and sets the headers of every
  * answer (S3.8, S3.10, D1.17, D1.18).
  */
-export function protocolMiddleware(): MiddlewareHandler<Env> {
+export function protocolMiddleware(drain: Deps['drain']): MiddlewareHandler<Env> {
   return async (c, next) => {
+    if (drain?.active) c.header('Connection', 'close');
     c.header('X-Content-Type-Options', 'nosniff');
     c.header('Referrer-Policy', 'no-referrer');
     // What an answer depends on beside its address.

@@ -18,13 +18,13 @@ describe('waiting for a connection', () => {
       running--;
       order.push(n);
     };
-    const client = admitCalls(Object.assign(call, { begin: call }), { slots: 2, queue: 4, waitMs: 10_000 });
+    const client = admitCalls(Object.assign(call, { begin: call }), { slots: 2, queue: 4, waitMs: 10_000, runMs: 10_000 });
     const outcomes = await Promise.allSettled([0, 1, 2, 3, 4, 5, 6, 7].map((n) => (n % 2 ? client.begin(n) : client(n))));
     assert.equal(most, 2);
     assert.deepEqual(order, [0, 1, 2, 3, 4, 5]);
     assert.deepEqual(outcomes.map((outcome) => outcome.status).slice(6), ['rejected', 'rejected']);
 
-    const impatient = admitCalls(Object.assign(call, { begin: call }), { slots: 1, queue: 4, waitMs: 1 });
+    const impatient = admitCalls(Object.assign(call, { begin: call }), { slots: 1, queue: 4, waitMs: 1, runMs: 10_000 });
     const [first, second] = await Promise.allSettled([impatient(1), impatient(2)]);
     assert.equal(first.status, 'fulfilled');
     assert.ok(second.status === 'rejected' && second.reason instanceof OverloadError);
@@ -37,7 +37,7 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
   let service: TestService;
   before(async () => {
     database = await openTestDatabase();
-    const sql = admitCalls(database.sql, { slots: poolSize, queue: 500, waitMs: 1500 });
+    const sql = admitCalls(database.sql, { slots: poolSize, queue: 500, waitMs: 1500, runMs: 10_000 });
     service = await startTestService({ sql, regexpSql: sql });
   });
 

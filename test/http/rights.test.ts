@@ -58,7 +58,8 @@ const review = (status: Status): Operation => ({
     if (state.bereich === 'privat' || !isReviewer(reader)) return null;
     const decided = status === 'freigegeben' || status === 'abgelehnt';
     return {
-      record: { status, experte: decided ? reader : null },
+      // Deciding the same again changes nobody.
+      record: { status, ...(status !== state.status && { experte: decided ? reader : null }) },
       ...(status !== state.status && { qs: { status, experte: decided } }),
     };
   },
@@ -276,7 +277,7 @@ describe('editing', () => {
       as: 'melder',
     });
     assert.equal(answer.status, 409);
-    assert.equal(answer.json.error.fields.id, String(first));
+    assert.equal(answer.json.error.fields.id, first);
   });
 
   it('an unknown id is 404 for everyone who is logged in', async () => {

@@ -53,7 +53,7 @@ describe('POST /sichtbeobachtungen', () => {
     const again = await service.request('/sichtbeobachtungen', { as: 'melder', form });
     assert.equal(again.status, 409);
     assert.equal(again.json.error.code, 'doppelte_meldung');
-    assert.equal(again.json.error.fields.id, String(id));
+    assert.equal(again.json.error.fields.id, id);
     const other = await service.request('/sichtbeobachtungen', { as: 'nachbarin', form });
     assert.equal(other.status, 201);
   });
