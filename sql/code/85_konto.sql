@@ -1,0 +1,291 @@
+-- What people do with their accounts: registration and lost passwords, reading and changing them, and the limits on trying.
+
+-- Counts an attempt and says how long to wait when there were too many (S2.5).
+--   zweck       what is counted
+--   schluessel  whom or what it is counted for; stored as a hash
+--   limit_      attempts allowed in a window of `window_seconds`
+--   amount      1 counts an attempt, -1 takes one back that turned out right
+-- returns       0 when it may go on, else seconds until the window ends
+create or replace function api.count_versuch(zweck text, schluessel text, limit_ integer, window_seconds integer, amount integer)
+  returns integer
+  language plpgsql
+  volatile
+as $$
+declare
+  -- Folded like the account it stands for: otherwise every way of writing a name had attempts of its own.
+  v_hash bytea := sha256(convert_to(zweck || ':' || private.to_account_key(schluessel), 'UTF8'));
+  v_window interval := make_interval(secs => window_seconds);
+  v_row portal.versuch;
+begin
+  insert into portal.versuch as v (zweck, schluessel, anzahl)
+  values (count_versuch.zweck, v_hash, greatest(amount, 0))
+  on conflict on constraint versuch_zweck_schluessel_pk do update
+    set seit = case when v.seit < now() - v_window then now() else v.seit end,
+      anzahl = greatest(0, case when v.seit < now() - v_window then amount else v.anzahl + amount end)
+  returning v.* into v_row;
+  if v_row.anzahl > limit_ then
+    return greatest(1, ceil(extract(epoch from v_row.seit + v_window - now())))::integer;
+  end if;
+  return 0;
+end
+$$;
+comment on function api.count_versuch(text, text, integer, integer, integer) is
+  'Counts an attempt in a window shared by all instances; returns 0, or the seconds to wait when there were too many';
+
+-- Registers an account without a password (D3.18).
+-- returns  the account to mail a link to, and whether it is the owner of the address instead, who is told about it
+-- errors   NTZER (column loginname) the login name is taken or reserved
+create or replace function api.register_nutzer(
+  loginname text, email text, vorname text, nachname text, anonymisiert integer, portal_name text, portal_url text)
+  returns table (nutzer_id bigint, is_new boolean)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_loginname_key text := private.to_account_key(register_nutzer.loginname);
+  v_email_key text := private.to_account_key(register_nutzer.email);
+begin
+  -- One after the other, so that two equal requests see each other.
+  perform pg_advisory_xact_lock(25832, 2);
+  -- What nobody confirmed while its link lived is free again: name and address alike.
+  delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
+  delete from portal.nutzer u
+  where (u.loginname_key = v_loginname_key or u.email_key = v_email_key)
+    and u.password_hash is null and u.angelegt < now() - interval '7 days'
+    and not exists (select from portal.nutzer_link l where l.nutzer_id = u.id and l.angelegt >= now() - interval '7 days')
+    and not exists (select from portal.sichtbeobachtung s where s.nutzer_id = u.id);
+
+  if exists (select from portal.nutzer u where u.loginname_key = v_loginname_key)
+    or exists (select from portal.nutzer_reservierung r where r.loginname_key = v_loginname_key) then
+    raise exception 'login name is taken' using errcode = 'NTZER', column = 'loginname';
+  end if;
+  select u.id into nutzer_id from portal.nutzer u where u.email_key = v_email_key;
+  if found then
+    insert into portal.nutzer_reservierung (loginname_key) values (v_loginname_key);
+    is_new := false;
+  else
+    insert into portal.nutzer as u (loginname, email, vorname, nachname, anonymisiert, portal_name, portal_url)
+    values (btrim(register_nutzer.loginname), register_nutzer.email, register_nutzer.vorname, register_nutzer.nachname,
+      register_nutzer.anonymisiert, register_nutzer.portal_name, register_nutzer.portal_url)
+    returning u.id into nutzer_id;
+    is_new := true;
+  end if;
+  return next;
+end
+$$;
+comment on function api.register_nutzer(text, text, text, text, integer, text, text) is
+  'Registers an account without a password; a taken address is answered alike, with its owner to be told';
+
+-- Whom a mail goes to. Null fields when the account has gone meanwhile.
+create or replace function api.get_mail_nutzer(id bigint)
+  returns table (loginname text, email text, name text, portal_name text, portal_url text)
+  language sql
+  stable
+as $$
+  select u.loginname, u.email, private.to_shown_name(u.vorname, u.nachname, false), u.portal_name, u.portal_url
+  from portal.nutzer u
+  where u.id = get_mail_nutzer.id and u.email is not null and u.status = 1
+$$;
+comment on function api.get_mail_nutzer(bigint) is 'Address and names for a mail to an account that is not blocked';
+
+-- The account that asks for a new link, by login name or address; no row for unknown, blocked, or without an address.
+create or replace function api.get_nutzer_of(loginname text, email text)
+  returns table (id bigint, email_key text)
+  language sql
+  stable
+as $$
+  select u.id, u.email_key
+  from portal.nutzer u
+  where u.status = 1 and u.email is not null
+    and (u.loginname_key = private.to_account_key(get_nutzer_of.loginname)
+      or u.email_key = private.to_account_key(get_nutzer_of.email))
+$$;
+comment on function api.get_nutzer_of(text, text) is 'Account of a login name or an address, to which a new link may be mailed';
+
+create or replace function api.set_nutzer_link(nutzer_id bigint, hash bytea)
+  returns void
+  language sql
+  volatile
+as $$
+  insert into portal.nutzer_link as l (nutzer_id, hash) values (set_nutzer_link.nutzer_id, set_nutzer_link.hash)
+  on conflict on constraint nutzer_link_pkey do update set hash = excluded.hash, angelegt = now()
+$$;
+comment on function api.set_nutzer_link(bigint, bytea) is 'Stores the SHA-256 of a one-time link; the account''s earlier link ends';
+
+create or replace function api.get_nutzer_link(hash bytea)
+  returns text
+  language sql
+  stable
+as $$
+  select u.loginname
+  from portal.nutzer_link l
+  join portal.nutzer u on u.id = l.nutzer_id
+  where l.hash = get_nutzer_link.hash and l.angelegt >= now() - interval '7 days' and u.status = 1
+$$;
+comment on function api.get_nutzer_link(bytea) is 'Login name that a one-time link belongs to; null when it is unknown, used or older than 7 days';
+
+create or replace function api.use_nutzer_link(hash bytea, password_hash text)
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+declare
+  v_nutzer_id bigint;
+begin
+  delete from portal.nutzer_link l
+  using portal.nutzer u
+  where l.hash = use_nutzer_link.hash and l.angelegt >= now() - interval '7 days' and u.id = l.nutzer_id and u.status = 1
+  returning l.nutzer_id into v_nutzer_id;
+  if not found then
+    return false;
+  end if;
+  update portal.nutzer u set password_hash = use_nutzer_link.password_hash where u.id = v_nutzer_id;
+  return true;
+end
+$$;
+comment on function api.use_nutzer_link(bytea, text) is 'Sets a password by a one-time link and ends the link; false when it is unknown, used or older than 7 days';
+
+-- One account with roles and restriction.
+-- errors  NRCHT another account, unless the reader is administrator, whether it exists or not (D3.23); NFUND
+create or replace function api.get_nutzer(reader bigint, id bigint)
+  returns text
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_result text;
+begin
+  if get_nutzer.id <> reader and not private.has_rolle(reader, 'administrator') then
+    raise exception 'another account' using errcode = 'NRCHT';
+  end if;
+  select row_to_json(r)::text into v_result
+  from portal.nutzer u,
+    lateral (
+      select u.id, u.loginname, u.email, u.vorname, u.nachname, u.anonymisiert, u.status,
+        array(select x.rolle::text from portal.nutzer_rolle x where x.nutzer_id = u.id order by x.rolle::text) as rollen,
+        array(select x.gid from portal.nutzer_artengruppe x where x.nutzer_id = u.id order by x.gid) as artengruppenbeschraenkung) r
+  where u.id = get_nutzer.id;
+  if not found then
+    raise exception 'no such account' using errcode = 'NFUND';
+  end if;
+  return '[' || v_result || ']';
+end
+$$;
+comment on function api.get_nutzer(bigint, bigint) is 'One account as JSON text: the own one, or any for administrators';
+
+-- Accounts, id descending. Everyone but administrators is shown the own one only (D3.19).
+create or replace function api.list_nutzer(
+  reader bigint, email text, name_regexp_ci text, status integer, before_id bigint, row_limit integer)
+  returns table (result text, last_id bigint)
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_administrator boolean := private.has_rolle(reader, 'administrator');
+begin
+  return query
+  with page as (
+    select p.*, row_number() over (order by p.id desc) as position
+    from (
+      select u.id, row_to_json(r)::text as json
+      from portal.nutzer u,
+        lateral (select u.id, u.loginname, u.email, u.nachname, u.vorname, u.anonymisiert, u.status) r
+      where (v_administrator or u.id = reader)
+        and (list_nutzer.email is null or u.email_key = private.to_account_key(list_nutzer.email))
+        and (list_nutzer.status is null or u.status = list_nutzer.status)
+        and (before_id is null or u.id < before_id)
+        and (name_regexp_ci is null or u.vorname ~* name_regexp_ci or u.nachname ~* name_regexp_ci)
+      order by u.id desc
+      limit row_limit + 1
+    ) p
+  )
+  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
+    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
+  from page p;
+end
+$$;
+comment on function api.list_nutzer(bigint, text, text, integer, bigint, integer) is
+  'Accounts, id descending, for administrators; the own one for everyone else: one page as JSON text';
+
+-- Changes an account: all fields that were sent, or none.
+--   fields  names of the fields that were sent; the values of all others are ignored
+-- errors    NRCHT another account or a field that only administrators may change; NFUND; NTZER (column email) taken;
+--           GRUPP (column artengruppenbeschraenkung) unknown group; LADMN the last active administrator would be gone
+create or replace function api.update_nutzer(
+  reader bigint, id bigint, fields text[], email text, password_hash text, nachname text, vorname text, anonymisiert integer,
+  status integer, rollen text[], artengruppen integer[])
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_administrator boolean := private.has_rolle(reader, 'administrator');
+begin
+  if not v_administrator and (update_nutzer.id <> reader or not fields <@ '{email,passwort}') then
+    raise exception 'not permitted' using errcode = 'NRCHT';
+  end if;
+  -- The last administrator, and whose an address is, are decided one change at a time; with registration.
+  perform pg_advisory_xact_lock(25832, 2);
+  perform from portal.nutzer u where u.id = update_nutzer.id for no key update;
+  if not found then
+    raise exception 'no such account' using errcode = 'NFUND';
+  end if;
+  if 'email' = any (fields) and exists (
+    select from portal.nutzer u where u.email_key = private.to_account_key(update_nutzer.email) and u.id <> update_nutzer.id) then
+    raise exception 'address is taken' using errcode = 'NTZER', column = 'email';
+  end if;
+  if 'artengruppenbeschraenkung' = any (fields) and exists (
+    select from unnest(artengruppen) g where not exists (select from portal.artengruppe a where a.id = g)) then
+    raise exception 'no such group' using errcode = 'GRUPP', column = 'artengruppenbeschraenkung';
+  end if;
+
+  update portal.nutzer u
+  set email = case when 'email' = any (fields) then update_nutzer.email else u.email end,
+    password_hash = case when 'passwort' = any (fields) then update_nutzer.password_hash else u.password_hash end,
+    nachname = case when 'nachname' = any (fields) then update_nutzer.nachname else u.nachname end,
+    vorname = case when 'vorname' = any (fields) then update_nutzer.vorname else u.vorname end,
+    anonymisiert = case when 'anonymisiert' = any (fields) then update_nutzer.anonymisiert else u.anonymisiert end,
+    status = case when 'status' = any (fields) then update_nutzer.status else u.status end
+  where u.id = update_nutzer.id;
+  if 'rollen' = any (fields) then
+    delete from portal.nutzer_rolle r where r.nutzer_id = update_nutzer.id and r.rolle::text <> all (rollen);
+    insert into portal.nutzer_rolle (nutzer_id, rolle)
+    select update_nutzer.id, x::portal.rolle from unnest(rollen) x on conflict do nothing;
+  end if;
+  if 'artengruppenbeschraenkung' = any (fields) then
+    delete from portal.nutzer_artengruppe a where a.nutzer_id = update_nutzer.id and a.gid <> all (artengruppen);
+    insert into portal.nutzer_artengruppe (nutzer_id, gid)
+    select update_nutzer.id, g from unnest(artengruppen) g on conflict do nothing;
+  end if;
+  if fields && '{status,rollen}' and not exists (
+    select
+    from portal.nutzer u
+    join portal.nutzer_rolle r on r.nutzer_id = u.id
+    where r.rolle = 'administrator' and u.status = 1) then
+    raise exception 'no administrator would be left' using errcode = 'LADMN';
+  end if;
+  return update_nutzer.id;
+end
+$$;
+comment on function api.update_nutzer(bigint, bigint, text[], text, text, text, text, integer, integer, text[], integer[]) is
+  'Changes the named fields of an account as its owner or as administrator, all or none; returns its id';
+
+-- Removes what nobody asks for any more: counted attempts, expired access keys, links and reservations.
+--   ttl_days  lifetime of an access key after its last use (TOKEN_TTL_DAYS)
+create or replace function api.sweep_nutzer(ttl_days integer)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  delete from portal.versuch v where v.seit < now() - interval '1 day';
+  delete from portal.token t where t.genutzt < now() - make_interval(days => ttl_days);
+  delete from portal.nutzer_link l where l.angelegt < now() - interval '7 days';
+  delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
+end
+$$;
+comment on function api.sweep_nutzer(integer) is 'Removes counted attempts, access keys, links and reservations that are past their time';
