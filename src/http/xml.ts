@@ -33,7 +33,12 @@ function appendValue(element: XMLBuilder, value: Value): void {
   else if (Array.isArray(value)) for (const row of value) appendValue(element.ele('row'), row);
   else if (typeof value === 'object') appendMembers(element, value);
   // An empty text node would be written as <name></name>, null as <name/>: both are empty elements.
-  else if (value !== '') element.txt(String(value));
+  else if (value !== '') element.txt(escapeEntities(String(value)));
+}
+
+// The library leaves an ampersand alone that looks like the begin of an entity: a remark of `&lt;` would arrive as `<`.
+function escapeEntities(text: string): string {
+  return text.replace(/&(?=[a-z]+;|#\d+;)/gi, '&amp;');
 }
 
 // `]]>` would end the section: it is split between two.
