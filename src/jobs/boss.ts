@@ -1,5 +1,6 @@
 // The queue: pg-boss on the service's own database, so that a job is stored in the transaction of what it is about.
 import { PgBoss } from 'pg-boss';
+import { NIL } from 'uuid';
 import type { Database, Sql, Transaction } from '../db/client.ts';
 
 /** Which mail, for whom. Never what stands in it: a link is a secret, and is made when the mail is sent (S2.2). */
@@ -58,6 +59,9 @@ export async function startBoss(
     expireInSeconds: 120,
     deadLetter: mailDeadLetter,
   });
+  // The first call about a queue reads its settings, outside the caller's transaction: on the embedded database, where only
+  // one transaction runs at a time, the first mail would wait for itself.
+  await boss.getJobById(mailQueue, NIL);
   return {
     boss,
     async enqueueMail(tx, job) {

@@ -93,6 +93,7 @@ it('a mail that is stored in a transaction that fails is never sent', async () =
       await boss.enqueueMail(tx, { kind: 'passwort', nutzerId: 1, origin: 'http://n.test:8080', portal: 'Nordland' });
       throw new Error('changed my mind');
     }),
+    /changed my mind/,
   );
   const [row] = await database.sql`select count(*)::integer as n from pgboss.job where name = ${mailQueue}`;
   assert.equal(row?.n, 0);
