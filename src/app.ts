@@ -9,6 +9,7 @@ import { PortalError, toPortalError } from './http/errors.ts';
 import { etagMiddleware } from './http/etag.ts';
 import { kontoRoutes } from './http/konto.ts';
 import { loginRoutes } from './http/login.ts';
+import { medienRoutes } from './http/medien.ts';
 import { nutzerRoutes } from './http/nutzer.ts';
 import { methodsOf, protocolMiddleware, refuseOverride } from './http/protocol.ts';
 import { protokollRoutes } from './http/protokoll.ts';
@@ -39,6 +40,7 @@ export function createApp(deps: Deps): Hono<Env> {
   api.route('/', artenRoutes(deps));
   api.route('/', stadienRoutes(deps));
   api.route('/', sichtbeobachtungenRoutes(deps));
+  api.route('/', medienRoutes(deps));
   api.route('/', protokollRoutes(deps));
   api.route('/', qsRoutes(deps));
   api.route('/', docsRoutes(deps));

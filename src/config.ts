@@ -1,4 +1,5 @@
 // The only reader of the environment. Wrong values stop the start with one line (D5).
+import { join } from 'node:path';
 
 export interface Config {
   databaseUrl: string | null;
@@ -12,10 +13,25 @@ export interface Config {
   /** null: mails become files in DATA_DIR/mail. */
   smtpUrl: string | null;
   mailFrom: string;
+  /** Directory, or s3://bucket/prefix. */
+  mediaUrl: string;
+  /** null: MEDIA_URL is a directory. */
+  s3: S3Settings | null;
+  /** Requests with files that may be under way at once. */
+  maxUploads: number;
   role: Role;
   logLevel: LogLevel;
   /** null: made at the first start and kept in DATA_DIR. */
   secretKey: string | null;
+}
+
+/** How an S3 server is reached; names as other S3 clients have them. */
+export interface S3Settings {
+  endpoint: string;
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -37,7 +53,10 @@ export const settings = {
     fallback: null,
     meaning: 'PostgreSQL 15 oder neuer mit PostGIS 3.3 oder neuer; ohne Angabe: eingebettete Datenbank in DATA_DIR',
   },
-  DATA_DIR: { fallback: '.data', meaning: 'Verzeichnis der eingebetteten Datenbank und des Schlüssels' },
+  DATA_DIR: {
+    fallback: '.data',
+    meaning: 'Verzeichnis der eingebetteten Datenbank, der Fotos und Tonaufnahmen, der Mails und des Schlüssels',
+  },
   HOST: { fallback: '127.0.0.1', meaning: 'Adresse, auf der der Dienst lauscht' },
   PORT: { fallback: '8080', meaning: 'Port, auf dem der Dienst lauscht' },
   PUBLIC_URL: {
@@ -54,6 +73,16 @@ export const settings = {
     meaning: 'Mailserver, etwa smtps://name:passwort@mail.example.org; ohne Angabe: Dateien in DATA_DIR/mail',
   },
   MAIL_FROM: { fallback: null, meaning: 'Absender der Mails; nötig mit SMTP_URL' },
+  MEDIA_URL: {
+    fallback: null,
+    meaning: 'Ablage der Fotos und Tonaufnahmen: Verzeichnis oder s3://bucket/präfix; ohne Angabe: DATA_DIR/media',
+  },
+  AWS_ENDPOINT_URL: { fallback: null, meaning: 'Adresse des S3-Servers; ohne Angabe: Amazon in AWS_REGION' },
+  AWS_REGION: { fallback: 'us-east-1', meaning: 'Region des S3-Servers' },
+  AWS_ACCESS_KEY_ID: { fallback: null, meaning: 'Kennung für S3; nötig mit s3://' },
+  AWS_SECRET_ACCESS_KEY: { fallback: null, meaning: 'geheimer Schlüssel für S3; nötig mit s3://' },
+  AWS_SESSION_TOKEN: { fallback: null, meaning: 'befristeter Schlüssel für S3, falls der Server einen verlangt' },
+  MAX_UPLOADS: { fallback: '8', meaning: 'Meldungen mit Dateien, die zugleich angenommen werden; weitere: 503' },
   ROLE: { fallback: 'all', meaning: 'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all' },
   TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
   LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
@@ -107,6 +136,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   const mailFrom = read('MAIL_FROM');
   if (smtpUrl !== null && mailFrom === null) throw new ConfigError('MAIL_FROM fehlt: Mit SMTP_URL ist ein Absender nötig.');
+  const dataDir = read('DATA_DIR') ?? '.data';
+  const mediaUrl = read('MEDIA_URL') ?? join(dataDir, 'media');
+  if (/^[a-z0-9+.-]+:\/\//i.test(mediaUrl) && !/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w./-]*)?$/.test(mediaUrl)) {
+    throw new ConfigError(`MEDIA_URL ist „${mediaUrl}“, erlaubt sind ein Verzeichnis und s3://bucket/pfad.`);
+  }
+  const s3 = mediaUrl.startsWith('s3://') ? readS3(read) : null;
   const role = (read('ROLE') ?? '').toLowerCase();
   if (!isOneOf(roles, role)) throw new ConfigError(`ROLE ist „${role}“, erlaubt sind ${roles.join(', ')}.`);
   const logLevel = (read('LOG_LEVEL') ?? '').toLowerCase();
@@ -115,7 +150,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   return {
     databaseUrl,
-    dataDir: read('DATA_DIR') ?? '.data',
+    dataDir,
     host: read('HOST') ?? '127.0.0.1',
     port,
     publicUrl: publicUrl.replace(/\/+$/, ''),
@@ -124,17 +159,34 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
     smtpUrl,
     mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',
+    mediaUrl,
+    s3,
+    maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
     role,
     logLevel,
     secretKey,
   };
 }
 
+function readS3(read: (name: keyof typeof settings) => string | null): S3Settings {
+  const region = read('AWS_REGION') ?? '';
+  const endpoint = read('AWS_ENDPOINT_URL') ?? `https://s3.${region}.amazonaws.com`;
+  if (!/^https?:\/\/[^/]+\/?$/.test(endpoint) || !URL.canParse(endpoint)) {
+    throw new ConfigError(`AWS_ENDPOINT_URL ist „${endpoint}“, erlaubt ist eine Adresse mit http oder https, ohne Pfad.`);
+  }
+  const [accessKeyId, secretAccessKey] = [read('AWS_ACCESS_KEY_ID'), read('AWS_SECRET_ACCESS_KEY')];
+  if (accessKeyId === null || secretAccessKey === null) {
+    throw new ConfigError('AWS_ACCESS_KEY_ID und AWS_SECRET_ACCESS_KEY fehlen: Für s3:// sind sie nötig.');
+  }
+  const sessionToken = read('AWS_SESSION_TOKEN');
+  return { endpoint, region, accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) };
+}
+
 /** The table of settings as text. */
 export function describeSettings(): string {
   const lines = Object.entries(settings).map(([name, { fallback, meaning }]) => {
     const standard = fallback === null ? '' : ` [${fallback}]`;
-    return `  ${name.padEnd(16)}${meaning}${standard}`;
+    return `  ${name.padEnd(22)}${meaning}${standard}`;
   });
   return ['Umgebungsvariablen [Vorgabe]:', ...lines].join('\n');
 }

@@ -12,7 +12,11 @@ import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workMail } from './jobs/mail.ts';
+import { workMedia } from './jobs/media.ts';
 import { workSweep } from './jobs/sweep.ts';
+import { createPhotoPool } from './media/photo.ts';
+import { openStorage } from './media/storage.ts';
+import { createUploads } from './media/uploads.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createProgress } from './observe/progress.ts';
@@ -46,18 +50,24 @@ async function main(): Promise<void> {
     database.kind === 'postgres'
       ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: 500 } }), { slots: 2, ...bounds, queue: 20 })
       : sql;
+  const media = {
+    uploads: createUploads(join(config.dataDir, 'uploads'), config.maxUploads),
+    photos: createPhotoPool(),
+    storage: openStorage(config.mediaUrl, config.s3),
+  };
   const isWorker = config.role !== 'web';
   const boss = await startBoss(database, (error) => log.warn({ reason: error.name }, 'queue'), { supervise: isWorker });
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.sql, config.tokenTtlDays);
+    await workMedia(boss, database.sql, media);
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
   }
   const drain = { active: false };
   const app =
     config.role === 'worker'
       ? healthRoutes({ sql, drain })
-      : createApp({ sql, drain, regexpSql, queue: boss, config, secretKey, log });
+      : createApp({ sql, drain, regexpSql, queue: boss, media, config, secretKey, log });
   const server = await listen(app.fetch, config.host, config.port);
   out.write(describeFirstSteps(config, logins, database.kind));
 
@@ -73,6 +83,7 @@ async function main(): Promise<void> {
     await Promise.race([new Promise((resolve) => server.close(resolve)), sleep(drainMs)]);
     clearInterval(idle);
     await boss.stop();
+    await media.photos.close();
     await database.close();
     process.exit(0);
   };

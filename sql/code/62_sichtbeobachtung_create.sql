@@ -40,11 +40,13 @@ $$;
 --   reader    the recorder
 --   lat, lon  northing and easting in the unit of srid; srid 25832, 4326 or 3857
 --   datum     null = today in Europe/Berlin
+--   foto … audio  names of stored files
 -- errors      ARTUN, WERTB, GBTAU, GBIET, DATUM, STDUN, AKTUN (column names the field);
 --             DOPPL the same species, place and date is stored for this user already (detail = its id)
 create or replace function api.create_sichtbeobachtung(
   tenant integer, reader bigint, art integer, lat float8, lon float8, srid integer, anzahl integer, sensibel boolean,
-  datum date, bereich text, bemerkung text, stadium_id integer, aktivitaet_id integer)
+  datum date, bereich text, bemerkung text, stadium_id integer, aktivitaet_id integer,
+  foto text, foto_2 text, foto_3 text, biotopfoto text, audio text)
   returns table (id bigint, guid uuid)
   language plpgsql
   volatile
@@ -60,11 +62,14 @@ begin
 
   loop
     insert into portal.sichtbeobachtung as s (
-      nutzer_id, art, point, anzahl, sensibel, datum, bereich, bemerkung, stadium_id, aktivitaet_id)
+      nutzer_id, art, point, anzahl, sensibel, datum, bereich, bemerkung, stadium_id, aktivitaet_id,
+      foto, foto_2, foto_3, biotopfoto, audio)
     values (
       reader, create_sichtbeobachtung.art, v_point, create_sichtbeobachtung.anzahl, create_sichtbeobachtung.sensibel, v_datum,
       create_sichtbeobachtung.bereich::portal.bereich, create_sichtbeobachtung.bemerkung,
-      create_sichtbeobachtung.stadium_id, create_sichtbeobachtung.aktivitaet_id)
+      create_sichtbeobachtung.stadium_id, create_sichtbeobachtung.aktivitaet_id,
+      create_sichtbeobachtung.foto, create_sichtbeobachtung.foto_2, create_sichtbeobachtung.foto_3,
+      create_sichtbeobachtung.biotopfoto, create_sichtbeobachtung.audio)
     on conflict (nutzer_id, art, datum, round(public.st_x(point) * 1000), round(public.st_y(point) * 1000)) do nothing
     returning s.id, s.guid into id, guid;
     if found then
@@ -79,7 +84,7 @@ begin
   end loop;
 end
 $$;
-comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8, float8, integer, integer, boolean, date, text, text, integer, integer) is
+comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8, float8, integer, integer, boolean, date, text, text, integer, integer, text, text, text, text, text) is
   'Stores a sighting at a position in EPSG:25832, 4326 or 3857, as the addressed tenant and the user; returns id and guid';
 
 -- Stores many sightings at once, in the order given; a sighting that is stored already is passed over.

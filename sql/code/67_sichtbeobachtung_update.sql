@@ -27,16 +27,17 @@ $$;
 -- Changes a sighting: the author's edit or publication, or the expert's review.
 --   tenant    the addressed tenant, which must define a species that is set anew
 --   reader    who asks
---   fields    names of the fields that were sent; the values of all others are ignored. foto, foto_2, foto_3, biotopfoto
---             and audio among them are removed
+--   fields    names of the fields that were sent; the values of all others are ignored
 --   lat, lon  northing and easting in the unit of srid; both or neither in fields
---   others    as in api.create_sichtbeobachtung; null clears bemerkung, stadium_id, aktivitaet_id
+--   others    as in api.create_sichtbeobachtung; null clears bemerkung, stadium_id, aktivitaet_id and the files
+-- returns     names of files that the record no longer has
 -- errors      NFUND unknown id; NRCHT not permitted, nothing is changed (D2.5, D3.5); ARTUN, STDUN, AKTUN, WERTB, GBTAU,
 --             GBIET, DATUM; DOPPL the change would make it equal to another record (detail = its id)
 create or replace function api.update_sichtbeobachtung(
   tenant integer, reader bigint, id bigint, fields text[], art integer, lat float8, lon float8, srid integer, anzahl integer,
-  sensibel boolean, datum date, bereich text, bemerkung text, stadium_id integer, aktivitaet_id integer, status text)
-  returns bigint
+  sensibel boolean, datum date, bereich text, bemerkung text, stadium_id integer, aktivitaet_id integer, status text,
+  foto text, foto_2 text, foto_3 text, biotopfoto text, audio text)
+  returns text[]
   language plpgsql
   volatile
 as $$
@@ -66,7 +67,7 @@ begin
         when update_sichtbeobachtung.status in ('freigegeben', 'abgelehnt') then reader end,
       bemerkung_experte = case when 'bemerkung' = any (fields) then update_sichtbeobachtung.bemerkung else s.bemerkung_experte end
     where s.id = v_record.id;
-    return v_record.id;
+    return '{}';
   end if;
 
   if not v_author or 'status' = any (fields) or (v_record.bereich = 'oeffentlich' and not fields <@ '{bereich}') then
@@ -96,11 +97,11 @@ begin
       bemerkung = case when 'bemerkung' = any (fields) then update_sichtbeobachtung.bemerkung else s.bemerkung end,
       stadium_id = case when 'stadium_id' = any (fields) then update_sichtbeobachtung.stadium_id else s.stadium_id end,
       aktivitaet_id = case when 'aktivitaet_id' = any (fields) then update_sichtbeobachtung.aktivitaet_id else s.aktivitaet_id end,
-      foto = case when 'foto' <> all (fields) then s.foto end,
-      foto_2 = case when 'foto_2' <> all (fields) then s.foto_2 end,
-      foto_3 = case when 'foto_3' <> all (fields) then s.foto_3 end,
-      biotopfoto = case when 'biotopfoto' <> all (fields) then s.biotopfoto end,
-      audio = case when 'audio' <> all (fields) then s.audio end
+      foto = case when 'foto' = any (fields) then update_sichtbeobachtung.foto else s.foto end,
+      foto_2 = case when 'foto_2' = any (fields) then update_sichtbeobachtung.foto_2 else s.foto_2 end,
+      foto_3 = case when 'foto_3' = any (fields) then update_sichtbeobachtung.foto_3 else s.foto_3 end,
+      biotopfoto = case when 'biotopfoto' = any (fields) then update_sichtbeobachtung.biotopfoto else s.biotopfoto end,
+      audio = case when 'audio' = any (fields) then update_sichtbeobachtung.audio else s.audio end
     where s.id = v_record.id;
   exception when unique_violation then
     v_existing := private.get_doppelt(v_record.nutzer_id, v_record.art, v_record.datum, v_record.point);
@@ -109,15 +110,16 @@ begin
     end if;
     raise exception 'stored already' using errcode = 'DOPPL', detail = v_existing;
   end;
-  return v_record.id;
+  return private.list_medium_removed(v_record, (select s from portal.sichtbeobachtung s where s.id = v_record.id));
 end
 $$;
-comment on function api.update_sichtbeobachtung(integer, bigint, bigint, text[], integer, float8, float8, integer, integer, boolean, date, text, text, integer, integer, text) is
-  'Changes the named fields of a sighting as its author, or reviews it as expert or administrator; returns its id';
+comment on function api.update_sichtbeobachtung(integer, bigint, bigint, text[], integer, float8, float8, integer, integer, boolean, date, text, text, integer, integer, text, text, text, text, text, text) is
+  'Changes the named fields of a sighting as its author, or reviews it as expert or administrator; returns files it no longer has';
 
--- errors  NFUND unknown id; NRCHT not permitted
+-- returns  names of the files that it had
+-- errors   NFUND unknown id; NRCHT not permitted
 create or replace function api.delete_sichtbeobachtung(reader bigint, id bigint)
-  returns bigint
+  returns text[]
   language plpgsql
   volatile
 as $$
@@ -134,8 +136,8 @@ begin
     raise exception 'not permitted' using errcode = 'NRCHT';
   end if;
   delete from portal.sichtbeobachtung s where s.id = v_record.id;
-  return v_record.id;
+  return private.list_medium_removed(v_record, null);
 end
 $$;
 comment on function api.delete_sichtbeobachtung(bigint, bigint) is
-  'Deletes a sighting as its author, unless it is released, or as administrator when it is published; returns its id';
+  'Deletes a sighting as its author, unless it is released, or as administrator when it is published; returns the files it had';

@@ -66,6 +66,15 @@ create or replace trigger _400_qs_insert after insert on portal.sichtbeobachtung
 create or replace trigger _400_qs_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
   for each statement execute function private.qs_after_update();
+create or replace trigger _500_medium_update after update on portal.sichtbeobachtung
+  for each row
+  when ((old.foto, old.foto_2, old.foto_3, old.biotopfoto, old.audio)
+    is distinct from (new.foto, new.foto_2, new.foto_3, new.biotopfoto, new.audio))
+  execute function private.sichtbeobachtung_medium_after_write();
+create or replace trigger _500_medium_delete after delete on portal.sichtbeobachtung
+  for each row
+  when (coalesce(old.foto, old.foto_2, old.foto_3, old.biotopfoto, old.audio) is not null)
+  execute function private.sichtbeobachtung_medium_after_write();
 
 -- what anonymous readers may see
 create or replace trigger _900_stand after insert or update or delete on portal.mandant

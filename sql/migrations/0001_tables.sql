@@ -103,6 +103,11 @@ CREATE TABLE "portal"."mandant_zelle" (
 	CONSTRAINT "mandant_zelle_cell_x_cell_y_mandant_id_pk" PRIMARY KEY("cell_x","cell_y","mandant_id")
 );
 --> statement-breakpoint
+CREATE TABLE "portal"."medium_entfernt" (
+	"name" text PRIMARY KEY NOT NULL,
+	"zeitpunkt" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."nutzer" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "portal"."nutzer_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"loginname" text NOT NULL,
@@ -196,7 +201,12 @@ CREATE TABLE "portal"."sichtbeobachtung" (
 	CONSTRAINT "sichtbeobachtung_anzahl" CHECK ("portal"."sichtbeobachtung"."anzahl" between 1 and 20000),
 	CONSTRAINT "sichtbeobachtung_datum" CHECK ("portal"."sichtbeobachtung"."datum" >= date '1800-01-01'),
 	CONSTRAINT "sichtbeobachtung_schutz" CHECK ("portal"."sichtbeobachtung"."schutz" in (0, 1, 2) and ("portal"."sichtbeobachtung"."schutz" = 2 or not ("portal"."sichtbeobachtung"."sensibel" or "portal"."sichtbeobachtung"."sensible_art"))),
-	CONSTRAINT "sichtbeobachtung_private_unreleased" CHECK ("portal"."sichtbeobachtung"."bereich" = 'oeffentlich' or "portal"."sichtbeobachtung"."status" <> 'freigegeben')
+	CONSTRAINT "sichtbeobachtung_private_unreleased" CHECK ("portal"."sichtbeobachtung"."bereich" = 'oeffentlich' or "portal"."sichtbeobachtung"."status" <> 'freigegeben'),
+	CONSTRAINT "sichtbeobachtung_foto_name" CHECK ("portal"."sichtbeobachtung"."foto" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'),
+	CONSTRAINT "sichtbeobachtung_foto_2_name" CHECK ("portal"."sichtbeobachtung"."foto_2" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'),
+	CONSTRAINT "sichtbeobachtung_foto_3_name" CHECK ("portal"."sichtbeobachtung"."foto_3" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'),
+	CONSTRAINT "sichtbeobachtung_biotopfoto_name" CHECK ("portal"."sichtbeobachtung"."biotopfoto" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'),
+	CONSTRAINT "sichtbeobachtung_audio_name" CHECK ("portal"."sichtbeobachtung"."audio" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$')
 );
 --> statement-breakpoint
 CREATE TABLE "portal"."sichtbeobachtung_mandant" (
@@ -316,6 +326,11 @@ CREATE INDEX "sichtbeobachtung_zelle" ON "portal"."sichtbeobachtung" USING btree
 CREATE INDEX "sichtbeobachtung_stadium" ON "portal"."sichtbeobachtung" USING btree ("stadium_id") WHERE "portal"."sichtbeobachtung"."stadium_id" is not null;--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_aktivitaet" ON "portal"."sichtbeobachtung" USING btree ("aktivitaet_id") WHERE "portal"."sichtbeobachtung"."aktivitaet_id" is not null;--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_experte" ON "portal"."sichtbeobachtung" USING btree ("experte_id") WHERE "portal"."sichtbeobachtung"."experte_id" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "sichtbeobachtung_foto" ON "portal"."sichtbeobachtung" USING btree ("foto") WHERE "portal"."sichtbeobachtung"."foto" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "sichtbeobachtung_foto_2" ON "portal"."sichtbeobachtung" USING btree ("foto_2") WHERE "portal"."sichtbeobachtung"."foto_2" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "sichtbeobachtung_foto_3" ON "portal"."sichtbeobachtung" USING btree ("foto_3") WHERE "portal"."sichtbeobachtung"."foto_3" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "sichtbeobachtung_biotopfoto" ON "portal"."sichtbeobachtung" USING btree ("biotopfoto") WHERE "portal"."sichtbeobachtung"."biotopfoto" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "sichtbeobachtung_audio" ON "portal"."sichtbeobachtung" USING btree ("audio") WHERE "portal"."sichtbeobachtung"."audio" is not null;--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_mandant_gruppe" ON "portal"."sichtbeobachtung_mandant" USING btree ("mandant_id","gid","sichtbeobachtung_id");--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_mandant_sichtbeobachtung" ON "portal"."sichtbeobachtung_mandant" USING btree ("sichtbeobachtung_id");--> statement-breakpoint
 CREATE INDEX "token_nutzer" ON "portal"."token" USING btree ("nutzer_id");--> statement-breakpoint

@@ -439,8 +439,19 @@ export const sichtbeobachtung = portal.table(
     index('sichtbeobachtung_stadium').on(t.stadium_id).where(sql`${t.stadium_id} is not null`),
     index('sichtbeobachtung_aktivitaet').on(t.aktivitaet_id).where(sql`${t.aktivitaet_id} is not null`),
     index('sichtbeobachtung_experte').on(t.experte_id).where(sql`${t.experte_id} is not null`),
+    // who may see a stored file: the record that names it, which is one
+    ...[t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio].flatMap((column) => [
+      uniqueIndex(`sichtbeobachtung_${column.name}`).on(column).where(sql`${column} is not null`),
+      check(`sichtbeobachtung_${column.name}_name`, sql`${column} ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'`),
+    ]),
   ],
 );
+
+/** Names of stored files that no record names any more, until they are removed from the storage. */
+export const mediumEntfernt = portal.table('medium_entfernt', {
+  name: text('name').primaryKey(),
+  zeitpunkt: zeitpunkt('zeitpunkt'),
+});
 
 /**
  * The tenants of a record. `exakt`: its true point lies there. A record that any tenant protects also has a row for every

@@ -1,6 +1,13 @@
 import type { Sql } from './client.ts';
 import { type Page, toPage } from './page.ts';
 
+/** The files that a sighting may have. */
+export const mediumFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
+export type MediumField = (typeof mediumFields)[number];
+
+/** Names of stored files; null removes one, a missing one stays as it is. */
+export type MediumNames = { [field in MediumField]?: string | null };
+
 export interface NewSichtbeobachtung {
   art: number;
   /** Northing and easting in the unit of srid. */
@@ -23,13 +30,16 @@ export async function createSichtbeobachtung(
   tenant: number,
   reader: number,
   s: NewSichtbeobachtung,
+  media: MediumNames = {},
 ): Promise<{ id: number; guid: string }> {
   const [row] = await sql<{ id: number; guid: string }[]>`
     select id, guid from api.create_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => ${reader}::bigint, art => ${s.art}::integer, lat => ${s.lat}::float8,
       lon => ${s.lon}::float8, srid => ${s.srid}::integer, anzahl => ${s.anzahl}::integer, sensibel => ${s.sensibel}::boolean,
       datum => ${s.datum}::text::date, bereich => ${s.bereich}::text, bemerkung => ${s.bemerkung}::text,
-      stadium_id => ${s.stadiumId}::integer, aktivitaet_id => ${s.aktivitaetId}::integer)`;
+      stadium_id => ${s.stadiumId}::integer, aktivitaet_id => ${s.aktivitaetId}::integer, foto => ${media.foto ?? null}::text,
+      foto_2 => ${media.foto_2 ?? null}::text, foto_3 => ${media.foto_3 ?? null}::text,
+      biotopfoto => ${media.biotopfoto ?? null}::text, audio => ${media.audio ?? null}::text)`;
   if (!row) throw new Error('api.create_sichtbeobachtung returned no row');
   return row;
 }
@@ -90,8 +100,6 @@ export type SichtbeobachtungChange = {
   [name in keyof NewSichtbeobachtung]?: NewSichtbeobachtung[name] | undefined;
 } & {
   status?: Status | undefined;
-  /** Files to remove: foto, foto_2, foto_3, biotopfoto, audio. */
-  cleared: string[];
 };
 
 // Fields of a change as the database names them; srid belongs to lat and lon.
@@ -109,28 +117,40 @@ const columnNames: Record<Exclude<keyof NewSichtbeobachtung | 'status', 'srid'>,
   status: 'status',
 };
 
-/** Changes a sighting as its author, or reviews it. Fails with NFUND, NRCHT and the states of a creation. */
+/**
+ * Changes a sighting as its author, or reviews it. Fails with NFUND, NRCHT and the states of a creation.
+ * @returns names of files that the record no longer has
+ */
 export async function updateSichtbeobachtung(
   sql: Sql,
   tenant: number,
   reader: number,
   id: number,
   change: SichtbeobachtungChange,
-): Promise<void> {
+  media: MediumNames,
+): Promise<string[]> {
   const columns = Object.entries(columnNames) as [keyof typeof columnNames, string][];
-  const fields = [...columns.flatMap(([key, column]) => (change[key] === undefined ? [] : column)), ...change.cleared];
+  const fields = [...columns.flatMap(([key, column]) => (change[key] === undefined ? [] : column)), ...Object.keys(media)];
   const value = <K extends keyof typeof columnNames>(key: K) => change[key] ?? null;
-  await sql`
-    select api.update_sichtbeobachtung(
+  const [row] = await sql<{ removed: string[] }[]>`
+    select array_to_json(api.update_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint, fields => ${`{${fields}}`}::text[],
       art => ${value('art')}::integer, lat => ${value('lat')}::float8, lon => ${value('lon')}::float8,
       srid => ${change.srid ?? 25832}::integer, anzahl => ${value('anzahl')}::integer, sensibel => ${value('sensibel')}::boolean,
       datum => ${value('datum')}::text::date, bereich => ${value('bereich')}::text, bemerkung => ${value('bemerkung')}::text,
       stadium_id => ${value('stadiumId')}::integer, aktivitaet_id => ${value('aktivitaetId')}::integer,
-      status => ${value('status')}::text)`;
+      status => ${value('status')}::text, foto => ${media.foto ?? null}::text, foto_2 => ${media.foto_2 ?? null}::text,
+      foto_3 => ${media.foto_3 ?? null}::text, biotopfoto => ${media.biotopfoto ?? null}::text,
+      audio => ${media.audio ?? null}::text)) as removed`;
+  return row?.removed ?? [];
 }
 
-/** Deletes a sighting. Fails with NFUND and NRCHT. */
-export async function deleteSichtbeobachtung(sql: Sql, reader: number, id: number): Promise<void> {
-  await sql`select api.delete_sichtbeobachtung(reader => ${reader}::bigint, id => ${id}::bigint)`;
+/**
+ * Deletes a sighting. Fails with NFUND and NRCHT.
+ * @returns names of the files that it had
+ */
+export async function deleteSichtbeobachtung(sql: Sql, reader: number, id: number): Promise<string[]> {
+  const [row] = await sql<{ removed: string[] }[]>`
+    select array_to_json(api.delete_sichtbeobachtung(reader => ${reader}::bigint, id => ${id}::bigint)) as removed`;
+  return row?.removed ?? [];
 }

@@ -1,4 +1,4 @@
-// The key that signs cursors (and later media addresses).
+// The key that signs cursors and the addresses of files.
 import { createHash, randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -9,6 +9,7 @@ import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
 import type { Log } from '../observe/log.ts';
 import { PortalError } from './errors.ts';
+import type { Media } from './media.ts';
 import type { Parameters } from './query.ts';
 
 export interface Deps {
@@ -19,7 +20,8 @@ export interface Deps {
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
-  /** Signs cursors. */
+  media: Media;
+  /** Signs cursors and the addresses of files. */
   secretKey: Buffer;
   log: Log;
 }

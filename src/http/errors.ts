@@ -1,5 +1,7 @@
 // What can go wrong, as users see it: the only place that knows statuses and sentences (D2.1).
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { RefusalReason } from '../media/audio/refusal.ts';
+import { type JpegRefusal, maxPixels } from '../media/jpeg.ts';
 
 interface CatalogueEntry {
   status: ContentfulStatusCode;
@@ -32,7 +34,6 @@ export const catalogue = {
   unbekannter_host: { status: 421, message: 'Unter diesem Hostnamen ist kein Portal eingerichtet.' },
   zu_oft: { status: 429, message: 'Das waren zu viele Versuche, bitte später noch einmal.' },
   interner_fehler: { status: 500, message: 'Im Dienst ist ein Fehler aufgetreten. Er ist vermerkt.' },
-  nicht_verfuegbar: { status: 501, message: 'Das kann dieser Dienst noch nicht.' },
   ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },
 } satisfies Record<string, CatalogueEntry>;
 
@@ -66,6 +67,23 @@ export function describeValue(name: string, got: string, allowed: string): strin
   return `${name} ist „${shorten(got)}“, erlaubt ist ${allowed}.`;
 }
 
+const photoReasons: Record<JpegRefusal, string> = {
+  no_jpeg: 'ist kein JPEG',
+  damaged: 'ist beschädigt',
+  truncated: 'ist unvollständig',
+  unsupported: 'ist ein JPEG in einer Art, die Kameras nicht schreiben',
+  cmyk: 'ist für den Druck gemacht (CMYK)',
+  too_many_pixels: 'hat zu viele Bildpunkte',
+};
+
+const audioReasons: Record<RefusalReason, string> = {
+  empty: 'ist leer',
+  unknown: 'ist keine Tonaufnahme, die dieser Dienst kennt',
+  damaged: 'ist beschädigt oder unvollständig',
+  unsupported: 'ist in einer Form, aus der sich Ort und Namen nicht entfernen lassen',
+  video: 'ist ein Film',
+};
+
 export const sentences = {
   missing: (name: string, allowed: string) => `${name} fehlt, erlaubt ist ${allowed}.`,
   empty: (name: string, allowed: string) => `${name} ist leer, erlaubt ist ${allowed}.`,
@@ -79,7 +97,11 @@ export const sentences = {
   fileExpected: (name: string) => `${name} muss eine Datei sein.`,
   textExpected: (name: string) => `${name} muss ein Textfeld sein, keine Datei.`,
   fieldTooLong: (name: string, bytes: number) => `${name} ist länger als ${bytes} Bytes.`,
-  noFilesYet: (name: string) => `${name}: Dateien nimmt dieser Dienst noch nicht an; die Meldung ohne Dateien wird angenommen.`,
+  fileTooLarge: (name: string, mebibytes: number) => `${name} ist zu groß, erlaubt sind ${mebibytes} MB.`,
+  photoRefused: (name: string, reason: JpegRefusal) =>
+    `${name} ${photoReasons[reason]}, erlaubt sind JPEG-Fotos bis ${maxPixels / 1e6} Megapixel.`,
+  audioRefused: (name: string, reason: RefusalReason) =>
+    `${name} ${audioReasons[reason]}, erlaubt sind mp3, wav, aac, amr, awb, m4a, oga und flac.`,
   headerTooLarge: (bytes: number) => `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes.`,
   tooManyParts: (parts: number) => `Das Formular hat mehr als ${parts} Felder.`,
 } as const;
@@ -140,6 +162,9 @@ const regexpReasons: [RegExp, string][] = [
 const unavailable = [/^08/, /^53/, /^57014$/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
 const unavailableCodes = new Set([
   'OVERLOADED',
+  'STORAGE',
+  'PHOTO_BUSY',
+  'PHOTO_UNAVAILABLE',
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
@@ -184,7 +209,7 @@ export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]
 export function answerError(error: PortalError): ErrorAnswer {
   const entry: CatalogueEntry = catalogue[error.code];
   const problems = Object.values(error.fields);
-  const detailed = [400, 501].includes(entry.status) && problems.length > 0;
+  const detailed = [400, 413].includes(entry.status) && problems.length > 0;
   return {
     status: entry.status,
     headers: { ...(entry.retryAfter && { 'Retry-After': String(entry.retryAfter) }), ...error.headers },

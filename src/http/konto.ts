@@ -73,7 +73,7 @@ ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
       const hash = hashToken(c.req.param('token'));
       const loginname = await getNutzerLink(sql, hash);
       if (loginname === null) return replyGone(c);
-      const { fields } = await readForm(c, []);
+      const { fields } = await readForm(c);
       const [passwort = ''] = fields.get('passwort') ?? [];
       const [wiederholung = ''] = fields.get('wiederholung') ?? [];
       const problem =

@@ -33,5 +33,5 @@ export function loginRoutes(deps: Deps): Hono<Env> {
   };
   return new Hono<Env>()
     .get('/login', (c) => answer(c, queryParameters(c)))
-    .post('/login', async (c) => answer(c, (await readForm(c, [])).fields));
+    .post('/login', async (c) => answer(c, (await readForm(c)).fields));
 }

@@ -51,7 +51,7 @@ export function nutzerRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       readQuery(c, {});
       const id = readPathId(c);
-      const { passwort, artengruppenbeschraenkung, ...input } = checkInput(c, (await readForm(c, [])).fields, changeNutzerFields);
+      const { passwort, artengruppenbeschraenkung, ...input } = checkInput(c, (await readForm(c)).fields, changeNutzerFields);
       const change: NutzerChange = {
         ...input,
         passwordHash: passwort === undefined ? undefined : await hashPassword(passwort),

@@ -10,7 +10,7 @@ export interface Example {
   summary: string;
   /** Who sends it; nobody when it is missing. */
   as?: 'nutzer' | 'expert' | 'administrator';
-  path?: { id: string };
+  path?: { id: string } | { name: string };
   query?: Record<string, string>;
   form?: Record<string, string>;
   headers?: Record<string, string>;
@@ -30,9 +30,9 @@ export interface Operation {
   form?: Entries;
   /** Form parts that may be files. */
   files?: readonly string[];
-  /** Name of the record's schema; `bare` when it is the whole answer, `list` when there are pages of it. */
+  /** Name of the record's schema; `bare` when it is the whole answer, `list` when there are pages of it; a `file` has none. */
   record: string;
-  shape: 'bare' | 'single' | 'list';
+  shape: 'bare' | 'single' | 'list' | 'file';
   status?: 201;
   /** Anonymous answers carry an ETag. */
   cached?: true;

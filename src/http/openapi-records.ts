@@ -1,18 +1,16 @@
 // The operations on species, sightings and logs, for the document.
+
+import { mediumFields } from '../db/sichtbeobachtung.ts';
 import { artenFilters } from './arten.ts';
 import { artengruppenFilters } from './artengruppen.ts';
 import type { Deps } from './context.ts';
 import { type Entries, pageFields, restrictFields } from './input.ts';
+import { mediumQuery } from './medien.ts';
 import { formErrors, own, unknown } from './openapi-examples.ts';
 import type { Operation } from './openapi-operations.ts';
 import { protokollFilters } from './protokoll.ts';
 import { qsFilters } from './qs.ts';
-import {
-  changeSichtbeobachtungFields,
-  createSichtbeobachtungFields,
-  fileFields,
-  sichtbeobachtungenFilters,
-} from './sichtbeobachtungen.ts';
+import { changeSichtbeobachtungFields, createSichtbeobachtungFields, sichtbeobachtungenFilters } from './sichtbeobachtungen.ts';
 
 const sighting = { art: '2', lat: '5530000', lon: '420000', datum: '1.9.2026', anzahl: '2', bemerkung: 'singt im Garten' };
 const page = (filters: Entries): Entries => ({ ...filters, ...pageFields });
@@ -133,14 +131,14 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
       tag: 'Beobachtungen',
       summary: 'Beobachtung melden',
       description:
-        'Gleiche Art, gleicher Ort und gleicher Tag desselben Kontos: 409 mit der vorhandenen Nummer. Dateien nimmt der Dienst noch nicht an (501).',
+        'Gleiche Art, gleicher Ort und gleicher Tag desselben Kontos: 409 mit der vorhandenen Nummer. Fotos werden verkleinert, und alles außer dem Bild wird aus ihnen entfernt.',
       auth: 'required',
       form: createSichtbeobachtungFields,
-      files: fileFields,
+      files: mediumFields,
       record: 'NeueSichtbeobachtung',
       shape: 'single',
       status: 201,
-      errors: [...formErrors, 'doppelte_meldung', 'nicht_verfuegbar'],
+      errors: [...formErrors, 'doppelte_meldung'],
       examples: [
         { summary: 'Neue Beobachtung', as: 'nutzer', form: sighting, status: 201 },
         { summary: 'Noch einmal dieselbe', as: 'nutzer', form: sighting, status: 409 },
@@ -177,10 +175,10 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
         'Wer gemeldet hat, ändert private Beobachtungen und mit bereich auch, was öffentlich ist, solange sie nicht freigegeben ist. Experten und Administratoren setzen bei fremden öffentlichen status und bemerkung. Was nicht geschickt wird, bleibt; lat und lon nur zusammen.',
       auth: 'required',
       form: changeSichtbeobachtungFields,
-      files: fileFields,
+      files: mediumFields,
       record: 'Kennung',
       shape: 'single',
-      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'doppelte_meldung', 'nicht_verfuegbar'],
+      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'doppelte_meldung'],
       examples: [
         { summary: 'Veröffentlichen', as: 'nutzer', path: own, form: { bereich: 'oeffentlich' }, status: 200 },
         { summary: 'Anzahl ändern', as: 'nutzer', path: own, form: { anzahl: '3' }, status: 200 },
@@ -217,14 +215,11 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
       description: 'Für Clients, die kein PUT oder DELETE senden können: X-HTTP-Method-Override nennt, was gemeint ist.',
       auth: 'required',
       form: changeSichtbeobachtungFields,
-      files: fileFields,
+      files: mediumFields,
       record: 'Kennung',
       shape: 'single',
       override: ['PUT', 'DELETE'],
-      errors: [
-        ...formErrors,
-        ...(['nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'doppelte_meldung', 'nicht_verfuegbar'] as const),
-      ],
+      errors: [...formErrors, ...(['nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'doppelte_meldung'] as const)],
       examples: [
         {
           summary: 'Veröffentlichen',
@@ -238,6 +233,21 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
         { summary: 'Andere Methode', as: 'nutzer', path: own, headers: { 'X-HTTP-Method-Override': 'PATCH' }, status: 400 },
         { summary: 'Ohne X-HTTP-Method-Override', as: 'nutzer', path: own, form: { anzahl: '3' }, status: 405 },
       ],
+    },
+    {
+      method: 'get',
+      path: '/medien/{name}',
+      operationId: 'getMedium',
+      tag: 'Beobachtungen',
+      summary: 'Foto oder Tonaufnahme laden',
+      description:
+        'Die Adresse steht in `foto`, `foto_2`, `foto_3`, `biotopfoto` oder `audio` einer Beobachtung. Zu freigegebenen öffentlichen führt sie alle; sonst gilt sie 15 Minuten und nur, solange das Konto die Beobachtung sehen darf. Teile mit `Range`.',
+      auth: 'none',
+      query: mediumQuery,
+      record: 'Datei',
+      shape: 'file',
+      errors: ['nicht_gefunden'],
+      examples: [{ summary: 'Unbekannte Datei', path: { name: '00000000000000000000000000000000.jpg' }, status: 404 }],
     },
     {
       method: 'get',

@@ -88,6 +88,7 @@ function describeParameters({ path, operationId, query, cached, override }: Oper
   const method = { name: 'X-HTTP-Method-Override', in: 'header', required: true, description: 'Die gemeinte Methode.' };
   return [
     ...(path.includes('{id}') ? [{ ...id, schema: { type: 'integer', minimum: 0 } }] : []),
+    ...(path.includes('{name}') ? [{ ...id, name: 'name', description: 'Name der Datei.', schema: { type: 'string' } }] : []),
     ...(override ? [{ ...method, schema: { type: 'string', enum: override } }] : []),
     ...inQuery,
     ...(cached ? [{ ...condition, schema: { type: 'string' } }] : []),
@@ -144,14 +145,25 @@ function describeResponses(operation: Operation): Node {
     content: contentOf(schema),
   };
   const notModified = { description: 'Unverändert seit If-None-Match', headers: headerOf('ETag') };
+  const file = { description: 'Inhalt der Datei', headers: headerOf('ETag'), content: fileContent };
+  const fileResponses = {
+    200: file,
+    206: { ...file, description: 'Teil des Inhalts (Range)' },
+    304: { description: 'Unverändert seit If-None-Match' },
+    416: { description: 'Einen solchen Teil gibt es nicht' },
+  };
   const codes = [...everywhere, ...errors, ...faults];
   const byStatus = Map.groupBy(codes, (code) => catalogue[code].status);
   return {
-    [status]: success,
+    ...(shape === 'file' ? fileResponses : { [status]: success }),
     ...(cached && auth !== 'required' && { 304: notModified }),
     ...Object.fromEntries([...byStatus].map(([errorStatus, ofStatus]) => [errorStatus, describeError(ofStatus)])),
   };
 }
+
+const fileContent = Object.fromEntries(
+  ['image/jpeg', 'audio/*'].map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+);
 
 function describeError(codes: ErrorCode[]): Node {
   const [first = 'interner_fehler'] = codes;

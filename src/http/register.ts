@@ -55,10 +55,10 @@ export function registerRoutes(deps: Deps): Hono<Env> {
 
   return new Hono<Env>()
     .get('/register', (c) => register(c, queryParameters(c)))
-    .post('/register', async (c) => register(c, (await readForm(c, [])).fields))
+    .post('/register', async (c) => register(c, (await readForm(c)).fields))
     .post('/passwort', async (c) => {
       readQuery(c, {});
-      const { loginname = '', email = '' } = checkInput(c, (await readForm(c, [])).fields, passwortFields);
+      const { loginname = '', email = '' } = checkInput(c, (await readForm(c)).fields, passwortFields);
       if (loginname === '' && email === '') {
         throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
       }

@@ -1,5 +1,5 @@
 // /sichtbeobachtungen
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import * as v from 'valibot';
 import {
   createSichtbeobachtung,
@@ -11,13 +11,12 @@ import {
 import { type Deps, type Env, requireReader } from './context.ts';
 import { PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
-import { type Form, readForm } from './form.ts';
 import { checkInput, restrictFields, textFilter } from './input.ts';
+import { receiveMedia, removeMedia } from './media.ts';
+import { showMedia } from './medien.ts';
 import { readPage } from './page.ts';
 import { overridable } from './protocol.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
-
-export const fileFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
 
 const lat = field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)');
 const lon = field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)');
@@ -105,22 +104,20 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
         bbox: input.bbox ?? null,
       };
       const page = await listSichtbeobachtung(sql, c.get('tenant').id, c.get('reader'), filter, beforeId, input.limit);
-      return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
+      return replyRows(c, { rows: showMedia(c, deps, page.rows), next: next(page.lastId), restrict: input.restrict });
     })
     .get('/sichtbeobachtungen/:id', async (c) => {
       const { restrict } = readQuery(c, restrictFields);
       const rows = await getSichtbeobachtung(sql, c.get('tenant').id, c.get('reader'), readPathId(c));
-      return replyRows(c, { rows, restrict });
+      return replyRows(c, { rows: showMedia(c, deps, rows), restrict });
     })
     .post('/sichtbeobachtungen', async (c) => {
       const reader = requireReader(c);
       readQuery(c, {});
-      const input = checkInput(c, (await readFields(c)).fields, createSichtbeobachtungFields);
-      const created = await createSichtbeobachtung(sql, c.get('tenant').id, reader, {
-        ...input,
-        srid: sridNumbers[input.srid],
-        stadiumId: input.stadium_id,
-        aktivitaetId: input.aktivitaet_id,
+      const created = await receiveMedia(c, deps, ({ fields, keep }) => {
+        const { stadium_id, aktivitaet_id, ...input } = checkInput(c, fields, createSichtbeobachtungFields);
+        const record = { ...input, srid: sridNumbers[input.srid], stadiumId: stadium_id, aktivitaetId: aktivitaet_id };
+        return keep((names) => createSichtbeobachtung(sql, c.get('tenant').id, reader, record, names));
       });
       const url = `${c.get('origin')}/api/v2/sichtbeobachtungen/${created.id}`;
       c.header('Location', url);
@@ -132,37 +129,27 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       readQuery(c, {});
       const id = readPathId(c);
-      const form = await readFields(c);
-      const { srid, stadium_id, aktivitaet_id, ...input } = checkInput(c, form.fields, changeSichtbeobachtungFields);
-      // D3.8: a place is changed as a whole.
-      if ((input.lat === undefined) !== (input.lon === undefined)) {
-        const name = input.lat === undefined ? 'lat' : 'lon';
-        throw new PortalError('ungueltiger_parameter', { [name]: sentences.both(name, name === 'lat' ? 'lon' : 'lat') });
-      }
-      await updateSichtbeobachtung(sql, c.get('tenant').id, reader, id, {
-        ...input,
-        srid: sridNumbers[srid ?? 'EPSG:25832'],
-        stadiumId: stadium_id,
-        aktivitaetId: aktivitaet_id,
-        cleared: fileFields.filter((name) => form.fields.has(name)),
+      const removed = await receiveMedia(c, deps, ({ fields, keep }) => {
+        const { srid = 'EPSG:25832', stadium_id, aktivitaet_id, ...input } = checkInput(c, fields, changeSichtbeobachtungFields);
+        // D3.8: a place is changed as a whole.
+        if ((input.lat === undefined) !== (input.lon === undefined)) {
+          const name = input.lat === undefined ? 'lat' : 'lon';
+          throw new PortalError('ungueltiger_parameter', { [name]: sentences.both(name, name === 'lat' ? 'lon' : 'lat') });
+        }
+        const change = { ...input, srid: sridNumbers[srid], stadiumId: stadium_id, aktivitaetId: aktivitaet_id };
+        return keep((names) => updateSichtbeobachtung(sql, c.get('tenant').id, reader, id, change, names));
       });
+      await removeMedia(deps, removed);
       return replyRows(c, { rows: JSON.stringify([{ id }]) });
     },
     async delete(c) {
       const reader = requireReader(c);
       readQuery(c, {});
       const id = readPathId(c);
-      await deleteSichtbeobachtung(sql, reader, id);
+      await removeMedia(deps, await deleteSichtbeobachtung(sql, reader, id));
       return replyRows(c, { rows: JSON.stringify([{ id }]) });
     },
   });
-}
-
-async function readFields(c: Context<Env>): Promise<Form> {
-  const form = await readForm(c, fileFields);
-  const [file] = form.files;
-  if (file) throw new PortalError('nicht_verfuegbar', { [file]: sentences.noFilesYet(file) });
-  return form;
 }
 
 const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { mediumFields } from '../../src/db/sichtbeobachtung.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { artenFilters } from '../../src/http/arten.ts';
 import { artengruppenFilters } from '../../src/http/artengruppen.ts';
 import { formatFields, pageFields, restrictFields } from '../../src/http/input.ts';
 import { loginFields } from '../../src/http/login.ts';
+import { mediumQuery } from '../../src/http/medien.ts';
 import { changeNutzerFields, nutzerFilters } from '../../src/http/nutzer.ts';
 import type { Example } from '../../src/http/openapi-operations.ts';
 import { protokollFilters } from '../../src/http/protokoll.ts';
@@ -16,7 +18,6 @@ import { passwortFields, registerFields } from '../../src/http/register.ts';
 import {
   changeSichtbeobachtungFields,
   createSichtbeobachtungFields,
-  fileFields,
   sichtbeobachtungenFilters,
 } from '../../src/http/sichtbeobachtungen.ts';
 import { type Json, startTestService, type TestService, toFormData } from '../support/service.ts';
@@ -88,12 +89,13 @@ describe('the OpenAPI document', () => {
       'get /aktivitaeten': pageFields,
       'get /sichtbeobachtungen': { ...sichtbeobachtungenFilters, ...pageFields },
       'get /sichtbeobachtungen/{id}': restrictFields,
+      'get /medien/{name}': mediumQuery,
       'get /protokoll': { ...protokollFilters, ...pageFields },
       'get /qs': { ...qsFilters, ...pageFields },
       'get /nutzer': { ...nutzerFilters(deps), ...pageFields },
       'get /nutzer/{id}': restrictFields,
     };
-    const files = Object.fromEntries(fileFields.map((name) => [name, null]));
+    const files = Object.fromEntries(mediumFields.map((name) => [name, null]));
     const forms: Record<string, object> = {
       'post /login': loginFields,
       'post /register': registerFields,
@@ -152,7 +154,7 @@ describe('every example of the document', () => {
     const validate = validatorOf(['components', 'schemas', 'Fehler']);
     for (const { path, operation } of operations) {
       for (const [status, { content }] of Object.entries<Json>(operation.responses)) {
-        for (const { value } of Object.values(content?.['application/json'].examples ?? {}) as Json[]) {
+        for (const { value } of Object.values(content?.['application/json']?.examples ?? {}) as Json[]) {
           assert.ok(validate(value), `${path} ${status}: ${ajv.errorsText(validate.errors)}`);
           assert.equal(String(value.error.status), status, path);
         }
@@ -166,9 +168,10 @@ let places = 0;
 
 async function replay({ method, path, operation }: Documented, example: Example): Promise<void> {
   const as = example.as ? accounts[example.as] : null;
-  const id = example.path?.id === '1' ? await makeRecord(path, example) : example.path?.id;
+  const named = { id: '', name: '', ...example.path };
+  const id = named.id === '1' ? await makeRecord(path, example) : named.id;
   const query = new URLSearchParams(example.query);
-  const target = `${path.replace('{id}', String(id))}${query.size > 0 ? `?${query}` : ''}`;
+  const target = `${path.replace('{id}', String(id)).replace('{name}', named.name)}${query.size > 0 ? `?${query}` : ''}`;
   const { form, headers } = example;
   // Not as the account whose token the other examples go on using.
   const actor = path === '/logout' && as ? 'nachbarin' : as;
@@ -207,8 +210,8 @@ async function replay({ method, path, operation }: Documented, example: Example)
 
 // The members of a record stand in the order of the document (D2.18), and there are no others.
 function assertOrder(operation: Json, json: Json, isReader: boolean): void {
-  const schema = Object.values<Json>(operation.responses)[0].content['application/json'].schema;
-  const name = schema.properties?.result?.items.$ref.split('/').at(-1);
+  const schema = Object.values<Json>(operation.responses)[0].content['application/json']?.schema;
+  const name = schema?.properties?.result?.items.$ref.split('/').at(-1);
   if (!name || !json.result) return;
   const [record] = json.result;
   assert.ok(record || name === 'Leer', 'the list is empty');

@@ -146,7 +146,7 @@ async function makeInState(state: State): Promise<number> {
   const id = await service.makeSichtbeobachtung({ lon: String(410000 + ++serial * 0.5), bemerkung: 'alt' });
   await service.database.sql`
     update portal.sichtbeobachtung
-    set bereich = ${state.bereich}::text::portal.bereich, status = ${state.status}::text::portal.status, foto = 'name',
+    set bereich = ${state.bereich}::text::portal.bereich, status = ${state.status}::text::portal.status, foto = md5(id::text) || '.jpg',
       experte_id = (select u.id from portal.nutzer u where u.loginname = 'expertin')
         + case when ${state.status}::text in ('freigegeben', 'abgelehnt') then 0 end
     where id = ${id}`;

@@ -74,13 +74,6 @@ describe('POST /sichtbeobachtungen', () => {
     const [after] = await service.database.sql`select count(*)::integer as n from portal.sichtbeobachtung`;
     assert.equal(after?.n, before?.n);
   });
-
-  it('answers a file with 501 until files are stored', async () => {
-    const form = { art: '2', lat: '5530000', lon: '420000', foto: new Blob(['x']) };
-    const answer = await service.request('/sichtbeobachtungen', { as: 'melder', form });
-    assert.equal(answer.status, 501);
-    assert.match(answer.json.error.fields.foto, /Dateien nimmt dieser Dienst noch nicht an/);
-  });
 });
 
 describe('GET /sichtbeobachtungen', () => {

@@ -20,6 +20,11 @@ after(async () => {
   for (const close of closers.reverse()) await close();
 });
 
+/** Runs this after the file's tests, whatever hook or test says so; `after` in a hook runs at the end of that hook. */
+export function closeAtEnd(close: () => Promise<void>): void {
+  closers.push(close);
+}
+
 /** Opens a fresh copy of the template. It is dropped after the file's tests, unless one of them failed. */
 export async function openTestDatabase(): Promise<Database> {
   const template = process.env.TEST_TEMPLATE;

@@ -1,13 +1,20 @@
 // The service on a test database, and makers that go through its public interface.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/client.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Deps } from '../../src/http/context.ts';
+import type { Media } from '../../src/http/media.ts';
 import type { MailJob } from '../../src/jobs/boss.ts';
+import { createPhotoPool } from '../../src/media/photo.ts';
+import { openStorage } from '../../src/media/storage.ts';
+import { createUploads } from '../../src/media/uploads.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { type Account, arten } from './catalogue.ts';
-import { openTestDatabase } from './database.ts';
+import { closeAtEnd, openTestDatabase } from './database.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared field by field
 export type Json = any;
@@ -36,6 +43,9 @@ export interface TestService {
   /** A request to a path below /api/v2. */
   request(path: string, options?: RequestOptions): Promise<Answer>;
   tokenOf(account: Account): Promise<string>;
+  media: Media;
+  /** Holds the directories `uploads` and `media`. */
+  mediaDirectory: string;
   /** Mails that were put into the queue. */
   mails: MailJob[];
   /** POST /sichtbeobachtungen by `melder` at N, an Amsel in the middle of N unless said otherwise; returns its id. */
@@ -48,11 +58,23 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   const database = await openTestDatabase();
   const { sql } = database;
   const mails: MailJob[] = [];
+  const directory = await mkdtemp(join(tmpdir(), 'sighting-media-'));
+  const photos = createPhotoPool();
+  closeAtEnd(async () => {
+    await photos.close();
+    await rm(directory, { recursive: true });
+  });
+  const media = {
+    photos,
+    uploads: createUploads(join(directory, 'uploads'), 8),
+    storage: openStorage(join(directory, 'media'), null),
+  };
   const app = createApp({
     sql,
     regexpSql: database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
     config: { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30 },
+    media,
     secretKey: Buffer.alloc(32, 1),
     log: createLog('silent'),
     ...overrides,
@@ -88,6 +110,8 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   return {
     database,
     app,
+    mediaDirectory: directory,
+    media,
     mails,
     request,
     tokenOf,

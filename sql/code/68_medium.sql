@@ -1,0 +1,121 @@
+-- Stored files: who may see them, and which ones nobody names any more.
+
+-- The names of a record's files.
+create or replace function private.list_medium(sichtbeobachtung portal.sichtbeobachtung)
+  returns text[]
+  language sql
+  immutable
+as $$
+  select array_remove(
+    array[sichtbeobachtung.foto, sichtbeobachtung.foto_2, sichtbeobachtung.foto_3, sichtbeobachtung.biotopfoto, sichtbeobachtung.audio],
+    null)
+$$;
+
+-- The names that a record had and has no longer.
+--   before, after  the record; after null: it is deleted
+create or replace function private.list_medium_removed(before portal.sichtbeobachtung, after portal.sichtbeobachtung)
+  returns text[]
+  language sql
+  immutable
+as $$
+  select array(
+    select b.name from unnest(private.list_medium(before)) b (name)
+    where after.id is null or b.name <> all (private.list_medium(after)))
+$$;
+
+-- Remembers files to be removed from the storage, in the transaction that lets go of them: also when it is made by SQL, and
+-- when the service is killed right after it. For each row, because the condition on the trigger costs nothing for the
+-- rows of bulk changes, which have no such files.
+create or replace function private.sichtbeobachtung_medium_after_write()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  insert into portal.medium_entfernt (name)
+  select u.name
+  from pg_catalog.unnest(private.list_medium_removed(old, case when tg_op = 'UPDATE' then new end)) u (name)
+  on conflict do nothing;
+  return null;
+end
+$$;
+
+-- The record that names a stored file, null when there is none. One probe of a small partial index for each kind.
+create or replace function private.get_sichtbeobachtung_of_medium(name text)
+  returns bigint
+  language sql
+  stable
+as $$
+  select s.id from portal.sichtbeobachtung s where s.foto = name
+  union all select s.id from portal.sichtbeobachtung s where s.foto_2 = name
+  union all select s.id from portal.sichtbeobachtung s where s.foto_3 = name
+  union all select s.id from portal.sichtbeobachtung s where s.biotopfoto = name
+  union all select s.id from portal.sichtbeobachtung s where s.audio = name
+  limit 1
+$$;
+
+-- Whether everyone may see a stored file.
+--   reader   for whom its address was signed, null for a plain address (D3.20)
+-- returns    true: everyone; false: this reader
+-- errors     NFUND unknown, or not for this reader (any more)
+create or replace function api.get_medium(reader bigint, name text)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+declare
+  v_record portal.sichtbeobachtung;
+begin
+  select s.* into v_record
+  from portal.sichtbeobachtung s
+  where s.id = private.get_sichtbeobachtung_of_medium(get_medium.name);
+  if not found then
+    raise exception 'no such file' using errcode = 'NFUND';
+  elsif v_record.bereich = 'oeffentlich' and v_record.status = 'freigegeben' then
+    return true;
+  elsif exists (select from portal.nutzer u where u.id = reader and u.status = 1)
+    and private.is_visible(v_record.bereich, v_record.status, v_record.nutzer_id, reader) then
+    return false;
+  end if;
+  raise exception 'no such file' using errcode = 'NFUND';
+end
+$$;
+comment on function api.get_medium(bigint, text) is
+  'Whether everyone (true) or this reader only (false) may see a stored file; fails for all others';
+
+-- Files to be removed from the storage. One that a record names again is none of them.
+create or replace function api.list_medium_entfernt(row_limit integer)
+  returns text[]
+  language sql
+  stable
+as $$
+  select array(
+    select e.name from portal.medium_entfernt e
+    where private.get_sichtbeobachtung_of_medium(e.name) is null
+    order by e.zeitpunkt
+    limit row_limit)
+$$;
+comment on function api.list_medium_entfernt(integer) is 'Names of files that no record has any more and that are still stored';
+
+-- Forgets files that were removed from the storage, and those that a record names again.
+create or replace function api.delete_medium_entfernt(names text[])
+  returns void
+  language sql
+  volatile
+as $$
+  delete from portal.medium_entfernt e
+  where e.name = any (names) or private.get_sichtbeobachtung_of_medium(e.name) is not null
+$$;
+comment on function api.delete_medium_entfernt(text[]) is 'Forgets files that were removed from the storage';
+
+-- Of some stored files, those that no record names: left behind by uploads that did not come to their end.
+create or replace function api.list_medium_unbekannt(names text[])
+  returns text[]
+  language sql
+  stable
+as $$
+  select array(select u.name from unnest(names) u (name) where private.get_sichtbeobachtung_of_medium(u.name) is null)
+$$;
+comment on function api.list_medium_unbekannt(text[]) is 'Of some stored files, those that no record names';

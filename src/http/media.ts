@@ -1,0 +1,117 @@
+// Photos and sound files of a form on their way into the storage.
+import { readFile } from 'node:fs/promises';
+import type { Context } from 'hono';
+import { type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
+import { AudioRefusedError } from '../media/audio/refusal.ts';
+import { cleanAudio } from '../media/audio.ts';
+import { makeMediumName } from '../media/name.ts';
+import { type PhotoPool, PhotoRefusedError } from '../media/photo.ts';
+import type { Storage } from '../media/storage.ts';
+import type { ReceivedFile, Upload, Uploads } from '../media/uploads.ts';
+import type { Deps, Env } from './context.ts';
+import { PortalError, sentences, toPortalError } from './errors.ts';
+import { type Form, readFormWithFiles } from './form.ts';
+import { mediumTypes } from './medien.ts';
+
+/** What takes, changes and keeps files. */
+export interface Media {
+  uploads: Uploads;
+  photos: PhotoPool;
+  storage: Storage;
+}
+
+const mebibyte = 1024 * 1024;
+const maxBytes: Record<MediumField, number> = {
+  foto: 12 * mebibyte,
+  foto_2: 12 * mebibyte,
+  foto_3: 12 * mebibyte,
+  biotopfoto: 12 * mebibyte,
+  audio: mebibyte,
+};
+
+interface FormWithMedia extends Pick<Form, 'fields'> {
+  /**
+   * Makes the files what is kept of them, stores them, and calls `save` with their names; null for one that is to be
+   * removed. When `save` fails they are removed again.
+   */
+  keep<R>(save: (names: MediumNames) => Promise<R>): Promise<R>;
+}
+
+/**
+ * Reads a form that may hold a sighting's files, and forgets the files as they came when `handle` is done.
+ * @throws PortalError as readForm; 413 for a file that is too large, 503 when too many are under way
+ */
+export async function receiveMedia<R>(c: Context<Env>, deps: Deps, handle: (form: FormWithMedia) => Promise<R>): Promise<R> {
+  const { media } = deps;
+  let upload: Upload | null = null;
+  try {
+    const { fields, files } = await readFormWithFiles(c, mediumFields, async (name, stream) => {
+      upload ??= media.uploads.begin();
+      if (!upload) throw new PortalError('ueberlastet');
+      const limit = maxBytes[name as MediumField];
+      const file = await upload.receive(stream, limit);
+      if (!file) throw new PortalError('zu_gross', { [name]: sentences.fileTooLarge(name, limit / mebibyte) });
+      return file;
+    });
+    const cleared = mediumFields.filter((name) => fields.has(name));
+    return await handle({
+      fields,
+      keep: (save) => keepFiles(deps, files as ReadonlyMap<MediumField, ReceivedFile>, cleared, save),
+    });
+  } finally {
+    await (upload as Upload | null)?.end();
+  }
+}
+
+/** Removes files that a record no longer has. The database remembers those that can't be removed now. */
+export async function removeMedia({ media, log }: Deps, names: readonly string[]): Promise<void> {
+  if (names.length > 0) await media.storage.remove(names).catch(() => log.warn('files of a changed sighting wait for the sweep'));
+}
+
+async function keepFiles<R>(
+  { media: { photos, storage }, log }: Deps,
+  files: ReadonlyMap<MediumField, ReceivedFile>,
+  cleared: MediumField[],
+  save: (names: MediumNames) => Promise<R>,
+): Promise<R> {
+  // All of them before the first is stored: what is refused leaves nothing behind.
+  const made: { field: MediumField; name: string; bytes: Uint8Array }[] = [];
+  for (const [field, { path }] of files) {
+    const { ending, bytes } = await makeMedium(photos, field, path);
+    made.push({ field, name: makeMediumName(ending), bytes });
+  }
+  const names: MediumNames = Object.fromEntries([
+    ...cleared.map((field) => [field, null]),
+    ...made.map(({ field, name }) => [field, name]),
+  ]);
+  try {
+    // Objects before the row (a row never names a file that isn't there); what a crash leaves in between is swept.
+    for (const { name, bytes } of made) await storage.put(name, bytes, mediumTypes[endingOf(name)] ?? '');
+    return await save(names);
+  } catch (error) {
+    // Where it is not known whether the row was committed, the files stay: the sweep looks again.
+    const isDefinite = error instanceof Error && toPortalError(error)?.code !== 'ueberlastet';
+    if (made.length > 0 && isDefinite) {
+      await storage.remove(made.map(({ name }) => name)).catch(() => log.warn('files of a refused sighting wait for the sweep'));
+    }
+    throw error;
+  }
+}
+
+async function makeMedium(photos: PhotoPool, field: MediumField, path: string): Promise<{ ending: string; bytes: Uint8Array }> {
+  try {
+    if (field !== 'audio') return { ending: 'jpg', bytes: await photos.compress(path) };
+    const { kind, bytes } = cleanAudio(await readFile(path));
+    return { ending: kind, bytes };
+  } catch (error) {
+    if (error instanceof PhotoRefusedError)
+      throw new PortalError('ungueltiger_parameter', { [field]: sentences.photoRefused(field, error.reason) });
+    if (error instanceof AudioRefusedError)
+      throw new PortalError('ungueltiger_parameter', { [field]: sentences.audioRefused(field, error.reason) });
+    throw error;
+  }
+}
+
+function endingOf(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}

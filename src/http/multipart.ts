@@ -1,0 +1,165 @@
+// multipart/form-data: fields into memory, files to whoever takes them.
+import { Readable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
+import { PortalError, sentences } from './errors.ts';
+import { addValue, type Parameters } from './query.ts';
+
+const maxFieldBytes = 65536;
+const maxParts = 40;
+/** Four photos of 12 MiB, a sound file of 1 MiB, and the fields. */
+export const maxBodyBytes = 52 * 1024 * 1024;
+const maxHeaderBytes = 8192;
+const headerEnd = Buffer.from('\r\n\r\n');
+
+/** Takes the content of a file part; told of the first byte, never of an empty part. */
+export type TakeFile<F> = (name: string, stream: Readable) => Promise<F>;
+
+export interface Multipart<F> {
+  fields: Parameters;
+  files: Map<string, F>;
+}
+
+/**
+ * Reads a body to its end; a problem is told then, because a client that is still sending would not hear it.
+ * @param takeFile its PortalErrors become the answer; its streams break off with an error when the request does
+ * @throws PortalError 400 when it is no readable form, 413 when it is too large
+ */
+export async function readMultipart<F>(
+  body: NonNullable<Request['body']>,
+  contentType: string,
+  takeFile: TakeFile<F>,
+): Promise<Multipart<F>> {
+  const fields: Parameters = new Map();
+  const files = new Map<string, F>();
+  const taking: Promise<void>[] = [];
+  const open = new Set<Readable>();
+  let problem: unknown = null;
+
+  const source = Readable.fromWeb(body as globalThis.Parameters<typeof Readable.fromWeb>[0]);
+  const busboy = makeBusboy(contentType);
+  if (!busboy) {
+    source.resume();
+    throw new PortalError('ungueltige_anfrage');
+  }
+  const { promise: read, resolve, reject } = Promise.withResolvers<void>();
+  const fail = (error: PortalError) => {
+    source.unpipe(busboy);
+    source.destroy();
+    for (const stream of open) stream.destroy(error);
+    reject(error);
+  };
+
+  let bytes = 0;
+  const headers = new PartHeaders(contentType);
+  source.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) fail(new PortalError('zu_gross'));
+    else if (headers.exceeds(chunk))
+      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.headerTooLarge(maxHeaderBytes) });
+  });
+  source.on('error', () => fail(new PortalError('ungueltige_anfrage')));
+  busboy.on('field', (name, value, _nameTruncated, valueTruncated) => {
+    if (valueTruncated)
+      problem ??= new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.fieldTooLong(keyOf(name), maxFieldBytes) });
+    addValue(fields, name, value);
+  });
+  busboy.on('file', (name, stream) => {
+    open.add(stream);
+    stream.on('close', () => open.delete(stream));
+    stream.on('error', () => fail(new PortalError('ungueltige_anfrage')));
+    const take = async () => {
+      const file = await takeFirst(stream, () => takeFile(name, stream));
+      if (file === null) addValue(fields, name, '');
+      else if (files.has(name))
+        problem ??= new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.twice(keyOf(name)) });
+      else files.set(name, file);
+    };
+    taking.push(
+      take().catch((error: unknown) => {
+        problem ??= error;
+        stream.resume();
+      }),
+    );
+  });
+  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
+    busboy.on(event, () => {
+      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.tooManyParts(maxParts) });
+    });
+  }
+  busboy.on('error', () => fail(new PortalError('ungueltige_anfrage')));
+  busboy.on('finish', resolve);
+  source.pipe(busboy);
+
+  // Whatever happens, no file is still being written when this returns.
+  await read.finally(() => Promise.all(taking));
+  if (problem) throw problem;
+  return { fields, files };
+}
+
+/** A name that can't be one of ours is not repeated: it would become a member of the answer, in XML an element. */
+export function keyOf(name: string): string {
+  return /^[a-z][a-z0-9_-]{0,40}$/i.test(name) ? name : 'formular';
+}
+
+// Null for an empty part, which clears a field: nobody need take it.
+async function takeFirst<F>(stream: Readable, take: () => Promise<F>): Promise<F | null> {
+  const hasContent = await new Promise<boolean>((resolve, reject) => {
+    stream.once('readable', () => resolve(stream.readableLength > 0));
+    stream.once('end', () => resolve(false));
+    stream.once('error', reject);
+  });
+  if (hasContent) return take();
+  stream.resume();
+  return null;
+}
+
+// Null when the header names no boundary.
+function makeBusboy(contentType: string): InstanceType<typeof Busboy> | null {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: {
+        fieldNameSize: 200,
+        fieldSize: maxFieldBytes,
+        fields: maxParts,
+        files: maxParts,
+        parts: maxParts,
+        headerPairs: 20,
+      },
+    });
+  } catch {
+    return null;
+  }
+}
+
+// Measures the headers of parts: busboy cuts long ones off without a word, and what is cut off may be the field's name.
+class PartHeaders {
+  readonly #boundary: Buffer;
+  /** What may still become a delimiter together with the next chunk. */
+  #rest = Buffer.alloc(0);
+  #inHeader = false;
+  #length = 0;
+  constructor(contentType: string) {
+    const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
+    this.#boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
+  }
+
+  /** Whether the header of some part was longer than allowed, up to and with this chunk. */
+  exceeds(chunk: Buffer): boolean {
+    let data = Buffer.concat([this.#rest, chunk]);
+    for (;;) {
+      const delimiter = this.#inHeader ? headerEnd : this.#boundary;
+      const at = data.indexOf(delimiter);
+      if (at < 0) {
+        const keep = Math.min(data.length, delimiter.length - 1);
+        if (this.#inHeader) this.#length += data.length - keep;
+        this.#rest = data.subarray(data.length - keep);
+        return this.#inHeader && this.#length > maxHeaderBytes;
+      }
+      if (this.#inHeader && this.#length + at > maxHeaderBytes) return true;
+      this.#length = 0;
+      this.#inHeader = !this.#inHeader;
+      data = data.subarray(at + delimiter.length);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Files of requests that are under way: written to disk as they come, so that memory stays flat.
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { StorageError } from './storage-error.ts';
+
+export interface ReceivedFile {
+  path: string;
+  bytes: number;
+}
+
+/** The files of one request. */
+export interface Upload {
+  /**
+   * Writes a file to disk; what comes beyond `maxBytes` is read and dropped.
+   * @returns null when it is larger than that, and nothing is kept
+   * @throws StorageError when the disk is full or can't be written; the stream's own error when it breaks off
+   */
+  receive(stream: Readable, maxBytes: number): Promise<ReceivedFile | null>;
+  /** Removes the files and makes room for the next request. */
+  end(): Promise<void>;
+}
+
+export interface Uploads {
+  /** Null when as many requests with files as allowed are under way. */
+  begin(): Upload | null;
+  /** Removes what processes left that were killed. */
+  removeLeftovers(olderThan: Date): Promise<void>;
+}
+
+/**
+ * @param directory for the files, made when it is missing
+ * @param max requests with files at once
+ */
+export function createUploads(directory: string, max: number): Uploads {
+  let active = 0;
+  return {
+    begin() {
+      if (active >= max) return null;
+      active++;
+      return new UploadOnDisk(directory, () => active--);
+    },
+    async removeLeftovers(olderThan) {
+      for (const name of await readdir(directory).catch(() => [])) {
+        const path = join(directory, name);
+        const entry = await stat(path).catch(() => null);
+        if (entry && entry.mtime < olderThan) await rm(path, { force: true });
+      }
+    },
+  };
+}
+
+class UploadOnDisk implements Upload {
+  readonly #directory: string;
+  readonly #free: () => void;
+  readonly #paths: string[] = [];
+  constructor(directory: string, free: () => void) {
+    this.#directory = directory;
+    this.#free = free;
+  }
+
+  async receive(stream: Readable, maxBytes: number): Promise<ReceivedFile | null> {
+    const path = join(this.#directory, randomUUID());
+    this.#paths.push(path);
+    let bytes = 0;
+    let file: Awaited<ReturnType<typeof open>> | null = null;
+    let failure: Error | null = null;
+    try {
+      for await (const chunk of stream as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBytes || failure) continue;
+        try {
+          file ??= await this.#open(path);
+          for (let written = 0; written < chunk.length; ) {
+            written += (await file.write(chunk, written)).bytesWritten;
+          }
+        } catch (error) {
+          // The rest is read all the same: a client that is still sending would not hear the answer.
+          failure = new StorageError('an upload could not be written', { cause: error });
+        }
+      }
+    } finally {
+      await file?.close();
+    }
+    if (bytes > maxBytes || failure) await rm(path, { force: true });
+    if (failure) throw failure;
+    return bytes > maxBytes ? null : { path, bytes };
+  }
+
+  async #open(path: string) {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    return open(path, 'wx', 0o600);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#paths.map((path) => rm(path, { force: true }).catch(() => {})));
+    this.#free();
+  }
+}

@@ -1,0 +1,216 @@
+// Who may load a stored file: every reader, every state of its record, every kind of address (D3.20).
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { Account } from '../support/catalogue.ts';
+import { makeJpeg } from '../support/photo.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let photo: Blob;
+before(async () => {
+  service = await startTestService();
+  photo = new Blob([await makeJpeg({ width: 64, height: 48 })]);
+});
+
+type State = 'privat' | 'pruefung' | 'hinweis' | 'abgelehnt' | 'freigegeben';
+const states: State[] = ['privat', 'pruefung', 'hinweis', 'abgelehnt', 'freigegeben'];
+const readers: (Account | null)[] = [null, 'melder', 'nachbarin', 'expertin', 'admin'];
+
+let places = 0;
+async function makeWithPhoto(state: State): Promise<number> {
+  const form = { art: '2', lat: '5530000', lon: String(410_000 + ++places), datum: '1.9.2026', foto: photo };
+  const answer = await service.request('/sichtbeobachtungen', { as: 'melder', form });
+  assert.equal(answer.status, 201, answer.text);
+  const id = answer.json.result[0].id as number;
+  if (state !== 'privat') await setState(id, state);
+  return id;
+}
+
+// By SQL: what a photo's address does must not depend on how its record came into a state.
+async function setState(id: number, state: State): Promise<void> {
+  const { sql } = service.database;
+  if (state === 'privat') {
+    await sql`update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where id = ${id}`;
+  } else {
+    await sql`update portal.sichtbeobachtung set bereich = 'oeffentlich' where id = ${id}`;
+    await sql`update portal.sichtbeobachtung set status = ${state} where id = ${id}`;
+  }
+}
+
+/** The address of the photo as this reader finds it, without host and path; null when the record is not shown. */
+async function addressFor(id: number, as: Account | null): Promise<string | null> {
+  const answer = await service.request(`/sichtbeobachtungen/${id}`, { as });
+  if (answer.status === 404) return null;
+  const { foto } = answer.json.result[0];
+  assert.ok(foto.startsWith('http://n.test/api/v2/medien/'), foto);
+  return foto.slice('http://n.test/api/v2'.length);
+}
+const load = async (address: string) => (await service.request(address)).status;
+const plainOf = (address: string) => address.split('?', 1)[0] as string;
+const altered = (address: string, name: string, value: (old: string) => string) => {
+  const url = new URL(address, 'http://n.test');
+  url.searchParams.set(name, value(url.searchParams.get(name) ?? ''));
+  return url.pathname.replace('/api/v2', '') + url.search;
+};
+
+describe('an address of a photo, as each reader finds it', () => {
+  for (const state of states) {
+    for (const as of readers) {
+      it(`${state}, ${as ?? 'anonymous'}`, async () => {
+        const maySee = state === 'freigegeben' || as === 'melder' || (as !== null && state !== 'privat');
+        const id = await makeWithPhoto(state);
+        const address = await addressFor(id, as);
+        assert.equal(address !== null, maySee);
+        if (address === null) return;
+        assert.equal(await load(address), 200);
+        if (state === 'freigegeben') {
+          assert.equal(address, plainOf(address), 'everyone has the plain address');
+          return;
+        }
+        assert.equal(await load(plainOf(address)), 404, 'plain');
+        assert.equal(
+          await load(altered(address, 'signatur', (old) => `${old.slice(0, -1)}${old.endsWith('A') ? 'B' : 'A'}`)),
+          404,
+        );
+        assert.equal(await load(altered(address, 'signatur', () => '')), 404);
+        assert.equal(await load(altered(address, 'signatur', (old) => `${old}x`)), 404);
+        assert.equal(await load(altered(address, 'bis', (old) => String(Number(old) + 60))), 404, 'longer');
+        assert.equal(await load(altered(address, 'bis', () => '1')), 404, 'expired');
+        assert.equal(await load(altered(address, 'leser', (old) => String(Number(old) + 1))), 404, 'another reader');
+        const other = await addressFor(await makeWithPhoto(state), 'melder');
+        assert.equal(await load(plainOf(other as string) + address.slice(plainOf(address).length)), 404, 'of another record');
+      });
+    }
+  }
+
+  it('is signed for fifteen minutes', async (t) => {
+    const address = (await addressFor(await makeWithPhoto('pruefung'), 'expertin')) as string;
+    const now = Date.now();
+    t.mock.timers.enable({ apis: ['Date'], now: now + 14 * 60_000 });
+    assert.equal(await load(address), 200);
+    t.mock.timers.setTime(now + 15 * 60_000 + 1000);
+    assert.equal(await load(address), 404);
+  });
+
+  it('in a list is the one of the single record; in XML and JSONP too', async () => {
+    const id = await makeWithPhoto('freigegeben');
+    const plain = await addressFor(id, null);
+    const list = await service.request('/sichtbeobachtungen?limit=1000');
+    const record = list.json.result.find((row: { id: number }) => row.id === id);
+    assert.equal(record.foto, `http://n.test/api/v2${plain}`);
+    const xml = await service.request(`/sichtbeobachtungen/${id}?format=xml`);
+    assert.ok(xml.text.includes(`<foto>http://n.test/api/v2${plain}</foto>`), xml.text);
+    const jsonp = await service.request(`/sichtbeobachtungen/${id}?callback=f&restrict=foto`);
+    assert.equal(jsonp.text, `f({"result":[{"foto":"http://n.test/api/v2${plain}"}]});`);
+  });
+
+  it('is not made by a remark that looks like the mark of a file', async () => {
+    const bemerkung = '\u0001+00000000000000000000000000000000.jpg"';
+    const form = { art: '2', lat: '5530000', lon: String(410_000 + ++places), bemerkung };
+    const { json } = await service.request('/sichtbeobachtungen', { as: 'melder', form });
+    const read = await service.request(`/sichtbeobachtungen/${json.result[0].id}`, { as: 'melder' });
+    assert.equal(read.json.result[0].bemerkung, bemerkung);
+    assert.equal(read.json.result[0].foto, null);
+  });
+});
+
+describe('an address stops working at once', () => {
+  it('for everyone else, when the record is withdrawn', async () => {
+    const id = await makeWithPhoto('pruefung');
+    const [own, expert] = [await addressFor(id, 'melder'), await addressFor(id, 'expertin')];
+    await setState(id, 'privat');
+    assert.equal(await load(expert as string), 404);
+    assert.equal(await load(own as string), 200);
+  });
+
+  it('for everyone, when a release is taken back or the record is deleted', async () => {
+    const id = await makeWithPhoto('freigegeben');
+    const plain = (await addressFor(id, null)) as string;
+    const answer = await service.request(plain);
+    await setState(id, 'hinweis');
+    assert.equal(await load(plain), 404);
+    const conditional = { headers: { 'if-none-match': answer.headers.get('etag') as string } };
+    assert.equal((await service.request(plain, conditional)).status, 404);
+    const signed = (await addressFor(id, 'expertin')) as string;
+    await service.database.sql`delete from portal.sichtbeobachtung where id = ${id}`;
+    assert.equal(await load(signed), 404);
+  });
+
+  it('for an account that is blocked', async () => {
+    const id = await makeWithPhoto('pruefung');
+    const signed = (await addressFor(id, 'nachbarin')) as string;
+    const { sql } = service.database;
+    await sql`update portal.nutzer set status = 0 where loginname = 'nachbarin'`;
+    assert.equal(await load(signed), 404);
+    await sql`update portal.nutzer set status = 1 where loginname = 'nachbarin'`;
+    assert.equal(await load(signed), 200);
+  });
+});
+
+describe('a stored file is served', () => {
+  let address: string;
+  let whole: Buffer;
+  before(async () => {
+    address = (await addressFor(await makeWithPhoto('freigegeben'), null)) as string;
+    const answer = await service.app.request(`http://n.test/api/v2${address}`, { headers: { host: 'n.test' } });
+    whole = Buffer.from(await answer.arrayBuffer());
+    assert.equal(answer.headers.get('content-type'), 'image/jpeg');
+    assert.equal(answer.headers.get('content-length'), String(whole.length));
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+    assert.match(answer.headers.get('content-security-policy') ?? '', /sandbox/);
+    assert.equal(answer.headers.get('cache-control'), 'no-cache');
+    assert.equal(answer.headers.get('accept-ranges'), 'bytes');
+  });
+
+  const ranges: [range: string, status: number, from?: number, to?: number | undefined][] = [
+    ['bytes=0-9', 206, 0, 10],
+    ['bytes=10-', 206, 10, undefined],
+    ['bytes=-10', 206, -10, undefined],
+    ['bytes=0-999999999', 206, 0, undefined],
+    ['bytes=999999999-', 416],
+    ['bytes=-0', 416],
+    ['bytes=5-2', 200],
+    ['bytes=0-1,5-6', 200],
+    ['items=0-1', 200],
+    ['bytes=-', 200],
+  ];
+  for (const [range, status, from = 0, to] of ranges) {
+    it(`Range: ${range} → ${status}`, async () => {
+      const answer = await service.app.request(`http://n.test/api/v2${address}`, { headers: { host: 'n.test', range } });
+      assert.equal(answer.status, status);
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      if (status === 416) return assert.equal(answer.headers.get('content-range'), `bytes */${whole.length}`);
+      assert.deepEqual(bytes, whole.subarray(from, to));
+      if (status !== 206) return;
+      const start = from < 0 ? whole.length + from : from;
+      assert.equal(answer.headers.get('content-range'), `bytes ${start}-${start + bytes.length - 1}/${whole.length}`);
+    });
+  }
+
+  it('as a part only when it is still the same file', async () => {
+    const other = await service.request(address, { headers: { range: 'bytes=0-9', 'if-range': '"other"' } });
+    assert.equal(other.status, 200);
+    const tag = other.headers.get('etag') as string;
+    const same = await service.request(address, { headers: { range: 'bytes=0-9', 'if-range': tag } });
+    assert.equal(same.status, 206);
+  });
+
+  it('with 304 to those who have it, without a body to HEAD', async () => {
+    const { headers } = await service.request(address);
+    const again = await service.request(address, { headers: { 'if-none-match': headers.get('etag') as string } });
+    assert.deepEqual([again.status, again.text], [304, '']);
+    const head = await service.request(address, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.text, head.headers.get('content-type')], [200, '', 'image/jpeg']);
+  });
+
+  for (const name of [
+    'x',
+    '0'.repeat(32),
+    `${'0'.repeat(32)}.jpg`,
+    `${'0'.repeat(32)}.exe`,
+    '..%2f..%2fetc%2fpasswd',
+    `${'A'.repeat(32)}.jpg`,
+  ]) {
+    it(`and nothing else: ${name}`, async () => assert.equal(await load(`/medien/${name}`), 404));
+  }
+});
