@@ -1,0 +1,189 @@
+// Reads what a JPEG says about itself, without decoding a pixel, and decides from that whether it may be decoded.
+// A header of 700 bytes can claim four gigapixels; the decoder would believe it.
+
+import { readOrientation } from './exif.ts';
+
+/** Why a picture is refused. */
+export type JpegRefusal =
+  /** its first bytes are not those of a JPEG */
+  | 'no_jpeg'
+  /** a JPEG in part, but not to be made sense of */
+  | 'damaged'
+  /** it ends early, or holds less data than a picture of its size needs */
+  | 'truncated'
+  /** a kind of JPEG that no camera writes: arithmetic, lossless or hierarchical coding, 12 bits, two components */
+  | 'unsupported'
+  /** four inks for a printing press; the decoder knows screens only */
+  | 'cmyk'
+  /** more than `maxPixels` */
+  | 'too_many_pixels';
+
+export type JpegCoding = 'baseline' | 'extended' | 'progressive' | 'lossless' | 'hierarchical' | 'arithmetic';
+
+/** What the frame header says. */
+export interface JpegFrame {
+  coding: JpegCoding;
+  /** bits per sample */
+  bits: number;
+  /** pixels, as stored; 0 is possible */
+  width: number;
+  height: number;
+  /** sampling factors of each, 1 to 4 */
+  components: { horizontal: number; vertical: number }[];
+}
+
+/** What a JPEG says about itself. */
+export interface Jpeg {
+  frame: JpegFrame | null;
+  /** 1 to 8 as EXIF numbers them; 1, upright, when nothing is said */
+  orientation: number;
+  /** second bytes of the markers of all its segments in order, without those that stand alone (SOI, EOI, RST) */
+  segments: number[];
+  scans: number;
+  /** bytes from the first scan to the end */
+  scanBytes: number;
+  end: 'complete' | 'early' | 'nonsense';
+}
+
+export const maxPixels = 60_000_000;
+
+/** Progressive photos have about ten. Each costs the decoder a pass over all blocks, 5 ms at 48 megapixels. */
+const maxScans = 100;
+/** Extended XMP with depth maps comes in hundreds of segments of 64 KiB. */
+const maxSegments = 2_000;
+
+const marker = { soi: 0xd8, eoi: 0xd9, sos: 0xda, app1: 0xe1 };
+
+// C4 (DHT), C8 (reserved) and CC (DAC) are no frames.
+const codings: Record<number, JpegCoding> = {
+  192: 'baseline',
+  193: 'extended',
+  194: 'progressive',
+  195: 'lossless',
+  197: 'hierarchical',
+  198: 'hierarchical',
+  199: 'hierarchical',
+  201: 'arithmetic',
+  202: 'arithmetic',
+  203: 'arithmetic',
+  205: 'arithmetic',
+  206: 'arithmetic',
+  207: 'arithmetic',
+};
+
+/**
+ * Reads the segments of a JPEG up to its end; what follows its end (films, previews of a phone) is not looked at.
+ *   bytes  the whole file
+ * returns  null when it does not begin like a JPEG; never throws; one pass, whatever the bytes are
+ */
+export function readJpeg(bytes: Uint8Array): Jpeg | null {
+  if (bytes[0] !== 0xff || bytes[1] !== marker.soi || bytes[2] !== 0xff) return null;
+  const jpeg: Jpeg = { frame: null, orientation: 1, segments: [], scans: 0, scanBytes: 0, end: 'early' };
+  let orientation: number | null = null;
+  let firstScan = bytes.length;
+  let position = 2;
+  for (;;) {
+    const at = findMarker(bytes, position);
+    position = at + 1;
+    const kind = bytes[at];
+    if (kind === undefined) break;
+    if (kind === marker.eoi) {
+      jpeg.end = 'complete';
+      break;
+    }
+    if (standsAlone(kind)) continue;
+    if (at + 2 >= bytes.length) break;
+    const length = ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+    if (length < 2 || kind === marker.soi || jpeg.segments.length === maxSegments) {
+      jpeg.end = 'nonsense';
+      break;
+    }
+    const next = position + length;
+    if (next > bytes.length) break;
+    jpeg.segments.push(kind);
+
+    const content = bytes.subarray(position + 2, next);
+    const coding = codings[kind];
+    if (coding) {
+      const frame = jpeg.frame ? null : readFrame(coding, content);
+      if (!frame) {
+        jpeg.end = 'nonsense';
+        break;
+      }
+      jpeg.frame = frame;
+    } else if (kind === marker.app1) {
+      orientation ??= readOrientation(content);
+    } else if (kind === marker.sos) {
+      jpeg.scans++;
+      firstScan = Math.min(firstScan, next);
+    }
+    position = next;
+  }
+  jpeg.orientation = orientation ?? 1;
+  jpeg.scanBytes = Math.min(position, bytes.length) - Math.min(firstScan, position, bytes.length);
+  return jpeg;
+}
+
+/** Why this picture must not be decoded; null when it may. */
+export function findRefusal(jpeg: Jpeg | null): JpegRefusal | null {
+  if (!jpeg) return 'no_jpeg';
+  const { frame } = jpeg;
+  if (!frame) return jpeg.end === 'early' ? 'truncated' : 'damaged';
+  const isHuffman = frame.coding === 'baseline' || frame.coding === 'extended' || frame.coding === 'progressive';
+  if (!isHuffman || frame.bits !== 8) return 'unsupported';
+  if (frame.components.length === 4) return 'cmyk';
+  if (frame.components.length !== 1 && frame.components.length !== 3) return 'unsupported';
+  // A height of 0 means that it stands behind the first scan (DNL): only scanners without end do that.
+  if (frame.width === 0 || frame.height === 0) return 'unsupported';
+  if (frame.width * frame.height > maxPixels) return 'too_many_pixels';
+  if (jpeg.end === 'nonsense' || jpeg.scans > maxScans) return 'damaged';
+  if (jpeg.end === 'early' || jpeg.scanBytes * 8 < countLeastBits(frame)) return 'truncated';
+  return null;
+}
+
+/**
+ * The bits below which no picture of this size can be.
+ * No Huffman code is shorter than one bit. A block of a sequential picture has at least two: the difference of its mean, and
+ * the end of the block. A progressive one has at least one: its first scan gives each block's mean, and the rest may be
+ * left out in runs. Blocks that only fill up the edge of an interleaved scan are not counted: scans by component lack them.
+ * A grey 48-megapixel picture, written with tables made for it, has 281 531 bytes; this says 281 250.
+ */
+export function countLeastBits(frame: JpegFrame): number {
+  const most = {
+    horizontal: Math.max(...frame.components.map((component) => component.horizontal)),
+    vertical: Math.max(...frame.components.map((component) => component.vertical)),
+  };
+  const blocks = frame.components.map(
+    ({ horizontal, vertical }) =>
+      Math.ceil((frame.width * horizontal) / most.horizontal / 8) * Math.ceil((frame.height * vertical) / most.vertical / 8),
+  );
+  return blocks.reduce((sum, count) => sum + count, 0) * (frame.coding === 'progressive' ? 1 : 2);
+}
+
+/** Index of the next marker's second byte, past fill bytes and entropy-coded data; the length when there is none. */
+function findMarker(bytes: Uint8Array, from: number): number {
+  for (let at = from; at + 1 < bytes.length; at++) {
+    const next = bytes[at + 1];
+    if (bytes[at] === 0xff && next !== 0x00 && next !== 0xff) return at + 1;
+  }
+  return bytes.length;
+}
+
+/** Restart markers within the data, and the obsolete TEM. */
+function standsAlone(kind: number): boolean {
+  return (kind >= 0xd0 && kind <= 0xd7) || kind === 0x01;
+}
+
+function readFrame(coding: JpegCoding, content: Uint8Array): JpegFrame | null {
+  const [bits = 0, heightHigh = 0, heightLow = 0, widthHigh = 0, widthLow = 0, count = 0] = content;
+  if (count === 0 || content.length < 6 + 3 * count) return null;
+  const components = Array.from({ length: count }, (_, index) => {
+    const factors = content[6 + 3 * index + 1] ?? 0;
+    return { horizontal: factors >> 4, vertical: factors & 15 };
+  });
+  const sampled = components.every(({ horizontal, vertical }) => {
+    return horizontal >= 1 && horizontal <= 4 && vertical >= 1 && vertical <= 4;
+  });
+  if (!sampled) return null;
+  return { coding, bits, width: (widthHigh << 8) | widthLow, height: (heightHigh << 8) | heightLow, components };
+}

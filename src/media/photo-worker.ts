@@ -1,0 +1,170 @@
+// The thread that makes photos small. It blocks while it decodes and encodes, so nothing else may live here.
+//
+// The codec is mozjpeg in WebAssembly (@jsquash/jpeg), jimp scales and turns. Jimp's own reading stays out of it: it runs two
+// more parsers over bytes of strangers (file-type, exif-parser) and turns the picture at its full size.
+//
+// A memory of WebAssembly never shrinks, and is given back only with its instance: each photo is decoded by one of its own.
+// What fails for another reason than the picture is thrown: the thread ends, and the next photo gets a new one.
+
+import { readFile } from 'node:fs/promises';
+import { parentPort } from 'node:worker_threads';
+import createDecoder from '@jsquash/jpeg/codec/dec/mozjpeg_dec.js';
+import createEncoder from '@jsquash/jpeg/codec/enc/mozjpeg_enc.js';
+import { defaultOptions } from '@jsquash/jpeg/meta.js';
+import { Jimp } from 'jimp';
+import { findRefusal, type JpegFrame, type JpegRefusal, readJpeg } from './jpeg.ts';
+import { encodeBelow } from './quality.ts';
+
+/** Main thread to worker: the file of an upload. */
+export interface PhotoRequest {
+  path: string;
+}
+
+/** Worker to main thread; `bytes` has a buffer of its own, which is handed over. */
+export type PhotoReply = { kind: 'done'; bytes: Uint8Array<ArrayBuffer> } | { kind: 'refused'; reason: JpegRefusal };
+
+interface Picture {
+  /** red, green, blue, alpha */
+  data: Uint8ClampedArray<ArrayBuffer>;
+  width: number;
+  height: number;
+}
+
+interface Decoder {
+  decode(bytes: Uint8Array, preserveOrientation: boolean): Picture | null;
+}
+
+interface Encoder {
+  encode(data: Uint8Array, width: number, height: number, options: typeof defaultOptions): Uint8Array<ArrayBuffer>;
+}
+
+interface Codecs {
+  openDecoder: (onComplaint: (line: string) => void) => Promise<Decoder>;
+  encoder: Encoder;
+}
+
+type Image = InstanceType<typeof Jimp>;
+
+/** pixels of the longest side */
+const longestSide = 2_048;
+/** bytes, exclusive */
+const sizeLimit = 500_000;
+/** Below 50 blocks and rings show; fewer pixels look better. Above 95 files grow and nothing is to be seen of it. */
+const quality = { lowest: 50, highest: 95, guess: 75, trials: 6 };
+/**
+ * Below this, mozjpeg's tables hold numbers above 255, in 16 bits each, which the standard forbids at 8 bits per sample;
+ * only its baseline mode, which is not progressive, cuts them off.
+ */
+const lowestProgressive = 70;
+
+/** What the encoder writes: JFIF header, tables, frame, scans. */
+const plainSegments = new Set([0xe0, 0xdb, 0xc0, 0xc1, 0xc2, 0xc4, 0xdd, 0xda]);
+
+/** From what is stored to what was seen, by EXIF's number: a turn in degrees, against the clock, and then a flip. */
+const turns: Record<number, { degrees: number; flip?: 'horizontal' | 'vertical' }> = {
+  2: { degrees: 0, flip: 'horizontal' },
+  3: { degrees: 180 },
+  4: { degrees: 0, flip: 'vertical' },
+  5: { degrees: 90, flip: 'vertical' },
+  6: { degrees: -90 },
+  7: { degrees: -90, flip: 'vertical' },
+  8: { degrees: 90 },
+};
+
+const codecs = loadCodecs();
+
+parentPort?.on('message', async ({ path }: PhotoRequest) => {
+  const reply = await compressPhoto(path);
+  parentPort?.postMessage(reply, reply.kind === 'done' ? [reply.bytes.buffer] : []);
+});
+
+// The package would fetch its modules by URL, which is for browsers.
+async function loadCodecs(): Promise<Codecs> {
+  const [decoder, encoder] = await Promise.all([
+    readFile(new URL(import.meta.resolve('@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm'))),
+    readFile(new URL(import.meta.resolve('@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm'))),
+  ]);
+  return {
+    openDecoder: (onComplaint) => createDecoder({ wasmBinary: decoder, printErr: onComplaint }),
+    encoder: await createEncoder({ wasmBinary: encoder }),
+  };
+}
+
+async function compressPhoto(path: string): Promise<PhotoReply> {
+  const { encoder, openDecoder } = await codecs;
+  const bytes = await readFile(path);
+  const jpeg = readJpeg(bytes);
+  const refusal = findRefusal(jpeg);
+  if (refusal || !jpeg?.frame) return { kind: 'refused', reason: refusal ?? 'damaged' };
+
+  const decoded = await decode(openDecoder, bytes, jpeg.frame);
+  if (typeof decoded === 'string') return { kind: 'refused', reason: decoded };
+  const image = Jimp.fromBitmap(decoded) as Image;
+  scale(image, longestSide / Math.max(image.width, image.height));
+  turn(image, jpeg.orientation);
+  return { kind: 'done', bytes: encode(encoder, image) };
+}
+
+async function decode(open: Codecs['openDecoder'], bytes: Uint8Array, frame: JpegFrame): Promise<Picture | JpegRefusal> {
+  const complaints: string[] = [];
+  const decoder = await open((line) => complaints.push(line));
+  let picture: Picture | null;
+  try {
+    picture = decoder.decode(bytes, false);
+  } catch (error) {
+    // The library gives up on a picture by ending "the program", and says why. All else is a fault, lack of memory included.
+    const gaveUp = (error as { name?: unknown } | null)?.name === 'ExitStatus';
+    if (!gaveUp || complaints.some((line) => /memory/i.test(line))) throw error;
+    return 'damaged';
+  }
+  // Of its warnings the library prints the first. Data that it missed is grey in the picture; others, such as stray bytes
+  // between segments, leave the picture whole.
+  if (complaints.some((line) => /premature end/i.test(line))) return 'truncated';
+  if (complaints.some((line) => /bad Huffman code|instead of RST/i.test(line))) return 'damaged';
+  if (picture?.width !== frame.width || picture.height !== frame.height) return 'damaged';
+  return picture;
+}
+
+/** Never larger. */
+function scale(image: Image, factor: number): void {
+  if (factor >= 1) return;
+  image.resize({
+    w: Math.max(1, Math.round(image.width * factor)),
+    h: Math.max(1, Math.round(image.height * factor)),
+  });
+}
+
+function turn(image: Image, orientation: number): void {
+  const { degrees, flip } = turns[orientation] ?? { degrees: 0 };
+  if (degrees !== 0) image.rotate(degrees);
+  if (flip) image.flip({ [flip]: true });
+}
+
+function encode(encoder: Encoder, image: Image): Uint8Array<ArrayBuffer> {
+  let guess = quality.guess;
+  for (let round = 0; round < 8; round++) {
+    const { data, width, height } = image.bitmap;
+    const result = encodeBelow({
+      ...quality,
+      guess,
+      limit: sizeLimit,
+      encode(percent) {
+        const options = { ...defaultOptions, quality: percent, baseline: percent < lowestProgressive };
+        return encoder.encode(data, width, height, options);
+      },
+    });
+    if (result.bytes) return requirePlain(result.bytes);
+    scale(image, 0.95 * Math.sqrt(sizeLimit / result.least));
+    guess = quality.lowest;
+  }
+  throw new Error('no picture is small enough');
+}
+
+/** The promise that nothing of the photographer's data is left is kept here, whatever a new version of the encoder writes. */
+function requirePlain(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const jpeg = readJpeg(bytes);
+  if (jpeg?.end !== 'complete' || !jpeg.segments.every((segment) => plainSegments.has(segment))) {
+    throw new Error('the encoder wrote a segment that it should not');
+  }
+  return bytes;
+}
