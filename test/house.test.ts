@@ -62,6 +62,7 @@ const packageHomes: [name: RegExp, home: RegExp][] = [
   [/^drizzle-orm(\/|$)/, /^src\/db\//],
   [/^hono(\/|$)|^@hono\//, /^src\/(app\.ts|main\.ts|http\/.*)$/],
   [/^pg-boss(\/|$)/, /^src\/jobs\//],
+  [/^jimp$|^@jsquash\//, /^src\/media\//],
 ];
 
 function listImportProblems(sources: Sources): string[] {
@@ -106,6 +107,7 @@ describe('the rooms of src', () => {
       'src/jobs/a.ts': "import { serve } from '@hono/node-server';\n",
       'src/main.ts': "import { a } from './cli.ts';\n",
       'src/db/art.ts': "import { drizzle } from 'drizzle-orm/postgres-js';\n",
+      'src/http/f.ts': "import { Jimp } from 'jimp';\n",
       'src/helper/a.ts': "import { a } from './b.ts';\n",
     };
     for (const [file, text] of Object.entries(breaches)) {

@@ -100,7 +100,7 @@ async function compressPhoto(path: string): Promise<PhotoReply> {
   const decoded = await decode(openDecoder, bytes, jpeg.frame);
   if (typeof decoded === 'string') return { kind: 'refused', reason: decoded };
   const image = Jimp.fromBitmap(decoded) as Image;
-  scale(image, Math.min(1, longestSide / Math.max(image.width, image.height)));
+  scale(image, longestSide / Math.max(image.width, image.height));
   turn(image, jpeg.orientation);
   return { kind: 'done', bytes: encode(encoder, image) };
 }
@@ -125,6 +125,7 @@ async function decode(open: Codecs['openDecoder'], bytes: Uint8Array, frame: Jpe
   return picture;
 }
 
+/** Never larger. */
 function scale(image: Image, factor: number): void {
   if (factor >= 1) return;
   image.resize({

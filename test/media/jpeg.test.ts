@@ -1,0 +1,183 @@
+// What is read from a JPEG's header, and what is refused for it.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { readOrientation } from '../../src/media/exif.ts';
+import {
+  countLeastBits,
+  findRefusal,
+  type Jpeg,
+  type JpegFrame,
+  type JpegRefusal,
+  maxPixels,
+  readJpeg,
+} from '../../src/media/jpeg.ts';
+import { claimFrame, claimSize, makeBomb, makeInks, makeJpeg, stackJpeg, strangers } from '../support/photo.ts';
+import { buildExif, buildSegment } from '../support/photo-metadata.ts';
+
+const halves = { horizontal: 2, vertical: 2 };
+const whole = { horizontal: 1, vertical: 1 };
+
+function makeHeader(frame: Partial<JpegFrame>, rest: Partial<Jpeg> = {}): Jpeg {
+  return {
+    frame: { coding: 'baseline', bits: 8, width: 4000, height: 3000, components: [halves, whole, whole], ...frame },
+    orientation: 1,
+    segments: [],
+    scans: 1,
+    scanBytes: 4_000_000,
+    end: 'complete',
+    ...rest,
+  };
+}
+
+describe('a JPEG is read', () => {
+  it('as what it is: coding, size, components, orientation, end', async () => {
+    const recipe = { width: 40, height: 24, orientation: 6, personal: true };
+    for (const [progressive, coding] of [
+      [false, 'baseline'],
+      [true, 'progressive'],
+    ] as const) {
+      const jpeg = readJpeg(await makeJpeg({ ...recipe, progressive }));
+      assert.deepEqual(jpeg?.frame, { coding, bits: 8, width: 40, height: 24, components: [halves, whole, whole] });
+      assert.deepEqual([jpeg.orientation, jpeg.end, jpeg.scans > 1], [6, 'complete', progressive]);
+    }
+    assert.deepEqual(readJpeg(await makeJpeg({ ...recipe, gray: true }))?.frame?.components.length, 1);
+  });
+
+  it('past fill bytes before a marker and restart markers in the data', async () => {
+    const jpeg = stackJpeg(await makeJpeg({ width: 64, height: 16, noise: 40 }), 12);
+    const filled = Buffer.concat([jpeg.subarray(0, 2), Buffer.from([0xff, 0xff, 0xff]), jpeg.subarray(2)]);
+    assert.equal(readJpeg(filled)?.end, 'complete');
+    assert.equal(readJpeg(filled)?.frame?.height, 192);
+    assert.equal(findRefusal(readJpeg(filled)), null);
+  });
+
+  it('without looking behind its end', async () => {
+    const jpeg = await makeJpeg({ width: 16, height: 16 });
+    assert.deepEqual(readJpeg(Buffer.concat([jpeg, Buffer.alloc(5_000, 0xff), jpeg])), readJpeg(jpeg));
+  });
+
+  it('in one pass and without a fault, whatever was cut off or changed', async () => {
+    const jpeg = await makeJpeg({ width: 48, height: 48, noise: 30, personal: true, orientation: 3 });
+    for (let length = 0; length <= jpeg.length; length++) findRefusal(readJpeg(jpeg.subarray(0, length)));
+    const change = fc.record({ at: fc.nat(jpeg.length - 1), to: fc.integer({ min: 0, max: 255 }) });
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 8 }), (changes) => {
+        const copy = Buffer.from(jpeg);
+        for (const { at, to } of changes) copy[at] = to;
+        const read = readJpeg(copy);
+        findRefusal(read);
+        assert.ok(!read || (read.orientation >= 1 && read.orientation <= 8));
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const filling of [0x00, 0xff, 0xd0, 0xe1]) {
+      const endless = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(200_000, filling)]);
+      assert.equal(readJpeg(endless)?.frame, null);
+    }
+    const empty = Array.from({ length: 200_000 }, () => Buffer.from([0xff, 0xe5, 0, 2]));
+    const many = readJpeg(Buffer.concat([Buffer.from([0xff, 0xd8]), ...empty]));
+    assert.ok(many && many.segments.length < 10_000 && many.end === 'nonsense');
+  });
+});
+
+describe('the orientation', () => {
+  const exif = (orientation: number) => buildExif(orientation).subarray(4);
+  const change = (segment: Buffer, at: number, to: number) => {
+    const copy = Buffer.from(segment);
+    copy[at] = to;
+    return copy;
+  };
+  // Of the segment: 6 bytes of name, 8 of TIFF header, 2 of count, then tag (16), type (18), count (20), value (24).
+  const cases: [what: string, segment: Buffer, orientation: number | null][] = [
+    ['big-endian', exif(5), 5],
+    ['little-endian', exif(6), 6],
+    ['0', exif(0), null],
+    ['9', exif(9), null],
+    ['as a 32-bit number', change(exif(6), 18, 4), 6],
+    ['as a text', change(exif(6), 18, 2), null],
+    ['under another tag', change(exif(6), 16, 0x13), null],
+    ['in a directory beyond the end', change(exif(6), 11, 0xff), null],
+    ['in another byte order', change(exif(6), 6, 0x4d), null],
+    ['of another magic number', change(exif(6), 8, 43), null],
+    ['with more entries promised than there are', change(exif(6), 15, 0xff), 6],
+    ['cut off', exif(6).subarray(0, 20), null],
+    ['only the name', Buffer.from('Exif\0\0'), null],
+    ['of XMP', Buffer.from('http://ns.adobe.com/xap/1.0/\0<x:xmpmeta/>'), null],
+    ['nothing', Buffer.alloc(0), null],
+  ];
+  for (const [what, segment, orientation] of cases) {
+    it(`${what} is ${orientation ?? 'not known'}`, () => assert.equal(readOrientation(segment), orientation));
+  }
+
+  it('is that of the first EXIF segment, also behind XMP', async () => {
+    const jpeg = await makeJpeg({ width: 16, height: 16 });
+    const xmp = buildSegment(0xe1, Buffer.from('http://ns.adobe.com/xap/1.0/\0'));
+    const marked = Buffer.concat([jpeg.subarray(0, 2), xmp, buildExif(8), buildExif(3), jpeg.subarray(2)]);
+    assert.equal(readJpeg(marked)?.orientation, 8);
+  });
+});
+
+describe('a header is refused', () => {
+  const cases: [what: string, header: Jpeg | null, refusal: JpegRefusal | null][] = [
+    ['of a phone', makeHeader({}), null],
+    ['of extended coding', makeHeader({ coding: 'extended' }), null],
+    ['of progressive coding', makeHeader({ coding: 'progressive' }, { scans: 10 }), null],
+    ['of one component', makeHeader({ components: [whole] }), null],
+    ['of no JPEG', null, 'no_jpeg'],
+    ['of lossless coding', makeHeader({ coding: 'lossless' }), 'unsupported'],
+    ['of hierarchical coding', makeHeader({ coding: 'hierarchical' }), 'unsupported'],
+    ['of arithmetic coding', makeHeader({ coding: 'arithmetic' }), 'unsupported'],
+    ['of 12 bits', makeHeader({ bits: 12 }), 'unsupported'],
+    ['of two components', makeHeader({ components: [whole, whole] }), 'unsupported'],
+    ['of four inks', makeHeader({ components: [whole, whole, whole, whole] }), 'cmyk'],
+    ['without a width', makeHeader({ width: 0 }), 'unsupported'],
+    ['without a height', makeHeader({ height: 0 }), 'unsupported'],
+    ['of 60 megapixels', makeHeader({ width: 10_000, height: maxPixels / 10_000 }), null],
+    ['of a row more', makeHeader({ width: 10_000, height: maxPixels / 10_000 + 1 }), 'too_many_pixels'],
+    ['without an end', makeHeader({}, { end: 'early' }), 'truncated'],
+    ['without a frame nor an end', { ...makeHeader({}), frame: null, end: 'early' }, 'truncated'],
+    ['without a frame', { ...makeHeader({}), frame: null }, 'damaged'],
+    ['without sense', makeHeader({}, { end: 'nonsense' }), 'damaged'],
+    ['with a thousand scans', makeHeader({ coding: 'progressive' }, { scans: 1_000 }), 'damaged'],
+  ];
+  for (const [what, header, refusal] of cases) {
+    it(`${what}: ${refusal ?? 'not'}`, () => assert.equal(findRefusal(header), refusal));
+  }
+
+  it('in files: each with the reason for it', async () => {
+    const jpeg = await makeJpeg({ width: 64, height: 64, noise: 60 });
+    const files: [what: string, file: Buffer, refusal: JpegRefusal | null][] = [
+      ['a picture', jpeg, null],
+      ['arithmetic coding', claimFrame(jpeg, { marker: 0xc9 }), 'unsupported'],
+      ['lossless coding', claimFrame(jpeg, { marker: 0xc3 }), 'unsupported'],
+      ['hierarchical coding', claimFrame(jpeg, { marker: 0xc5 }), 'unsupported'],
+      ['12 bits', claimFrame(jpeg, { bits: 12 }), 'unsupported'],
+      ['three inks', await makeInks(3), null],
+      ['four inks', await makeInks(4), 'cmyk'],
+      ['two inks', await makeInks(2), 'unsupported'],
+      ['no height', claimSize(jpeg, 64, 0), 'unsupported'],
+      ['65500 x 65500 in 700 bytes', await makeBomb(65_500, 65_500), 'too_many_pixels'],
+      ['8000 x 6000 in 700 bytes', await makeBomb(8_000, 6_000), 'truncated'],
+      ['8000 x 6000 in 700 bytes, progressive', await makeBomb(8_000, 6_000, true), 'truncated'],
+      ['two frames', Buffer.concat([jpeg.subarray(0, -2), jpeg.subarray(2)]), 'damaged'],
+      ...Object.entries(strangers).map(([what, file]): [string, Buffer, JpegRefusal] => [what, file, 'no_jpeg']),
+    ];
+    for (const [what, file, refusal] of files) assert.equal(findRefusal(readJpeg(file)), refusal, what);
+  });
+
+  it('never for having little data, when nothing but one colour is in the picture', async () => {
+    for (const recipe of [{}, { progressive: true }, { gray: true }, { gray: true, progressive: true }]) {
+      for (const [width, height] of [
+        [1, 1],
+        [1_001, 17],
+        [1_600, 1_200],
+      ] as const) {
+        const jpeg = readJpeg(await makeJpeg({ width, height, plain: true, ...recipe }));
+        assert.equal(findRefusal(jpeg), null, JSON.stringify({ width, height, ...recipe }));
+        if (width !== 1_600) continue;
+        assert.ok(jpeg?.frame && jpeg.scanBytes * 8 < 4 * countLeastBits(jpeg.frame), 'the bound is of use');
+      }
+    }
+  });
+});

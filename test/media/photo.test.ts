@@ -1,0 +1,317 @@
+// Photos through real threads: what comes out, what is refused, and what happens when a thread fails.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import type { Worker } from 'node:worker_threads';
+import { readJpeg } from '../../src/media/jpeg.ts';
+import {
+  createPhotoPool,
+  PhotoBusyError,
+  type PhotoPoolOptions,
+  PhotoRefusedError,
+  PhotoUnavailableError,
+} from '../../src/media/photo.ts';
+import {
+  claimFrame,
+  claimSize,
+  corners,
+  makeBomb,
+  makeInks,
+  makeJpeg,
+  readPicture,
+  stackJpeg,
+  strangers,
+} from '../support/photo.ts';
+import { planted } from '../support/photo-metadata.ts';
+
+const dir = await mkdtemp(join(tmpdir(), 'sighting-photo-'));
+const pool = createPhotoPool({ workers: 1, jobMs: 120_000 });
+after(async () => {
+  await pool.close();
+  await rm(dir, { recursive: true });
+});
+
+const jpeg = await makeJpeg({ width: 256, height: 256, noise: 60 });
+const large = stackJpeg(jpeg, 8);
+const middle = Math.floor(large.length / 2);
+const fourInks = await makeInks(4);
+const bombs = { gigapixels: await makeBomb(65_500, 65_500), megapixels: await makeBomb(8_000, 6_000) };
+
+let files = 0;
+async function writePhoto(bytes: Uint8Array): Promise<string> {
+  files++;
+  const path = join(dir, String(files));
+  await writeFile(path, bytes);
+  return path;
+}
+
+async function compress(bytes: Uint8Array): Promise<Uint8Array> {
+  return await pool.compress(await writePhoto(bytes));
+}
+
+/** A pool of its own, which is closed after the test; `threads` are those that it has started. */
+function openPool(t: { after(close: () => Promise<void>): void }, options: PhotoPoolOptions) {
+  const threads: Worker[] = [];
+  const note = (worker: Worker) => threads.push(worker);
+  process.on('worker', note);
+  const own = createPhotoPool({ workers: 1, ...options });
+  t.after(async () => {
+    process.off('worker', note);
+    await own.close();
+  });
+  return { own, threads };
+}
+
+/** The next thread to be started, by whatever pool. */
+async function expectThread(): Promise<Worker> {
+  const [thread] = await once(process, 'worker');
+  return thread as Worker;
+}
+
+async function requireClean(bytes: Uint8Array): Promise<void> {
+  assert.ok(bytes.length < 500_000, `${bytes.length} bytes`);
+  const jpeg = readJpeg(bytes);
+  assert.equal(jpeg?.end, 'complete');
+  const foreign = jpeg.segments.filter((kind) => (kind > 0xe0 && kind <= 0xef) || kind === 0xfe);
+  assert.deepEqual(foreign, [], 'no metadata segment');
+  assert.deepEqual(listTablePrecisions(Buffer.from(bytes)), new Set([0]), 'tables in 8 bits');
+  for (const secret of planted) assert.equal(Buffer.from(bytes).indexOf(secret), -1, `found ${secret.toString('hex')}`);
+}
+
+/** Of the quantisation tables: 0 for 8 bits, 1 for 16. */
+function listTablePrecisions(jpeg: Buffer): Set<number> {
+  const precisions = new Set<number>();
+  for (let at = 2; jpeg[at + 1] !== 0xda; at += 2 + jpeg.readUInt16BE(at + 2)) {
+    if (jpeg[at + 1] !== 0xdb) continue;
+    for (let table = at + 4; table < at + 2 + jpeg.readUInt16BE(at + 2); ) {
+      const precision = jpeg.readUInt8(table) >> 4;
+      precisions.add(precision);
+      table += 1 + 64 * (precision + 1);
+    }
+  }
+  return precisions;
+}
+
+describe('a photo', () => {
+  for (let orientation = 1; orientation <= 8; orientation++) {
+    it(`of orientation ${orientation} comes out upright, without a trace of its metadata`, async () => {
+      const recipe = { width: 320, height: 200, orientation, personal: true };
+      const original = await makeJpeg(recipe);
+      for (const secret of planted.slice(0, 2)) assert.ok(original.includes(secret), 'the original tells');
+      const bytes = await compress(original);
+      await requireClean(bytes);
+      const [width, height] = orientation > 4 ? [200, 320] : [320, 200];
+      assert.deepEqual(await readPicture(bytes), { width, height, corners });
+    });
+  }
+
+  it('contains the place in its original bytes: what the tests look for is there', async () => {
+    const both = Buffer.concat([
+      await makeJpeg({ width: 16, height: 16, orientation: 1, personal: true }),
+      await makeJpeg({ width: 16, height: 16, orientation: 2, personal: true }),
+    ]);
+    for (const secret of planted) assert.ok(both.includes(secret), secret.toString('hex'));
+  });
+
+  const kinds: [what: string, recipe: Parameters<typeof makeJpeg>[0], size: [width: number, height: number]][] = [
+    ['of one pixel', { width: 1, height: 1 }, [1, 1]],
+    ['of odd size', { width: 333, height: 77 }, [333, 77]],
+    ['of the longest side', { width: 2_048, height: 64 }, [2_048, 64]],
+    ['of one pixel more', { width: 2_049, height: 64 }, [2_048, 64]],
+    ['of twice the size', { width: 4_096, height: 128 }, [2_048, 64]],
+    ['turned and too high', { width: 4_000, height: 96, orientation: 6 }, [49, 2_048]],
+    ['one pixel high', { width: 6_000, height: 1 }, [2_048, 1]],
+    ['of progressive coding', { width: 640, height: 480, progressive: true, noise: 20 }, [640, 480]],
+    ['in grey', { width: 640, height: 480, gray: true, noise: 20 }, [640, 480]],
+  ];
+  for (const [what, recipe, [width, height]] of kinds) {
+    it(`${what} is accepted, and never enlarged`, async () => {
+      const bytes = await compress(await makeJpeg({ ...recipe, personal: true }));
+      await requireClean(bytes);
+      const picture = await readPicture(bytes);
+      assert.deepEqual([picture.width, picture.height], [width, height]);
+      if (width > 1 && height > 1 && !recipe.gray) assert.deepEqual(picture.corners, corners);
+    });
+  }
+
+  it('with stray bytes between its segments, or a film behind its end, is accepted', async () => {
+    const small = await makeJpeg({ width: 64, height: 48 });
+    const stray = Buffer.concat([small.subarray(0, 20), Buffer.alloc(9), small.subarray(20), Buffer.alloc(3_000, 0x47)]);
+    assert.deepEqual(await readPicture(await compress(stray)), { width: 64, height: 48, corners });
+  });
+
+  it('that only a low quality makes small enough keeps its size', async () => {
+    const bytes = await compress(await makeJpeg({ width: 1_300, height: 1_200, noise: 160 }));
+    await requireClean(bytes);
+    const { width, height } = await readPicture(bytes);
+    assert.deepEqual([width, height, bytes.length > 450_000], [1_300, 1_200, true]);
+  });
+
+  it('that no quality makes small enough loses pixels', async () => {
+    const bytes = await compress(await makeJpeg({ width: 1_450, height: 1_450, noise: 255 }));
+    await requireClean(bytes);
+    const { width, height } = await readPicture(bytes);
+    assert.ok(width < 1_450 && width > 800 && width === height, `${width} x ${height}`);
+  });
+
+  it('of 24 megapixels and 12 MiB is made as good as 500 000 bytes allow', async () => {
+    const strip = await makeJpeg({ width: 6_000, height: 256, noise: 40, quality: 90 });
+    const original = stackJpeg(strip, 16, 12 * 1024 * 1024);
+    assert.equal(original.length, 12 * 1024 * 1024);
+    const bytes = await compress(original);
+    await requireClean(bytes);
+    assert.ok(bytes.length > 400_000, `${bytes.length} bytes`);
+    const { width, height } = await readPicture(bytes);
+    assert.deepEqual([width, height], [2_048, 1_398]);
+  });
+
+  it('of 48 megapixels is accepted', async () => {
+    const original = stackJpeg(await makeJpeg({ width: 8_064, height: 144, plain: true }), 42);
+    const bytes = await compress(original);
+    await requireClean(bytes);
+    const { width, height } = await readPicture(bytes);
+    assert.deepEqual([width, height], [2_048, 1_536]);
+  });
+});
+
+describe('a picture is refused', () => {
+  const refused: [what: string, file: Buffer, reason: string][] = [
+    ...Object.entries(strangers).map(([what, file]): [string, Buffer, string] => [what, file, 'no_jpeg']),
+    ['of arithmetic coding', claimFrame(jpeg, { marker: 0xc9 }), 'unsupported'],
+    ['of 12 bits', claimFrame(jpeg, { bits: 12 }), 'unsupported'],
+    ['of four inks', fourInks, 'cmyk'],
+    ['of 65500 x 65500 pixels in 700 bytes', bombs.gigapixels, 'too_many_pixels'],
+    ['of 8000 x 6000 pixels in 700 bytes', bombs.megapixels, 'truncated'],
+    ['whose end was cut off', large.subarray(0, middle), 'truncated'],
+    [
+      'that ends too soon, with an end marker',
+      Buffer.concat([large.subarray(0, middle), Buffer.from([0xff, 0xd9])]),
+      'truncated',
+    ],
+    ['whose end was overwritten by zeros', Buffer.concat([large.subarray(0, middle), Buffer.alloc(middle)]), 'truncated'],
+    ['of twice the height that it has', claimSize(jpeg, 256, 512), 'truncated'],
+    ['without its tables', Buffer.concat([jpeg.subarray(0, 2), jpeg.subarray(jpeg.indexOf('\xff\xc0', 'latin1'))]), 'damaged'],
+  ];
+  for (const [what, file, reason] of refused) {
+    it(`${what}: ${reason}`, async () => {
+      await assert.rejects(compress(file), (error) => error instanceof PhotoRefusedError && error.reason === reason);
+    });
+  }
+
+  it('and the next photo is accepted by the same thread', async (t) => {
+    const { own, threads } = openPool(t, {});
+    await assert.rejects(own.compress(await writePhoto(large.subarray(0, middle))), PhotoRefusedError);
+    await own.compress(await writePhoto(jpeg));
+    assert.equal(threads.length, 1);
+  });
+});
+
+describe('a thread', () => {
+  const photo = makeJpeg({ width: 320, height: 240 }).then(writePhoto);
+
+  it('that dies takes its photo with it, and the next photo gets a new one', async (t) => {
+    const { own, threads } = openPool(t, {});
+    const path = await photo;
+    const killed = expectThread().then(async (thread) => {
+      await once(thread, 'online');
+      await thread.terminate();
+    });
+    await Promise.all([assert.rejects(own.compress(path), PhotoUnavailableError), killed]);
+    await requireClean(await own.compress(await photo));
+    assert.equal(threads.length, 2);
+  });
+
+  it('that fails on a file is replaced, and the cause is told', async (t) => {
+    const { own, threads } = openPool(t, {});
+    await assert.rejects(
+      own.compress(join(dir, 'missing')),
+      (error) => error instanceof PhotoUnavailableError && (error.cause as { code?: string }).code === 'ENOENT',
+    );
+    await requireClean(await own.compress(await photo));
+    assert.equal(threads.length, 2);
+  });
+
+  it('that takes too long is ended', async (t) => {
+    const { own, threads } = openPool(t, { jobMs: 1 });
+    const path = await photo;
+    const ended = expectThread().then((thread) => once(thread, 'exit'));
+    await Promise.all([assert.rejects(own.compress(path), PhotoUnavailableError), ended]);
+    await assert.rejects(own.compress(path), PhotoUnavailableError);
+    assert.equal(threads.length, 2);
+  });
+
+  it('without work ends, and another is started when there is some', async (t) => {
+    const { own, threads } = openPool(t, { idleMs: 1 });
+    await own.compress(await photo);
+    const [thread] = threads;
+    assert.ok(thread);
+    await once(thread, 'exit');
+    await own.compress(await photo);
+    assert.equal(threads.length, 2);
+  });
+
+  it('that got more work in time goes on', async (t) => {
+    const { own, threads } = openPool(t, { idleMs: 1 });
+    const path = await photo;
+    await Promise.all([own.compress(path), own.compress(path)]);
+    assert.equal(threads.length, 1);
+  });
+
+  it('does one photo at a time, in the order of arrival', async (t) => {
+    const { own, threads } = openPool(t, { workers: 2 });
+    const done: number[] = [];
+    const path = await photo;
+    await Promise.all([0, 1, 2, 3, 4].map((number) => own.compress(path).then(() => done.push(number))));
+    assert.equal(threads.length, 2);
+    assert.equal(done.length, 5);
+    assert.ok(done.indexOf(4) > done.indexOf(1), done.join());
+  });
+
+  it('that is not free in time: the photo is turned away, the one before it is not', async (t) => {
+    const { own } = openPool(t, { waitMs: 1 });
+    const path = await photo;
+    const first = own.compress(path);
+    await assert.rejects(own.compress(path), PhotoBusyError);
+    await requireClean(await first);
+    await requireClean(await own.compress(path));
+  });
+
+  it('ends when the pool is closed, and its photo and the waiting ones fail', async (t) => {
+    const { own, threads } = openPool(t, {});
+    const path = await photo;
+    const ended = expectThread().then(async (thread) => {
+      await Promise.all([own.close(), once(thread, 'exit')]);
+    });
+    await Promise.all([
+      assert.rejects(own.compress(path), PhotoUnavailableError),
+      assert.rejects(own.compress(path), PhotoUnavailableError),
+      ended,
+    ]);
+    await assert.rejects(own.compress(path), PhotoUnavailableError);
+    assert.equal(threads.length, 1);
+  });
+
+  it('keeps no process alive', { timeout: 60_000 }, async () => {
+    const program = join(dir, 'program.mjs');
+    await writeFile(
+      program,
+      `import { createPhotoPool } from ${JSON.stringify(new URL('../../src/media/photo.ts', import.meta.url).href)};
+      const bytes = await createPhotoPool({ idleMs: 3_600_000 }).compress(${JSON.stringify(await photo)});
+      process.stdout.write(String(bytes.length));`,
+    );
+    const tsx = import.meta.resolve('tsx');
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', tsx, program]);
+    assert.ok(Number(stdout) > 0);
+  });
+
+  it('leaves the file as it is', async () => {
+    const bytes = await readFile(await photo);
+    await pool.compress(await photo);
+    assert.ok(bytes.equals(await readFile(await photo)));
+  });
+});
