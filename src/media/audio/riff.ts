@@ -1,0 +1,81 @@
+// WAV: chunks, of which only the format, the number of samples and the sound itself are kept.
+import { hasText, readLittle } from './bytes.ts';
+import { AudioRefusedError } from './refusal.ts';
+
+const chunkHeader = 8;
+// Writers that can't go back (a pipe) put such sizes into both headers; in a file of one mebibyte they mean "to the end".
+const unknownSize = 0x7f00_0000;
+// PCM, ADPCM, float, A-law, µ-law, IMA ADPCM, GSM, extensible. Not MP3 or AAC in WAV: they have tags of their own inside.
+const formats = new Set([0x1, 0x2, 0x3, 0x6, 0x7, 0x11, 0x31, 0xfffe]);
+const pcmFormat = 0x1;
+
+/**
+ * The file with nothing but `fmt `, `fact` and `data`: titles (`LIST`), `bext`, `iXML`, `id3 ` and chunks that nobody knows
+ * are left out, and what follows the sound.
+ * @throws AudioRefusedError `damaged` when it is broken off or has no sound, `unsupported` for sound in another format
+ */
+export function cleanWav(bytes: Buffer): Buffer {
+  const chunks = readChunks(bytes);
+  const { format, fact, data } = chunks;
+  if (!format || !data || data.length === 0) throw new AudioRefusedError('damaged', 'no format or no sound');
+  const body = Buffer.concat([
+    Buffer.from('WAVE'),
+    writeChunk('fmt ', trimFormat(format)),
+    ...(fact ? [writeChunk('fact', fact.subarray(0, 4))] : []),
+    writeChunk('data', data),
+  ]);
+  return writeChunk('RIFF', body);
+}
+
+interface Chunks {
+  format?: Buffer;
+  fact?: Buffer;
+  data?: Buffer;
+}
+
+function readChunks(bytes: Buffer): Chunks {
+  const found: Chunks = {};
+  const declared = readLittle(bytes, 4, 4);
+  let at = 12;
+  while (at < bytes.length && !isEnd(at, declared)) {
+    const start = at + chunkHeader;
+    const size = readLittle(bytes, at + 4, 4);
+    const isData = hasText(bytes, at, 'data');
+    const reachesEnd = isData && declared >= unknownSize && size >= unknownSize;
+    const end = reachesEnd ? bytes.length : start + size;
+    // Chunks have to join up to the end, also those behind the sound: with a wrong length it would swallow them.
+    if (end > bytes.length) throw new AudioRefusedError('damaged', 'a chunk is broken off');
+    const content = bytes.subarray(start, end);
+    if (isData) found.data ??= content;
+    else if (hasText(bytes, at, 'fmt ')) found.format ??= content;
+    else if (hasText(bytes, at, 'fact')) found.fact ??= content;
+    at = end + (size % 2);
+  }
+  return found;
+}
+
+// Some writers get the size of the whole wrong: the end of the file will do as well. What hangs behind is left out. Some forget
+// the byte that fills up a last chunk of odd length.
+function isEnd(at: number, declared: number): boolean {
+  return at === chunkHeader + declared || at === chunkHeader + declared + (declared % 2);
+}
+
+// As long as the format says and no longer.
+function trimFormat(format: Buffer): Buffer {
+  const tag = readLittle(format, 0, 2);
+  if (!formats.has(tag)) throw new AudioRefusedError('unsupported', 'another format in WAV');
+  if (tag === pcmFormat || format.length < 18) return requireLength(format, 16);
+  return requireLength(format, 18 + readLittle(format, 16, 2));
+}
+
+function requireLength(format: Buffer, size: number): Buffer {
+  if (format.length < size) throw new AudioRefusedError('damaged', 'the format is broken off');
+  return format.subarray(0, size);
+}
+
+function writeChunk(id: string, content: Buffer): Buffer {
+  const header = Buffer.alloc(chunkHeader);
+  header.write(id, 'latin1');
+  header.writeUInt32LE(content.length, 4);
+  return Buffer.concat([header, content, Buffer.alloc(content.length % 2)]);
+}
