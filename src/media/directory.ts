@@ -1,0 +1,127 @@
+// Media in a directory. A file is written aside, forced to disk and renamed: under its name it is whole or not there, also
+// after a power cut.
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, opendir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { isMediumName, requireMediumName } from './name.ts';
+import type { Storage, StoredMedium } from './storage.ts';
+import { StorageError } from './storage-error.ts';
+
+// On the same file system as the files, or the rename would be a copy.
+const draftDirectory = '.tmp';
+
+export class DirectoryStorage implements Storage {
+  readonly #root: string;
+  constructor(root: string) {
+    this.#root = resolve(root);
+  }
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#pathOf(name);
+    const draft = join(this.#root, draftDirectory, randomUUID());
+    try {
+      await makeDirectory(dirname(draft));
+      await writeDurably(draft, bytes);
+      await makeDirectory(dirname(path));
+      await rename(draft, path);
+      await syncDirectory(dirname(path));
+    } catch (cause) {
+      await rm(draft, { force: true }).catch(() => {});
+      throw toStorageError(cause);
+    }
+  }
+
+  async get(name: string): Promise<Uint8Array | null> {
+    try {
+      return await readFile(this.#pathOf(name));
+    } catch (cause) {
+      if (isMissing(cause)) return null;
+      throw toStorageError(cause);
+    }
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    const paths = names.map((name) => this.#pathOf(name));
+    const results = await Promise.allSettled(paths.map((path) => rm(path, { force: true })));
+    for (const result of results) if (result.status === 'rejected') throw toStorageError(result.reason);
+  }
+
+  async *list(): AsyncGenerator<StoredMedium> {
+    for await (const directory of this.#listEntries('.', /^[0-9a-f]{2}$/)) {
+      for await (const name of this.#listEntries(directory, /./)) {
+        const modified = isMediumName(name) && name.startsWith(directory) ? await this.#readTime(directory, name) : null;
+        if (modified) yield { name, modified };
+      }
+    }
+  }
+
+  async removeDrafts(olderThan: Date): Promise<void> {
+    for await (const name of this.#listEntries(draftDirectory, /./)) {
+      const modified = await this.#readTime(draftDirectory, name);
+      if (modified && modified < olderThan) {
+        await rm(join(this.#root, draftDirectory, name), { force: true }).catch((cause) => Promise.reject(toStorageError(cause)));
+      }
+    }
+  }
+
+  // By the first two digits, so that no directory holds more than a 256th of the files.
+  #pathOf(name: string): string {
+    return join(this.#root, requireMediumName(name).slice(0, 2), name);
+  }
+
+  async *#listEntries(directory: string, pattern: RegExp): AsyncGenerator<string> {
+    try {
+      for await (const entry of await opendir(join(this.#root, directory))) if (pattern.test(entry.name)) yield entry.name;
+    } catch (cause) {
+      if (!isMissing(cause)) throw toStorageError(cause);
+    }
+  }
+
+  // null for what has been removed meanwhile.
+  async #readTime(directory: string, name: string): Promise<Date | null> {
+    try {
+      return (await stat(join(this.#root, directory, name))).mtime;
+    } catch (cause) {
+      if (isMissing(cause)) return null;
+      throw toStorageError(cause);
+    }
+  }
+}
+
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+// A new directory is durable when its parent is: from the first that had to be made down to this one.
+async function makeDirectory(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
+}
+
+// Windows can't open a directory, and needs no such thing.
+async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+function toStorageError(cause: unknown): StorageError {
+  if (cause instanceof StorageError) return cause;
+  const { code } = cause as NodeJS.ErrnoException;
+  return new StorageError(`the media directory does not work${code === undefined ? '' : ` (${code})`}`, { cause });
+}

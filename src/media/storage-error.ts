@@ -1,0 +1,7 @@
+/**
+ * The storage of media can't be used now: full, not writable, not to be reached. The message has no path and no address; the
+ * cause is for the log.
+ */
+export class StorageError extends Error {
+  readonly code = 'STORAGE';
+}
