@@ -21,8 +21,8 @@ export class DirectoryStorage implements Storage {
     const draft = join(this.#root, draftDirectory, randomUUID());
     try {
       await makeDirectory(dirname(draft));
-      await makeDirectory(dirname(path));
       await writeDurably(draft, bytes);
+      await makeDirectory(dirname(path));
       await rename(draft, path);
       await syncDirectory(dirname(path));
     } catch (cause) {

@@ -15,10 +15,14 @@ export interface S3Limits {
   tryMs: number;
   /** Milliseconds for all. */
   totalMs: number;
+  /** Milliseconds before the second try; four times as many before each further one. */
+  pauseMs: number;
 }
 
-const usualLimits: S3Limits = { tries: 3, tryMs: 5_000, totalMs: 8_000 };
-const firstPauseMs = 100;
+// Reading a thousand entries, the usual page, takes 130 to 400 ms in which no request is answered.
+const pageSize = 200;
+
+const usualLimits: S3Limits = { tries: 3, tryMs: 5_000, totalMs: 8_000, pauseMs: 100 };
 
 interface Answer {
   status: number;
@@ -94,7 +98,12 @@ export class S3Storage implements Storage {
 
   // Names are given encoded: a foreign key may hold characters that no XML can.
   async #listPage(token: string | undefined): Promise<ListBucketResult> {
-    const query = new URLSearchParams({ 'list-type': '2', 'encoding-type': 'url', prefix: this.#prefix });
+    const query = new URLSearchParams({
+      'list-type': '2',
+      'encoding-type': 'url',
+      'max-keys': String(pageSize),
+      prefix: this.#prefix,
+    });
     if (token !== undefined) query.set('continuation-token', token);
     const { status, body } = await this.#call('GET', `${this.#bucketUrl}?${query}`);
     if (status !== 200) throw describeAnswer(status, body);
@@ -115,14 +124,14 @@ export class S3Storage implements Storage {
   }
 
   async #call(method: string, url: string, content?: { bytes: Uint8Array; contentType: string }): Promise<Answer> {
-    const { tries, tryMs, totalMs } = this.#limits;
+    const { tries, tryMs, totalMs, pauseMs } = this.#limits;
     const total = AbortSignal.timeout(totalMs);
-    for (let left = tries - 1, pause = firstPauseMs; ; left--, pause *= 4) {
+    for (let left = tries - 1, pause = pauseMs; ; left--, pause *= 4) {
       try {
         const answer = await this.#try(method, url, content, AbortSignal.any([total, AbortSignal.timeout(tryMs)]));
         if ((answer.status < 500 && answer.status !== 429) || left === 0) return answer;
       } catch (cause) {
-        if (left === 0 || total.aborted) throw new StorageError('S3 does not answer', { cause });
+        if (left === 0) throw new StorageError('S3 does not answer', { cause });
       }
       await sleep(pause, undefined, { signal: total }).catch((cause) => {
         throw new StorageError('S3 does not answer in time', { cause });

@@ -10,6 +10,8 @@ export interface OggOptions {
   /** Bytes of a picture among the comments: with more than 65 000 they take several pages. */
   picture?: number;
   serial?: number;
+  /** Bytes of Vorbis' set-up. */
+  setup?: number;
 }
 
 interface Parts {
@@ -20,10 +22,9 @@ interface Parts {
 }
 
 const emptyComment = Buffer.alloc(8);
-const setup = Buffer.concat([Buffer.from('\x05vorbis', 'latin1'), Buffer.alloc(700, 'setup')]);
 const opusSilence = Buffer.from([0xf8, 0xff, 0xfe]);
 
-function partsOf(codec: OggCodec): Parts {
+function partsOf(codec: OggCodec, tags: boolean, setup: number): Parts {
   switch (codec) {
     case 'opus':
       return {
@@ -46,7 +47,10 @@ function partsOf(codec: OggCodec): Parts {
           Buffer.alloc(12),
           Buffer.from([0xb8, 1]),
         ]),
-        headers: (comment) => [Buffer.concat([Buffer.from('\x03vorbis', 'latin1'), comment, Buffer.from([1])]), setup],
+        headers: (comment) => [
+          Buffer.concat([Buffer.from('\x03vorbis', 'latin1'), comment, Buffer.from([1])]),
+          Buffer.concat([Buffer.from('\x05vorbis', 'latin1'), Buffer.alloc(setup, 'setup')]),
+        ],
         sound: Array.from({ length: 20 }, (_, i) => Buffer.alloc(90, `sound ${i}`)),
       };
     case 'speex':
@@ -65,29 +69,31 @@ function partsOf(codec: OggCodec): Parts {
       return {
         first: Buffer.concat([
           Buffer.from('\x7fFLAC\x01\x00', 'latin1'),
-          bigEndian(1, 2),
+          bigEndian(tags ? 2 : 1, 2),
           Buffer.from('fLaC'),
           Buffer.from([0, 0, 0, 34]),
           makeStreamInfo(),
         ]),
-        headers: (comment) => [Buffer.concat([Buffer.from([0x84]), bigEndian(comment.length, 3), comment])],
+        headers: (comment) => [
+          Buffer.concat([Buffer.from([tags ? 4 : 0x84]), bigEndian(comment.length, 3), comment]),
+          ...(tags ? [Buffer.concat([Buffer.from([0x86]), bigEndian(comment.length, 3), comment])] : []),
+        ],
         sound: makeFlacFrames(5),
       };
   }
 }
 
-export function makeOgg({ tags = false, codec = 'opus', picture = 0, serial = 77 }: OggOptions = {}): Buffer {
-  const { first, headers, sound } = partsOf(codec);
-  const pages = [
-    ...paginate([first]),
-    ...paginate(headers(tags ? makeVorbisComment({ picture }) : emptyComment)),
-    ...sound.flatMap((packet) => paginate([packet])),
-  ];
+export function makeOgg({ tags = false, codec = 'opus', picture = 0, serial = 77, setup = 700 }: OggOptions = {}): Buffer {
+  const { first, headers, sound } = partsOf(codec, tags, setup);
+  const heads = [...paginate([first]), ...paginate(headers(tags ? makeVorbisComment({ picture }) : emptyComment))];
+  const pages = [...heads, ...sound.flatMap((packet) => paginate([packet]))];
   return Buffer.concat(
     pages.map(({ lacing, body, continued }, i) => {
       const isLast = i === pages.length - 1;
       const flags = (continued ? 1 : 0) | (i === 0 ? 2 : 0) | (isLast ? 4 : 0);
-      const granule = lacing.every((size) => size === 255) ? Buffer.alloc(8, 0xff) : littleEndian(Math.max(0, i - 1) * 960, 6);
+      const granule = lacing.every((size) => size === 255)
+        ? Buffer.alloc(8, 0xff)
+        : littleEndian(Math.max(0, i + 1 - heads.length) * 960, 6);
       const page = Buffer.concat([
         Buffer.from('OggS\0'),
         Buffer.from([flags]),

@@ -100,12 +100,7 @@ function applyRules(bytes: Buffer, boxes: Box[], rules: Rules): void {
 
 function blankBox(bytes: Buffer, { start, content, end }: Box): void {
   bytes.write('free', start + 4, 'latin1');
-  blank(bytes, content, end);
-}
-
-// `fill` throws when it begins behind the end, as it would for a box too short for what it is.
-function blank(bytes: Buffer, start: number, end: number): void {
-  if (start < end) bytes.fill(0, start, end);
+  bytes.fill(0, content, end);
 }
 
 // Zero everything in the media data that no sample of the sounds covers.
@@ -120,10 +115,10 @@ function blankUnused(bytes: Buffer, boxes: Box[], sounds: Box[]): void {
     let at = content;
     for (let range = ranges[next]; range && range.start < end; range = ranges[++next]) {
       if (range.start < content || range.end > end) throw new AudioRefusedError('damaged', 'a sample outside of the media data');
-      blank(bytes, at, range.start);
+      bytes.fill(0, at, range.start);
       at = Math.max(at, range.end);
     }
-    blank(bytes, at, end);
+    bytes.fill(0, at, end);
   }
   if (ranges.length === 0 || next < ranges.length) throw new AudioRefusedError('damaged', 'samples outside of the media data');
 }
@@ -131,12 +126,12 @@ function blankUnused(bytes: Buffer, boxes: Box[], sounds: Box[]): void {
 // Version and flags, then creation and change, of 4 bytes each or (version 1) of 8.
 function blankTimes(bytes: Buffer, { content, end }: Box): void {
   const size = readBig(bytes, content, 1) === 1 ? 16 : 8;
-  blank(bytes, content + 4, Math.min(content + 4 + size, end));
+  bytes.fill(0, content + 4, Math.min(content + 4 + size, end));
 }
 
 // Behind the handler's type: three numbers and a name, which some programs fill with their user's.
 function blankName(bytes: Buffer, { content, end }: Box): void {
-  blank(bytes, content + 12, end);
+  bytes.fill(0, content + 12, end);
 }
 
 // An entry with anything but its flag names a file elsewhere.
@@ -168,7 +163,7 @@ function cleanExtensions(bytes: Buffer, start: number, end: number, kept: Readon
     else if (box.type === 'dfLa') blankFlacBlocks(bytes, box);
     at = box.end;
   }
-  blank(bytes, at, end);
+  bytes.fill(0, at, end);
 }
 
 // The blocks of a FLAC file: all but the first become padding.
@@ -179,7 +174,7 @@ function blankFlacBlocks(bytes: Buffer, { content, end }: Box): void {
     if (at + 4 + size > end) throw new AudioRefusedError('damaged', 'a block does not fit');
     if (kind % 0x80 !== 0) {
       bytes.writeUInt8((kind & 0x80) | padding, at);
-      blank(bytes, at + 4, at + 4 + size);
+      bytes.fill(0, at + 4, at + 4 + size);
     }
     at += 4 + size;
   }

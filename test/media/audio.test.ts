@@ -1,0 +1,261 @@
+// Audio uploads: recognised by their bytes, freed of place and person, the sound untouched (S1.8, issue point 3).
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type AudioKind, cleanAudio } from '../../src/media/audio.ts';
+import { audioKinds, flacBlock, makeAudio, makeFlac, makeWav, riffChunk, wavSound } from '../support/audio.ts';
+import { aacSilence, makeAdtsFrames, makeFlacFrames, makeMp3Frames, makeStreamInfo } from '../support/audio-frames.ts';
+import { box, makeMp4, sampleEntry } from '../support/audio-mp4.ts';
+import { makeOgg, type OggCodec } from '../support/audio-ogg.ts';
+import { littleEndian, makeApe, makeId3v1, makeId3v2, makeLyrics, planted } from '../support/audio-tags.ts';
+
+const note = Buffer.from(planted.join());
+
+/** Fails when a planted text is left, in one byte or two per character. */
+function assertSilentOn(bytes: Buffer): void {
+  for (const text of planted) {
+    assert.ok(!bytes.includes(text), `${text} is left`);
+    assert.ok(!bytes.includes(Buffer.from(text, 'utf16le')), `${text} is left in UTF-16`);
+  }
+}
+
+/** One row: what arrives, and what is stored. */
+type Row = [what: string, arrives: Buffer, stored: Buffer];
+
+function testRows(kind: AudioKind, rows: Row[]): void {
+  for (const [what, arrives, stored] of rows) {
+    it(what, () => {
+      const cleaned = cleanAudio(arrives);
+      assert.equal(cleaned.kind, kind);
+      assertSilentOn(cleaned.bytes);
+      assert.ok(cleaned.bytes.equals(stored), 'the stored bytes are others');
+    });
+  }
+}
+
+describe('each kind', () => {
+  for (const kind of audioKinds) {
+    it(`${kind} is recognised, loses its tags and keeps its sound`, () => {
+      const tagged = makeAudio(kind, { tags: true });
+      for (const text of planted) assert.ok(tagged.includes(text), `the fixture tells ${text}`);
+      const before = Buffer.from(tagged);
+      const cleaned = cleanAudio(tagged);
+      assert.equal(cleaned.kind, kind);
+      assertSilentOn(cleaned.bytes);
+      assert.ok(tagged.equals(before), 'the argument is not changed');
+      // MP4 keeps its length; its own tests compare the sound.
+      if (kind !== 'm4a') assert.ok(cleaned.bytes.equals(makeAudio(kind)));
+      assert.ok(cleanAudio(cleaned.bytes).bytes.equals(cleaned.bytes), 'a second cleaning changes nothing');
+    });
+  }
+});
+
+describe('MP3', () => {
+  const frames = makeMp3Frames(12);
+  const slow = makeMp3Frames(6, { header: 'fff340c4', length: 104 });
+  testRows('mp3', [
+    ...[2, 3, 4].map((version): Row => [`ID3v2.${version}`, Buffer.concat([makeId3v2({ version }), frames]), frames]),
+    [
+      'ID3v2 with a footer, twice, and zeros behind',
+      Buffer.concat([makeId3v2({ footer: true }), makeId3v2(), Buffer.alloc(500), frames]),
+      frames,
+    ],
+    ['a picture full of sync bytes', Buffer.concat([makeId3v2({ picture: 40_000 }), frames]), frames],
+    [
+      'a tag whose length is too short',
+      Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x05'), note, makeId3v2({ picture: 3_001 }).subarray(10), frames]),
+      frames,
+    ],
+    ['ID3v2 at the end, with its footer', Buffer.concat([frames, makeId3v2({ footer: true })]), frames],
+    ['ID3v2 at the end, without', Buffer.concat([frames, makeId3v2({ picture: 5_000 })]), frames],
+    ['ID3v1', Buffer.concat([frames, makeId3v1()]), frames],
+    ['ID3v1 extended', Buffer.concat([frames, makeId3v1({ extended: true })]), frames],
+    ['APE version 2', Buffer.concat([frames, makeApe()]), frames],
+    ['APE version 1 and ID3v1', Buffer.concat([frames, makeApe({ version: 1000 }), makeId3v1()]), frames],
+    ['Lyrics3 versions 1 and 2', Buffer.concat([frames, makeLyrics({ version: 1 }), makeLyrics(), makeId3v1()]), frames],
+    [
+      'all of them',
+      Buffer.concat([makeId3v2(), frames, makeApe(), makeLyrics(), makeId3v1({ extended: true }), makeId3v2({ footer: true })]),
+      frames,
+    ],
+    [
+      'files joined with their tags',
+      Buffer.concat([makeId3v2(), frames, makeId3v1(), makeId3v2({ picture: 3_000 }), frames]),
+      Buffer.concat([frames, frames]),
+    ],
+    ['files of two sample rates joined', Buffer.concat([frames, slow]), Buffer.concat([frames, slow])],
+    ['a last frame that is broken off', Buffer.concat([frames, frames.subarray(0, 200)]), frames],
+    ['text between frames', Buffer.concat([frames, note, frames]), Buffer.concat([frames, frames])],
+    ['one single frame', makeMp3Frames(1), makeMp3Frames(1)],
+  ]);
+});
+
+describe('AAC', () => {
+  const frames = makeAdtsFrames(30);
+  testRows('aac', [
+    ['ID3v2 in front and behind', Buffer.concat([makeId3v2({ version: 3 }), frames, makeId3v2()]), frames],
+    ['APE and ID3v1', Buffer.concat([frames, makeApe(), makeId3v1()]), frames],
+  ]);
+});
+
+describe('AMR', () => {
+  for (const kind of ['amr', 'awb'] as const) {
+    const file = makeAudio(kind);
+    testRows(kind, [
+      ['tags of other formats behind', Buffer.concat([file, makeId3v1(), makeId3v2(), makeApe()]), file],
+      ['a last frame that is broken off', Buffer.concat([file, file.subarray(file.length - 1), Buffer.from([0x3c, 1, 2])]), file],
+    ]);
+  }
+});
+
+describe('WAV', () => {
+  const extensible = Buffer.concat([
+    littleEndian(0xfffe, 2),
+    makeWav().subarray(22, 36),
+    littleEndian(22, 2),
+    Buffer.alloc(22, 1),
+  ]);
+  const clean = makeWav();
+  const sized = (file: Buffer, riff: number, data: number) => {
+    const changed = Buffer.from(file);
+    changed.writeUInt32LE(riff, 4);
+    changed.writeUInt32LE(data, changed.indexOf('data') + 4);
+    return changed;
+  };
+  const chunks = (...ids: string[]) => ids.map((id) => riffChunk(id, note));
+  testRows('wav', [
+    ['chunks in front of the sound', makeWav({ before: chunks('bext', 'LIST', 'id3 ', 'ID3 ', 'JUNK', 'odd!') }), clean],
+    ['chunks behind the sound', makeWav({ after: chunks('iXML', '_PMX', 'cart', 'axml', 'LIST', 'cue ') }), clean],
+    ['a second sound and a second format', makeWav({ after: chunks('data', 'fmt ') }), clean],
+    ['something behind the file', Buffer.concat([clean, note]), clean],
+    ['a wrong length of the whole', sized(makeWav({ after: chunks('LIST') }), 4_000, wavSound.length), clean],
+    ['the lengths of a writer to a pipe', sized(clean, 0xffff_ffff, 0xffff_ffff), clean],
+    ['text behind a PCM format', makeWav({ format: Buffer.concat([clean.subarray(20, 36), note]) }), clean],
+    ['text behind an extensible format', makeWav({ format: Buffer.concat([extensible, note]) }), makeWav({ format: extensible })],
+    [
+      'the number of samples, with text',
+      makeWav({ before: [riffChunk('fact', Buffer.concat([littleEndian(800, 4), note]))] }),
+      makeWav({ before: [riffChunk('fact', littleEndian(800, 4))] }),
+    ],
+  ]);
+});
+
+describe('FLAC', () => {
+  const clean = makeFlac();
+  testRows('flac', [
+    ['ID3 with a footer and zeros in front', Buffer.concat([makeId3v2({ footer: true }), Buffer.alloc(30), clean]), clean],
+    ['a long tag behind it', Buffer.concat([clean, makeId3v2({ footer: true, picture: 90_000 })]), clean],
+    [
+      'ID3 around it',
+      Buffer.concat([makeId3v2({ picture: 500 }), makeFlac({ tags: true }), makeId3v1({ extended: true })]),
+      clean,
+    ],
+    ['text behind the last frame', Buffer.concat([clean, note]), clean],
+    ['zeros and text behind the last frame', Buffer.concat([clean, makeApe().subarray(0, 90)]), clean],
+    ['a last frame that is broken off', Buffer.concat([clean, makeFlacFrames(21).at(-1)?.subarray(0, 300) ?? note]), clean],
+  ]);
+});
+
+describe('Ogg', () => {
+  for (const codec of ['opus', 'vorbis', 'speex', 'flac'] satisfies OggCodec[]) {
+    const clean = makeOgg({ codec });
+    testRows('oga', [
+      [`${codec}: comments`, makeOgg({ codec, tags: true }), clean],
+      [`${codec}: comments over several pages, with a picture`, makeOgg({ codec, tags: true, picture: 150_000 }), clean],
+      [
+        `${codec}: recordings one behind the other`,
+        Buffer.concat([makeOgg({ codec, tags: true }), makeOgg({ codec, tags: true, serial: 8 })]),
+        Buffer.concat([clean, makeOgg({ codec, serial: 8 })]),
+      ],
+      [`${codec}: something behind the last page`, Buffer.concat([makeOgg({ codec, tags: true }), makeId3v1()]), clean],
+    ]);
+  }
+
+  testRows('oga', [
+    [
+      'a set-up of Vorbis over several pages',
+      makeOgg({ codec: 'vorbis', tags: true, setup: 100_000 }),
+      makeOgg({ codec: 'vorbis', setup: 100_000 }),
+    ],
+  ]);
+
+  it('leaves out half a page at the end', () => {
+    const whole = cleanAudio(makeOgg()).bytes;
+    const cut = cleanAudio(makeOgg({ tags: true }).subarray(0, -10)).bytes;
+    assert.ok(cut.length < whole.length && whole.subarray(0, cut.length).equals(cut));
+  });
+});
+
+describe('MP4', () => {
+  const sound = Buffer.concat(Array(44).fill(aacSilence));
+  const times = ['WHEN', 'MADE'];
+  const flacEntry = sampleEntry(
+    'fLaC',
+    box('dfLa', Buffer.alloc(4), flacBlock(0, makeStreamInfo()), flacBlock(4, note, true)),
+    box('udta', note),
+  );
+  const quickTimeEntry = sampleEntry(
+    'mp4a',
+    box('wave', box('frma', Buffer.from('mp4a')), box('note', note), Buffer.alloc(8)),
+    Buffer.alloc(4),
+  );
+  const addToTracks = (file: Buffer, child: Buffer) => {
+    const moov = file.indexOf('moov') - 4;
+    return Buffer.concat([file.subarray(0, moov), box('moov', file.subarray(moov + 8), child)]);
+  };
+  const files: [string, Buffer][] = [
+    ['sound in front of the tracks', makeMp4({ tags: true })],
+    ['tracks in front of the sound', makeMp4({ tags: true, order: 'tracks first' })],
+    ['sound up to the end of the file', makeMp4({ tags: true, order: 'open end' })],
+    ['lengths, offsets and times of 64 bits', makeMp4({ tags: true, long: true })],
+    ['sound in fragments', makeMp4({ tags: true, fragmented: true })],
+    ['3GP', makeMp4({ tags: true, brand: '3gp4' })],
+    ['QuickTime', makeMp4({ tags: true, brand: 'qt  ', entry: quickTimeEntry })],
+    ['comments in the description of FLAC', makeMp4({ tags: true, entry: flacEntry })],
+    ['a last box too short for its times', addToTracks(makeMp4(), box('mvhd', Buffer.alloc(1)))],
+    [
+      'tags of other formats behind the last box',
+      Buffer.concat([
+        makeMp4({ tags: true }),
+        makeLyrics({ version: 1 }),
+        makeLyrics(),
+        makeApe(),
+        makeId3v1({ extended: true }),
+      ]),
+    ],
+  ];
+  for (const [what, file] of files) {
+    it(`${what}: tags and times are gone, the sound is where it was`, () => {
+      const { kind, bytes } = cleanAudio(file);
+      assert.equal(kind, 'm4a');
+      assertSilentOn(bytes);
+      for (const text of times) assert.ok(!bytes.includes(text));
+      assert.equal(bytes.indexOf(sound), file.indexOf(sound));
+      assert.ok(bytes.includes('stco') || bytes.includes('co64'));
+    });
+  }
+
+  it('blanks what no sample uses, and the track of a text with its samples', () => {
+    const file = makeMp4({ tags: true, leftover: note, secondTrack: 'text', order: 'tracks first' });
+    const { bytes } = cleanAudio(file);
+    assertSilentOn(bytes);
+    assert.equal(bytes.length, file.length);
+    const first = file.indexOf(aacSilence);
+    const chunk = Buffer.concat(Array(11).fill(aacSilence));
+    for (let i = 0; i < 4; i++) {
+      const at = first + i * (chunk.length + note.length);
+      assert.ok(bytes.subarray(at, at + chunk.length).equals(chunk), `chunk ${i}`);
+      assert.ok(bytes.subarray(at + chunk.length, at + chunk.length + note.length).equals(Buffer.alloc(note.length)));
+    }
+    assert.equal(bytes.toString('latin1').split('trak').length, 2);
+  });
+
+  it('keeps every other byte', () => {
+    const plain = makeMp4();
+    const cleaned = cleanAudio(plain).bytes;
+    const changed = [...plain.keys()].filter((at) => plain[at] !== cleaned[at]);
+    const expected = [...plain.toString('latin1').matchAll(/WHENMADE/g)].flatMap(({ index }) =>
+      Array.from({ length: 8 }, (_, i) => index + i),
+    );
+    assert.deepEqual(changed, expected);
+  });
+});
