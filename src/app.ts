@@ -10,6 +10,7 @@ import { etagMiddleware } from './http/etag.ts';
 import { kontoRoutes } from './http/konto.ts';
 import { loginRoutes } from './http/login.ts';
 import { medienRoutes } from './http/medien.ts';
+import { countRequests, metricsRoutes } from './http/metrics.ts';
 import { nutzerRoutes } from './http/nutzer.ts';
 import { methodsOf, protocolMiddleware, refuseOverride } from './http/protocol.ts';
 import { protokollRoutes } from './http/protokoll.ts';
@@ -25,9 +26,10 @@ const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
   const app = new Hono<Env>();
-  app.use(protocolMiddleware(deps.drain));
+  app.use(countRequests(deps), protocolMiddleware(deps.drain));
 
   app.route('/', healthRoutes(deps));
+  app.route('/', metricsRoutes(deps));
 
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
@@ -61,7 +63,7 @@ export function createApp(deps: Deps): Hono<Env> {
   return app;
 }
 
-/** What supervisors ask; all that a process with ROLE=worker answers. */
+/** What supervisors ask. */
 export function healthRoutes({ sql, drain }: Pick<Deps, 'sql' | 'drain'>): Hono<Env> {
   return new Hono<Env>()
     .get('/health/live', (c) => c.text('ok'))

@@ -21,6 +21,8 @@ export interface Config {
   maxUploads: number;
   role: Role;
   logLevel: LogLevel;
+  /** null: /metrics answers to this machine only. */
+  metricsToken: string | null;
   /** null: made at the first start and kept in DATA_DIR. */
   secretKey: string | null;
 }
@@ -86,6 +88,10 @@ export const settings = {
   ROLE: { fallback: 'all', meaning: 'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all' },
   TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
   LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
+  METRICS_TOKEN: {
+    fallback: null,
+    meaning: 'Authorization: Bearer … für /metrics; ohne Angabe antwortet es nur diesem Rechner, mit TRUST_PROXY niemandem',
+  },
   SECRET_KEY: {
     fallback: null,
     meaning: 'mindestens 32 Zeichen, gleich für alle Instanzen; ohne Angabe beim ersten Start in DATA_DIR/secret.key erzeugt',
@@ -164,6 +170,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
     role,
     logLevel,
+    metricsToken: read('METRICS_TOKEN'),
     secretKey,
   };
 }

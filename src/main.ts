@@ -10,6 +10,7 @@ import { hasMandant } from './db/demo.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
+import { metricsRoutes } from './http/metrics.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workMail } from './jobs/mail.ts';
 import { workMedia } from './jobs/media.ts';
@@ -19,6 +20,7 @@ import { openStorage } from './media/storage.ts';
 import { createUploads } from './media/uploads.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
+import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { describeFirstSteps } from './welcome.ts';
 
@@ -64,10 +66,11 @@ async function main(): Promise<void> {
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
   }
   const drain = { active: false };
+  const metrics = createMetrics();
   const app =
     config.role === 'worker'
-      ? healthRoutes({ sql, drain })
-      : createApp({ sql, drain, regexpSql, queue: boss, media, config, secretKey, log });
+      ? healthRoutes({ sql, drain }).route('/', metricsRoutes({ metrics, config }))
+      : createApp({ sql, drain, regexpSql, queue: boss, media, config, secretKey, log, metrics });
   const server = await listen(app.fetch, config.host, config.port);
   out.write(describeFirstSteps(config, logins, database.kind));
 

@@ -8,6 +8,7 @@ import { getReader } from '../db/nutzer.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
 import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { PortalError } from './errors.ts';
 import type { Media } from './media.ts';
 import type { Parameters } from './query.ts';
@@ -16,7 +17,8 @@ export interface Deps {
   sql: Sql;
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
-  config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays'>;
+  config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays' | 'metricsToken'>;
+  metrics: Metrics;
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };

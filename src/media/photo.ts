@@ -56,8 +56,13 @@ const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 
 
 /** Starts no thread before the first photo. */
 export function createPhotoPool(options: PhotoPoolOptions = {}): PhotoPool {
-  // One core stays for the main thread.
-  const { workers = Math.max(1, availableParallelism() - 1), waitMs = 60_000, jobMs = 20_000, idleMs = 10_000 } = options;
+  // One core stays for the main thread; more threads than a few are a matter of memory, not of cores.
+  const {
+    workers = Math.min(4, Math.max(1, availableParallelism() - 1)),
+    waitMs = 60_000,
+    jobMs = 20_000,
+    idleMs = 10_000,
+  } = options;
   const threads = new Set<PhotoThread>();
   const idle = new Set<PhotoThread>();
   const line = new Line(workers, waitMs);

@@ -22,7 +22,13 @@ describe('GET /api/v2 in a browser', { skip }, () => {
   let browser: Browser;
   before(async () => {
     // 127.0.0.1 is no tenant's domain.
-    const config = { publicUrl: 'http://{domain}:8080', defaultTenant: 'N', trustProxy: false, tokenTtlDays: 30 };
+    const config = {
+      publicUrl: 'http://{domain}:8080',
+      defaultTenant: 'N',
+      trustProxy: false,
+      tokenTtlDays: 30,
+      metricsToken: null,
+    };
     service = await startTestService({ config });
     await new Promise<void>((resolve) => {
       server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 }, () => resolve());

@@ -4,7 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../../src/http/context.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-const standard = { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30 };
+const standard = {
+  publicUrl: 'http://{domain}:8080',
+  defaultTenant: null,
+  trustProxy: false,
+  tokenTtlDays: 30,
+  metricsToken: null,
+};
 const settings: Deps['config'] = { ...standard };
 
 let service: TestService;

@@ -13,6 +13,7 @@ import { createPhotoPool } from '../../src/media/photo.ts';
 import { openStorage } from '../../src/media/storage.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { createLog } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
 import { type Account, arten } from './catalogue.ts';
 import { closeAtEnd, openTestDatabase } from './database.ts';
 
@@ -39,6 +40,8 @@ export interface RequestOptions {
 
 export interface TestService {
   database: Database;
+  /** What the service was started with. */
+  deps: Deps;
   app: ReturnType<typeof createApp>;
   /** A request to a path below /api/v2. */
   request(path: string, options?: RequestOptions): Promise<Answer>;
@@ -69,16 +72,18 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     uploads: createUploads(join(directory, 'uploads'), 8),
     storage: openStorage(join(directory, 'media'), null),
   };
-  const app = createApp({
+  const deps: Deps = {
     sql,
     regexpSql: database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
-    config: { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30 },
+    config: { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30, metricsToken: null },
+    metrics: createMetrics(),
     media,
     secretKey: Buffer.alloc(32, 1),
     log: createLog('silent'),
     ...overrides,
-  });
+  };
+  const app = createApp(deps);
   const tokens = new Map<Account, string>();
   const tokenOf = async (account: Account) => {
     const known = tokens.get(account);
@@ -109,6 +114,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
 
   return {
     database,
+    deps,
     app,
     mediaDirectory: directory,
     media,
