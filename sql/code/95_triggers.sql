@@ -66,6 +66,19 @@ create or replace trigger _400_qs_insert after insert on portal.sichtbeobachtung
 create or replace trigger _400_qs_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
   for each statement execute function private.qs_after_update();
+create or replace trigger _500_gezeigt_insert after insert on portal.sichtbeobachtung
+  referencing new table as new_row
+  for each statement execute function private.gezeigt_after_insert();
+create or replace trigger _500_gezeigt_update after update on portal.sichtbeobachtung
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.gezeigt_after_update();
+create or replace trigger _500_gezeigt_delete after delete on portal.sichtbeobachtung
+  referencing old table as old_row
+  for each statement execute function private.gezeigt_after_delete();
+
+-- the grid that analysts count by
+create or replace trigger _200_raster after insert or update of x_min, y_min, x_max, y_max on portal.installation
+  for each statement execute function private.installation_after_write();
 
 -- what anonymous readers may see
 create or replace trigger _900_stand after insert or update or delete on portal.mandant
