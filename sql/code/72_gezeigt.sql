@@ -7,7 +7,7 @@
 
 -- The rows that analysts are shown for records; none for a record that is private or not released.
 --   id        records
--- returns     masked: any tenant protects the record; place is then the centre of its cell, EPSG:25832
+-- returns     masked: any tenant protects the record; place is then the centre of its cell, point the true one, EPSG:25832
 create or replace function private.list_gezeigt(id bigint[])
   returns table (
     id bigint, guid uuid, art integer, anzahl integer, datum date, stadium_id integer, aktivitaet_id integer, bemerkung text,
@@ -17,12 +17,16 @@ create or replace function private.list_gezeigt(id bigint[])
 as $$
   select s.id, s.guid, s.art, s.anzahl, s.datum, s.stadium_id, s.aktivitaet_id, s.bemerkung, k.masked, s.cell_x, s.cell_y,
     s.point, case when k.masked then s.raster_point else s.point end
-  from portal.sichtbeobachtung s
+  -- Joined with the ids, because `= any` compares each row with all of them once its plan is kept.
+  from unnest(list_gezeigt.id) u (id)
+  join portal.sichtbeobachtung s on s.id = u.id
   -- No tenant is addressed here, so it may be any of them: what one tenant protects is protected. Nobody is exempt.
   cross join lateral (
     select private.is_masked(s.schutz, sensibel_here => true, nutzer_id => s.nutzer_id, reader => null, exempt => false) as masked
   ) k
-  where s.id = any (list_gezeigt.id) and s.bereich = 'oeffentlich' and s.status = 'freigegeben'
+  -- `case`, so that no partial index fits: the planner took one of the GiST indexes for the cheapest way to find an id, and
+  -- re-masking 52 000 records took minutes.
+  where case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
 $$;
 
 -- Brings what analysts read in line with records. A row is written only when something in it changes: not when a protected
@@ -38,12 +42,34 @@ begin
   if pg_catalog.cardinality(set_gezeigt.id) = 0 then
     return;
   end if;
-
+  with shown as materialized (
+    select * from private.list_gezeigt(set_gezeigt.id)
+  ),
+  hidden as (
+    delete from portal.sichtbeobachtung_gezeigt g
+    using (select pg_catalog.unnest(set_gezeigt.id) except select k.id from shown k) u (id)
+    where g.id = u.id
+  ),
+  opened as (
+    delete from portal.sichtbeobachtung_exakt e
+    using (select pg_catalog.unnest(set_gezeigt.id) except select k.id from shown k where k.masked) u (id)
+    where e.id = u.id
+  ),
+  masked as (
+    insert into portal.sichtbeobachtung_exakt as e (id, bemerkung, place)
+    select k.id, k.bemerkung, k.point
+    from shown k
+    where k.masked
+    order by k.id
+    on conflict (id) do update
+      set bemerkung = excluded.bemerkung, place = excluded.place
+      where e.bemerkung is distinct from excluded.bemerkung or not public.st_orderingequals(e.place, excluded.place)
+  )
   insert into portal.sichtbeobachtung_gezeigt as g
     (id, guid, art, anzahl, datum, stadium_id, aktivitaet_id, bemerkung, unschaerfe_m, cell_x, cell_y, place)
   select k.id, k.guid, k.art, k.anzahl, k.datum, k.stadium_id, k.aktivitaet_id, case when not k.masked then k.bemerkung end,
     private.to_unschaerfe(k.masked), k.cell_x, k.cell_y, k.place
-  from private.list_gezeigt(set_gezeigt.id) k
+  from shown k
   order by k.id
   on conflict (id) do update
     set art = excluded.art, anzahl = excluded.anzahl, datum = excluded.datum, stadium_id = excluded.stadium_id,
@@ -53,24 +79,6 @@ begin
         is distinct from
         (excluded.art, excluded.anzahl, excluded.datum, excluded.stadium_id, excluded.aktivitaet_id, excluded.bemerkung, excluded.unschaerfe_m)
       or not public.st_orderingequals(g.place, excluded.place);
-
-  insert into portal.sichtbeobachtung_exakt as e (id, bemerkung, place)
-  select k.id, k.bemerkung, k.point
-  from private.list_gezeigt(set_gezeigt.id) k
-  where k.masked
-  order by k.id
-  on conflict (id) do update
-    set bemerkung = excluded.bemerkung, place = excluded.place
-    where e.bemerkung is distinct from excluded.bemerkung or not public.st_orderingequals(e.place, excluded.place);
-
-  delete from portal.sichtbeobachtung_gezeigt g
-  where g.id = any (set_gezeigt.id) and not exists (
-    select
-    from portal.sichtbeobachtung s
-    where s.id = g.id and s.bereich = 'oeffentlich' and s.status = 'freigegeben');
-  delete from portal.sichtbeobachtung_exakt e
-  where e.id = any (set_gezeigt.id) and not exists (
-    select from portal.sichtbeobachtung_gezeigt g where g.id = e.id and g.unschaerfe_m > 0);
 end
 $$;
 
@@ -86,7 +94,9 @@ begin
   perform private.set_gezeigt(array(
     select s.id from portal.sichtbeobachtung s where s.bereich = 'oeffentlich' and s.status = 'freigegeben'
     union
-    select g.id from portal.sichtbeobachtung_gezeigt g));
+    select g.id from portal.sichtbeobachtung_gezeigt g
+    union
+    select e.id from portal.sichtbeobachtung_exakt e));
 end
 $$;
 

@@ -80,18 +80,15 @@ comment on column gis.sichtbeobachtung_exakt.cell_x is 'Column of the 5 km grid,
 comment on column gis.sichtbeobachtung_exakt.cell_y is 'Row of the 5 km grid, counted northwards from northing 0 (EPSG:25832)';
 comment on column gis.sichtbeobachtung_exakt.place is 'True place, point in EPSG:25832 (metres)';
 
--- Counted first and named afterwards: the names then cost one look per row of the result.
+-- Names in the grouped query, although they follow from the species: a condition on them then narrows what is counted.
 create or replace view gis.raster_5km as
-select k.cell_x || '/' || k.cell_y || '/' || k.art || '/' || k.jahr as id, k.cell_x, k.cell_y, k.art, a.name_deutsch,
-  a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, k.jahr, k.meldungen, k.individuen, k.cell
-from (
-  select z.cell_x, z.cell_y, g.art, g.jahr, count(*) as meldungen, sum(g.anzahl) as individuen, z.cell
-  from portal.raster_zelle z
-  join portal.sichtbeobachtung_gezeigt g on g.cell_x = z.cell_x and g.cell_y = z.cell_y
-  group by z.cell_x, z.cell_y, g.art, g.jahr
-) k
-left join portal.art a on a.id = k.art
-left join portal.artengruppe r on r.id = a.gid;
+select z.cell_x || '/' || z.cell_y || '/' || g.art || '/' || g.jahr as id, z.cell_x, z.cell_y, g.art, a.name_deutsch,
+  a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, g.jahr, count(*) as meldungen, sum(g.anzahl) as individuen, z.cell
+from portal.sichtbeobachtung_gezeigt g
+join portal.raster_zelle z on z.cell_x = g.cell_x and z.cell_y = g.cell_y
+left join portal.art a on a.id = g.art
+left join portal.artengruppe r on r.id = a.gid
+group by z.cell_x, z.cell_y, g.art, g.jahr, a.id, r.id;
 
 comment on view gis.raster_5km is
   'Public released sightings counted per cell of the 5 km grid, species and year; protected ones are in it like all others';
