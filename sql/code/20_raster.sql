@@ -39,3 +39,43 @@ create or replace function private.to_cell_polygon(cell_x integer, cell_y intege
 as $$
   select public.st_makeenvelope(cell_x * 5000.0, cell_y * 5000.0, cell_x * 5000.0 + 5000, cell_y * 5000.0 + 5000, 25832)
 $$;
+
+-- How far a record's true place may be from the one that is shown.
+--   masked  the centre of its cell is shown
+-- returns   metres: half the diagonal of a cell, rounded up (2500 m times the root of 2 = 3535.53), or 0
+create or replace function private.to_unschaerfe(masked boolean)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+as $$
+  select case when masked then 3536 else 0 end
+$$;
+
+-- Completes the cells of the service area. Cells are never removed: an area that shrinks leaves its records where they are.
+create or replace function private.set_raster_zelle()
+  returns void
+  language sql
+  volatile
+as $$
+  insert into portal.raster_zelle (cell_x, cell_y, cell)
+  select x.i, y.i, private.to_cell_polygon(x.i, y.i)
+  from portal.installation a,
+    generate_series(private.to_cell(a.x_min), private.to_cell(a.x_max)) x (i),
+    generate_series(private.to_cell(a.y_min), private.to_cell(a.y_max)) y (i)
+  where not exists (select from portal.raster_zelle z where z.cell_x = x.i and z.cell_y = y.i)
+  on conflict do nothing
+$$;
+
+create or replace function private.installation_after_write()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.set_raster_zelle();
+  return null;
+end
+$$;

@@ -75,6 +75,19 @@ create or replace trigger _500_medium_delete after delete on portal.sichtbeobach
   for each row
   when (coalesce(old.foto, old.foto_2, old.foto_3, old.biotopfoto, old.audio) is not null)
   execute function private.sichtbeobachtung_medium_after_write();
+create or replace trigger _600_gezeigt_insert after insert on portal.sichtbeobachtung
+  referencing new table as new_row
+  for each statement execute function private.gezeigt_after_insert();
+create or replace trigger _600_gezeigt_update after update on portal.sichtbeobachtung
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.gezeigt_after_update();
+create or replace trigger _600_gezeigt_delete after delete on portal.sichtbeobachtung
+  referencing old table as old_row
+  for each statement execute function private.gezeigt_after_delete();
+
+-- the grid that analysts count by
+create or replace trigger _200_raster after insert or update of x_min, y_min, x_max, y_max on portal.installation
+  for each statement execute function private.installation_after_write();
 
 -- what anonymous readers may see
 create or replace trigger _900_stand after insert or update or delete on portal.mandant

@@ -66,6 +66,7 @@ CREATE TABLE "portal"."installation" (
 	"y_max" integer DEFAULT 6300000 NOT NULL,
 	"code_release" integer[],
 	"code_hash" text,
+	"gis_hash" text,
 	CONSTRAINT "installation_one_row" CHECK ("portal"."installation"."id"),
 	CONSTRAINT "installation_area" CHECK ("portal"."installation"."x_min" < "portal"."installation"."x_max" and "portal"."installation"."y_min" < "portal"."installation"."y_max")
 );
@@ -77,6 +78,8 @@ CREATE TABLE "portal"."mandant" (
 	"schluessel" text,
 	"domains" text[] NOT NULL,
 	"boundary" geometry(MultiPolygon,25832) NOT NULL,
+	"quelle" text,
+	"stand" timestamp with time zone,
 	CONSTRAINT "mandant_schluessel" UNIQUE("schluessel"),
 	CONSTRAINT "mandant_kuerzel_filled" CHECK ("portal"."mandant"."kuerzel" <> ''),
 	CONSTRAINT "mandant_boundary_valid" CHECK (public.st_isvalid("portal"."mandant"."boundary"))
@@ -168,6 +171,13 @@ CREATE TABLE "portal"."qs" (
 	"zeitpunkt" timestamp with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "portal"."raster_zelle" (
+	"cell_x" integer NOT NULL,
+	"cell_y" integer NOT NULL,
+	"cell" geometry(Polygon,25832) NOT NULL,
+	CONSTRAINT "raster_zelle_cell_x_cell_y_pk" PRIMARY KEY("cell_x","cell_y")
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."sichtbeobachtung" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "portal"."sichtbeobachtung_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"guid" uuid NOT NULL,
@@ -207,6 +217,28 @@ CREATE TABLE "portal"."sichtbeobachtung" (
 	CONSTRAINT "sichtbeobachtung_foto_3_name" CHECK ("portal"."sichtbeobachtung"."foto_3" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'),
 	CONSTRAINT "sichtbeobachtung_biotopfoto_name" CHECK ("portal"."sichtbeobachtung"."biotopfoto" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'),
 	CONSTRAINT "sichtbeobachtung_audio_name" CHECK ("portal"."sichtbeobachtung"."audio" ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$')
+);
+--> statement-breakpoint
+CREATE TABLE "portal"."sichtbeobachtung_exakt" (
+	"id" bigint PRIMARY KEY NOT NULL,
+	"bemerkung" text,
+	"place" geometry(Point,25832) NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "portal"."sichtbeobachtung_gezeigt" (
+	"id" bigint PRIMARY KEY NOT NULL,
+	"guid" uuid NOT NULL,
+	"art" integer NOT NULL,
+	"anzahl" integer NOT NULL,
+	"datum" date NOT NULL,
+	"jahr" integer GENERATED ALWAYS AS (extract(year from datum)) STORED NOT NULL,
+	"stadium_id" integer,
+	"aktivitaet_id" integer,
+	"bemerkung" text,
+	"unschaerfe_m" integer NOT NULL,
+	"cell_x" integer NOT NULL,
+	"cell_y" integer NOT NULL,
+	"place" geometry(Point,25832) NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "portal"."sichtbeobachtung_mandant" (
@@ -311,6 +343,7 @@ CREATE INDEX "protokoll_sichtbeobachtung" ON "portal"."protokoll" USING btree ("
 CREATE INDEX "qs_zeitpunkt" ON "portal"."qs" USING btree ("zeitpunkt","id");--> statement-breakpoint
 CREATE INDEX "qs_nutzer" ON "portal"."qs" USING btree ("nutzer_id","id");--> statement-breakpoint
 CREATE INDEX "qs_status" ON "portal"."qs" USING btree ("status","id");--> statement-breakpoint
+CREATE INDEX "raster_zelle_cell" ON "portal"."raster_zelle" USING gist ("cell");--> statement-breakpoint
 CREATE UNIQUE INDEX "sichtbeobachtung_doppelt" ON "portal"."sichtbeobachtung" USING btree ("nutzer_id","art","datum",round(public.st_x("point") * 1000),round(public.st_y("point") * 1000));--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_neu" ON "portal"."sichtbeobachtung" USING btree ("id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" = 'freigegeben';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_shown" ON "portal"."sichtbeobachtung" USING gist ("shown_point","datum","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" = 'freigegeben';--> statement-breakpoint
@@ -331,6 +364,9 @@ CREATE UNIQUE INDEX "sichtbeobachtung_foto_2" ON "portal"."sichtbeobachtung" USI
 CREATE UNIQUE INDEX "sichtbeobachtung_foto_3" ON "portal"."sichtbeobachtung" USING btree ("foto_3") WHERE "portal"."sichtbeobachtung"."foto_3" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "sichtbeobachtung_biotopfoto" ON "portal"."sichtbeobachtung" USING btree ("biotopfoto") WHERE "portal"."sichtbeobachtung"."biotopfoto" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "sichtbeobachtung_audio" ON "portal"."sichtbeobachtung" USING btree ("audio") WHERE "portal"."sichtbeobachtung"."audio" is not null;--> statement-breakpoint
+CREATE INDEX "sichtbeobachtung_gezeigt_place" ON "portal"."sichtbeobachtung_gezeigt" USING gist ("place");--> statement-breakpoint
+CREATE INDEX "sichtbeobachtung_gezeigt_art" ON "portal"."sichtbeobachtung_gezeigt" USING btree ("art","datum");--> statement-breakpoint
+CREATE INDEX "sichtbeobachtung_gezeigt_zelle" ON "portal"."sichtbeobachtung_gezeigt" USING btree ("cell_x","cell_y");--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_mandant_gruppe" ON "portal"."sichtbeobachtung_mandant" USING btree ("mandant_id","gid","sichtbeobachtung_id");--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_mandant_sichtbeobachtung" ON "portal"."sichtbeobachtung_mandant" USING btree ("sichtbeobachtung_id");--> statement-breakpoint
 CREATE INDEX "token_nutzer" ON "portal"."token" USING btree ("nutzer_id");--> statement-breakpoint

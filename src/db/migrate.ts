@@ -49,18 +49,28 @@ export async function isMigrated(sql: Sql): Promise<boolean> {
   return row?.ready === true;
 }
 
+// Replaced only when they changed: unlike everything else they wait for analysts who left a transaction open, and hold up
+// the others behind them.
+const viewsFile = '90_gis.sql';
+// Applied every time, at the end: the roles belong to the server and may have come after this code.
+const grantsFile = '99_grants.sql';
+
 // Readers and writers go on meanwhile. Replacing in place instead of dropping the schemas: dropping deadlocked under
 // load, waited behind one idle analyst, and took analysts' own views along.
 async function replaceCode(sql: Sql, options: CodeOptions): Promise<CodeOutcome> {
   const release = options.release ?? (await readRelease());
   const files = await readCode(options.codeDir ?? join(root, 'sql/code'));
-  const hash = createHash('sha256').update(files.join('\0')).digest('hex');
+  const hash = hashOf([...files.values()]);
+  const viewsHash = hashOf([files.get(viewsFile) ?? '']);
   const [current] = await sql`
-    select code_hash = ${hash} and code_release = ${`{${release}}`}::integer[] as same,
+    select coalesce(code_hash = ${hash} and code_release = ${`{${release}}`}::integer[], false) as same,
+      coalesce(gis_hash = ${viewsHash}, false) as same_views,
       coalesce(code_release > ${`{${release}}`}::integer[], false) as newer
     from portal.installation`;
   if (current?.newer) return 'database is newer';
-  if (current?.same) return 'unchanged';
+  const applied = [...files].filter(
+    ([name]) => name === grantsFile || (!current?.same && !(name === viewsFile && current?.same_views)),
+  );
 
   // A statement that waits for a lock makes everyone behind it wait too: rather give up soon and come again.
   for (let attempt = 1; ; attempt++) {
@@ -68,16 +78,25 @@ async function replaceCode(sql: Sql, options: CodeOptions): Promise<CodeOutcome>
       await sql.begin(async (tx) => {
         await tx`set local lock_timeout = '2s'`;
         await tx`set local check_function_bodies = off`;
-        for (const file of files) await tx.unsafe(file).simple();
-        await dropLeftovers(tx);
-        await tx`update portal.installation set code_release = ${`{${release}}`}::integer[], code_hash = ${hash}`;
+        for (const [name, text] of applied) {
+          // Before the grants, which write to what they close: what is left over would look replaced.
+          if (name === grantsFile && !current?.same) await dropLeftovers(tx, !current?.same_views);
+          await tx.unsafe(text).simple();
+        }
+        if (!current?.same) {
+          await tx`
+            update portal.installation
+            set code_release = ${`{${release}}`}::integer[], code_hash = ${hash}, gis_hash = ${viewsHash}`;
+        }
       });
-      return 'replaced';
+      return current?.same ? 'unchanged' : 'replaced';
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       if (code !== '55P03' && code !== '40P01') throw error;
       if (attempt === 15) {
-        throw new DatabaseError('Die Funktionen der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.');
+        throw new DatabaseError(
+          'Funktionen oder Sichten der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.',
+        );
       }
       await sleep(200 * attempt);
     }
@@ -85,7 +104,29 @@ async function replaceCode(sql: Sql, options: CodeOptions): Promise<CodeOutcome>
 }
 
 // What this transaction replaced carries its id; the rest belonged to an older release.
-async function dropLeftovers(tx: Transaction): Promise<void> {
+async function dropLeftovers(tx: Transaction, views: boolean): Promise<void> {
+  // A view that analysts' own views stand on stays, without the rights that the grants give: theirs then say so.
+  if (views) {
+    await tx`
+      do $$
+      declare
+        v_view regclass;
+      begin
+        for v_view in
+          select c.oid
+          from pg_class c
+          join pg_rewrite r on r.ev_class = c.oid and r.rulename = '_RETURN'
+          where c.relnamespace = 'gis'::regnamespace and c.relkind = 'v' and r.xmin <> pg_current_xact_id()::xid
+        loop
+          begin
+            execute format('drop view %s', v_view);
+          exception
+            when dependent_objects_still_exist then null;
+          end;
+        end loop;
+      end
+      $$`.simple();
+  }
   await tx`
     do $$
     declare
@@ -107,9 +148,14 @@ async function dropLeftovers(tx: Transaction): Promise<void> {
     $$`.simple();
 }
 
-async function readCode(dir: string): Promise<string[]> {
+/** Name of each file → its text, in the order in which they are applied. */
+async function readCode(dir: string): Promise<Map<string, string>> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.sql')).sort();
-  return Promise.all(names.map((name) => readFile(join(dir, name), 'utf8')));
+  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(dir, name), 'utf8')] as const)));
+}
+
+function hashOf(texts: string[]): string {
+  return createHash('sha256').update(texts.join('\0')).digest('hex');
 }
 
 async function readRelease(): Promise<number[]> {

@@ -55,6 +55,8 @@ export const installation = portal.table(
     // Which sql/code the database runs, so that an older release never replaces a newer one.
     code_release: integer('code_release').array(),
     code_hash: text('code_hash'),
+    // Which views of schema gis: they are replaced only when they changed, because an analyst's open transaction is in the way.
+    gis_hash: text('gis_hash'),
   },
   (t) => [
     check('installation_one_row', sql`${t.id}`),
@@ -73,6 +75,9 @@ export const mandant = portal.table(
     schluessel: text('schluessel'),
     domains: textArray('domains').notNull(),
     boundary: multiPolygon('boundary').notNull(),
+    // where the boundary comes from, and since when it is as it is
+    quelle: text('quelle'),
+    stand: timestamp('stand', { withTimezone: true }),
   },
   (t) => [
     // mandant=rp and mandant=RP are the same tenant.
@@ -478,6 +483,68 @@ export const sichtbeobachtungMandant = portal.table(
     // the tenant's newest page of a group
     index('sichtbeobachtung_mandant_gruppe').on(t.mandant_id, t.gid, t.sichtbeobachtung_id),
     index('sichtbeobachtung_mandant_sichtbeobachtung').on(t.sichtbeobachtung_id),
+  ],
+);
+
+// --- what analysts read -----------------------------------------------------------------------------------------
+
+const shownColumn = () => bigint('id', { mode: 'number' }).primaryKey();
+
+/**
+ * One row per public released record as everyone may see it whatever tenant is addressed; kept by triggers. It holds nothing
+ * that an analyst may not read, because a plain view hides no column and no row from a function in a where-clause.
+ */
+export const sichtbeobachtungGezeigt = portal.table(
+  'sichtbeobachtung_gezeigt',
+  {
+    id: shownColumn(),
+    guid: uuid('guid').notNull(),
+    art: integer('art').notNull(),
+    anzahl: integer('anzahl').notNull(),
+    datum: date('datum').notNull(),
+    jahr: integer('jahr').notNull().generatedAlwaysAs(sql`extract(year from datum)`),
+    stadium_id: integer('stadium_id'),
+    aktivitaet_id: integer('aktivitaet_id'),
+    // null for a protected record: a recorder may have described the place
+    bemerkung: text('bemerkung'),
+    // how far off the true place may be: 0, or half the diagonal of a cell
+    unschaerfe_m: integer('unschaerfe_m').notNull(),
+    cell_x: integer('cell_x').notNull(),
+    cell_y: integer('cell_y').notNull(),
+    place: point('place').notNull(),
+  },
+  (t) => [
+    // boxes: QGIS asks for the map's extent
+    index('sichtbeobachtung_gezeigt_place').using('gist', t.place),
+    // one species, or the species of a group
+    index('sichtbeobachtung_gezeigt_art').on(t.art, t.datum),
+    // counts per cell inside a box
+    index('sichtbeobachtung_gezeigt_zelle').on(t.cell_x, t.cell_y),
+  ],
+);
+
+/**
+ * What sichtbeobachtung_gezeigt leaves out of the protected records in it, for analysts who may see their true place. Without
+ * an index on the place: PostGIS tells everyone the extent of a spatial index, and protected records are few.
+ */
+export const sichtbeobachtungExakt = portal.table('sichtbeobachtung_exakt', {
+  id: shownColumn(),
+  bemerkung: text('bemerkung'),
+  place: point('place').notNull(),
+});
+
+/** Every 5 km cell of the service area, so that counts per cell are found by a box on the map. */
+export const rasterZelle = portal.table(
+  'raster_zelle',
+  {
+    cell_x: integer('cell_x').notNull(),
+    cell_y: integer('cell_y').notNull(),
+    cell: polygon('cell').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.cell_x, t.cell_y] }),
+    // boxes, as above
+    index('raster_zelle_cell').using('gist', t.cell),
   ],
 );
 

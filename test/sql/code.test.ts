@@ -1,31 +1,17 @@
 // The SQL as a whole: what every function must have, what tables may depend on, and replacing the code in place.
 import assert from 'node:assert/strict';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'libpg-query';
 import { type Database, openDatabase, type Sql, type Transaction } from '../../src/db/client.ts';
 import { isMigrated, migrateDatabase } from '../../src/db/migrate.ts';
+import { copyCode } from '../support/code.ts';
 import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const sqlFiles = ['sql/code/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
-
-const folders: string[] = [];
-after(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
-
-/** A copy of sql/code with something added to a file, and so with another hash. */
-function copyCode(added: string, file = '10_projection.sql'): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sighting-code-'));
-  folders.push(folder);
-  cpSync(join(root, 'sql/code'), folder, { recursive: true });
-  writeFileSync(join(folder, file), `${readFileSync(join(folder, file), 'utf8')}\n${added}\n`);
-  return folder;
-}
 
 /** Everything that sql/code defines, as PostgreSQL writes it down. */
 async function describeCode(sql: Sql): Promise<string[]> {

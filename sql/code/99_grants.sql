@@ -1,0 +1,116 @@
+-- Who may read what. Applied at every migrate, also when nothing else changed: the roles belong to the whole server and may
+-- be created later than this database.
+
+-- gis_public and gis_exact are groups; people get login roles in them (README, "For GIS analysts"). A migrating role that may
+-- not create roles leaves that to the server's administrator, and the command says so.
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array['gis_public', 'gis_exact'] loop
+    continue when to_regrole(v_role) is not null;
+    begin
+      execute format('create role %I nologin', v_role);
+      -- For an installation that lets analysts log in as the group itself; members don't inherit settings.
+      execute format('alter role %I set statement_timeout = ''60s''', v_role);
+      execute format('alter role %I set default_transaction_read_only = on', v_role);
+    exception
+      when insufficient_privilege or duplicate_object or unique_violation then null;
+    end;
+  end loop;
+end
+$$;
+
+-- Functions are everybody's to execute unless said otherwise. Theirs are closed here and not by `alter default privileges`,
+-- which can take this right away only in all schemas at once, PostGIS's next version included.
+do $$
+declare
+  v_statement text;
+begin
+  for v_statement in
+    select format('revoke execute on routine %s from public', p.oid::regprocedure)
+    from pg_proc p
+    where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
+      and exists (
+        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+        where a.grantee = 0 and a.privilege_type = 'EXECUTE')
+  loop
+    execute v_statement;
+  end loop;
+end
+$$;
+
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array['gis_public', 'gis_exact'] loop
+    continue when to_regrole(v_role) is null;
+    execute format('revoke all on all tables in schema gis from %I', v_role);
+    execute format('grant usage on schema gis to %I', v_role);
+    execute format(
+      'grant select on gis.sichtbeobachtung, gis.raster_5km, gis.mandant, gis.art, gis.protokoll to %I', v_role);
+  end loop;
+  if to_regrole('gis_exact') is not null then
+    grant select on gis.sichtbeobachtung_exakt, gis.qs to gis_exact;
+  end if;
+end
+$$;
+
+-- Until PostgreSQL 14 everybody could create tables and functions in schema public, and databases keep that when they are upgraded.
+do $$
+begin
+  if exists (
+    select
+    from pg_namespace n, aclexplode(n.nspacl) a
+    where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE')
+  then
+    revoke create on schema public from public;
+  end if;
+exception
+  when insufficient_privilege then null;
+end
+$$;
+
+-- PostGIS tells everybody the extent of any spatial index and the histogram of any spatial column, of tables too that the
+-- caller may not read: enough to find the outermost nest to the centimetre. Only the owner of the extension can close that.
+do $$
+declare
+  v_statement text;
+begin
+  for v_statement in
+    select format('revoke execute on function %s from public', p.oid::regprocedure)
+    from pg_proc p
+    where p.pronamespace = 'public'::regnamespace
+      and p.proname in (
+        '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent')
+      and exists (
+        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+        where a.grantee = 0 and a.privilege_type = 'EXECUTE')
+  loop
+    execute v_statement;
+  end loop;
+exception
+  when insufficient_privilege then null;
+end
+$$;
+
+-- And where it can't be closed, no histogram of true places is there: nothing is searched by these columns. Servers without
+-- the fix for CVE-2025-8713 also hand the statistics of a view's tables to whoever may not read the view.
+do $$
+declare
+  v_statement text;
+begin
+  for v_statement in
+    select format('alter table %s alter column %I set statistics 0', a.attrelid::regclass, a.attname)
+    from pg_attribute a
+    where coalesce(a.attstattarget, -1) <> 0
+      and (a.attrelid, a.attname) in (
+        ('portal.sichtbeobachtung'::regclass, 'point'),
+        ('portal.sichtbeobachtung_exakt'::regclass, 'place'),
+        ('portal.sichtbeobachtung_exakt'::regclass, 'bemerkung'))
+  loop
+    execute v_statement;
+  end loop;
+end
+$$;

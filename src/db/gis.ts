@@ -1,0 +1,40 @@
+// What the database's administrator still has to do before analysts may log in.
+import type { Sql } from './client.ts';
+
+/**
+ * What sql/code/99_grants.sql could not do with the rights of the migrating role: one German sentence each, for the operator,
+ * with the statement that does it. Empty when everything is in place.
+ */
+export async function listGisWarnings(sql: Sql): Promise<string[]> {
+  const [facts] = await sql<{ roles: string[]; functions: string[]; open_schema: boolean }[]>`
+    select
+      array_to_json(array(
+        select r.name from unnest('{gis_public,gis_exact}'::text[]) r (name) where to_regrole(r.name) is null)) as roles,
+      array_to_json(array(
+        select p.oid::regprocedure::text
+        from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+        where p.pronamespace = 'public'::regnamespace and a.grantee = 0 and a.privilege_type = 'EXECUTE'
+          and p.proname in (
+            '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent')
+        order by 1)) as functions,
+      exists (
+        select from pg_namespace n, aclexplode(n.nspacl) a
+        where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as open_schema`;
+  const warnings: string[] = [];
+  if (facts && facts.roles.length > 0) {
+    warnings.push(
+      `Für Auswertungen fehlen Rollen, und diese Datenbankrolle darf keine anlegen: ${facts.roles.map((role) => `create role ${role} nologin;`).join(' ')} Danach noch einmal: npm run migrate`,
+    );
+  }
+  if (facts && facts.functions.length > 0) {
+    warnings.push(
+      `PostGIS verrät jeder Rolle die Ausdehnung geschützter Orte, bis der Eigentümer der Erweiterung es verbietet: revoke execute on function ${facts.functions.join(', ')} from public;`,
+    );
+  }
+  if (facts?.open_schema) {
+    warnings.push(
+      'Jede Rolle darf im Schema public anlegen, was sie will, bis sein Eigentümer es verbietet: revoke create on schema public from public;',
+    );
+  }
+  return warnings;
+}

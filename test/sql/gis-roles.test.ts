@@ -1,0 +1,233 @@
+// What an analyst with a login and ill will may do: read the views of the group, and nothing else (S6). Each row is one way.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import postgres from 'postgres';
+import type { Database, Sql } from '../../src/db/client.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { startBoss } from '../../src/jobs/boss.ts';
+import { type Analyst, createAnalyst, type Group } from '../support/analyst.ts';
+import { arten } from '../support/catalogue.ts';
+import { changeCode } from '../support/code.ts';
+import { onPostgres, openTestDatabase } from '../support/database.ts';
+
+const skip = onPostgres ? false : 'the embedded database has one user, who may do everything';
+
+/** Northings of true places that gis_public must not know; of the last two, nobody. */
+const secrets = { protected: 5531777.25, elsewhere: 5532777.25, private: 5533777.25, unreleased: 5534777.25 };
+
+describe('an analyst', { skip }, () => {
+  let database: Database;
+  let sql: Sql;
+  let analysts: Record<Group, Analyst>;
+  before(async () => {
+    database = await openTestDatabase();
+    sql = database.sql;
+    await (await startBoss(database, () => {}, { supervise: false })).stop();
+    const make = (art: number, y: number, bereich: string, status: string) => sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung)
+      select (select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(421234.5, ${y}::float8 + i * 0.01), 25832),
+        date '2001-01-01' + i, ${bereich}::portal.bereich, ${status}::portal.status, 'bei Hochwert ' || ${y}::float8
+      from generate_series(0, 19) i`;
+    await make(arten.uhu, secrets.protected, 'oeffentlich', 'freigegeben');
+    await make(arten.wanderfalke, secrets.elsewhere, 'oeffentlich', 'freigegeben');
+    await make(arten.amsel, secrets.private, 'privat', 'pruefung');
+    await make(arten.amsel, secrets.unreleased, 'oeffentlich', 'hinweis');
+    await make(arten.amsel, 5530111, 'oeffentlich', 'freigegeben');
+    await sql`analyze`;
+    analysts = { gis_public: await createAnalyst(database, 'gis_public'), gis_exact: await createAnalyst(database, 'gis_exact') };
+  });
+
+  it('in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {
+    const views = ['sichtbeobachtung', 'raster_5km', 'mandant', 'art', 'protokoll'];
+    for (const [group, own] of [
+      ['gis_public', views],
+      ['gis_exact', [...views, 'sichtbeobachtung_exakt', 'qs']],
+    ] as const) {
+      await analysts[group].run(async (session) => {
+        for (const view of own) {
+          const rows = await session.unsafe(`select * from gis.${view}`);
+          assert.ok(rows.length > 0, `${group} ${view}`);
+        }
+        const [row] = await session`
+          select count(*)::integer as n, count(*) filter (where st_y(place) = 5532500)::integer as masked from gis.sichtbeobachtung`;
+        assert.deepEqual({ ...row }, { n: 60, masked: 40 });
+      });
+    }
+    await analysts.gis_exact.run(async (session) => {
+      const rows = await session`select st_y(place) as y from gis.sichtbeobachtung_exakt`;
+      const found = (y: number) => rows.filter((row) => Math.abs(row.y - y) < 10).length;
+      assert.deepEqual(Object.values(secrets).map(found), [20, 20, 0, 0]);
+    });
+  });
+
+  // [what is tried, the statement, the error]
+  const refused: [what: string, statement: string, code: string | RegExp][] = [
+    ['read the sightings', 'select * from portal.sichtbeobachtung', '42501'],
+    ['read the shown rows past the view', 'select * from portal.sichtbeobachtung_gezeigt', '42501'],
+    ['read the true places', 'select * from portal.sichtbeobachtung_exakt', '42501'],
+    ['read accounts', 'select * from portal.nutzer', '42501'],
+    ['read access keys', 'select * from portal.token', '42501'],
+    ['read one column', 'select point from portal.sichtbeobachtung', '42501'],
+    ['count sightings', 'select count(*) from portal.sichtbeobachtung', '42501'],
+    ['read the jobs', 'select * from pgboss.job', '42501'],
+    ['read the migrations', 'select * from drizzle.__drizzle_migrations', '42501'],
+    ['read the exact view', 'select * from gis.sichtbeobachtung_exakt', '42501'],
+    ['count the exact view', 'select count(*) from gis.sichtbeobachtung_exakt', '42501'],
+    [
+      'ask for the plan of the exact view',
+      'explain select * from gis.sichtbeobachtung_exakt where st_y(place) > 5531777',
+      '42501',
+    ],
+    ['read the QS log', 'select * from gis.qs', '42501'],
+    ['ask for the plan of the QS log', 'explain select * from gis.qs where nutzer_id = 4', '42501'],
+    ['call a function of the service', 'select api.get_sichtbeobachtung(1, 1, 1)', '42501'],
+    ['list as an administrator', 'select api.list_nutzer(1, null, null, null, null, 10)', '42501'],
+    ['call a helper', 'select private.to_cell(1)', '42501'],
+    ['bring records in line', 'select private.set_gezeigt_all()', '42501'],
+    [
+      'have a plan with a hidden constant',
+      'select * from gis.sichtbeobachtung where place = (select point from portal.sichtbeobachtung limit 1)',
+      '42501',
+    ],
+    ['take the other role', 'set role gis_exact', '42501'],
+    ['take the owner role', 'set session authorization postgres', '42501'],
+    ['join the other role', 'grant gis_exact to current_user', /^(42501|0LP01)$/],
+    ['create a role', 'create role gis_helper', '42501'],
+    ['read the shadow passwords', 'select * from pg_authid', '42501'],
+    ['read the statistics', 'select * from pg_statistic', '42501'],
+    ['insert into a view', "insert into gis.mandant (kuerzel) values ('X')", '42501'],
+    ['update a view', "update gis.mandant set name = 'X'", '42501'],
+    ['delete from a view', 'delete from gis.protokoll', '42501'],
+    ['lock a view', 'do $$ begin lock table gis.sichtbeobachtung in access exclusive mode; end $$', '42501'],
+    ['delete sightings', 'delete from portal.sichtbeobachtung', '42501'],
+    ['truncate', 'truncate portal.protokoll', '42501'],
+    ['change a view', 'create or replace view gis.mandant as select 1 as id', '42501'],
+    ['create a view in gis', 'create view gis.meine as select 1 as id', '42501'],
+    ['create a table in public', 'create table public.meine (id integer)', '42501'],
+    ['create a function in public', "create function public.meine() returns integer language sql as 'select 1'", '42501'],
+    [
+      'create an operator in public',
+      'create operator public.=== (leftarg = integer, rightarg = integer, function = int4eq)',
+      '42501',
+    ],
+    ['create a schema', 'create schema meines', '42501'],
+    ['create an extension', 'create extension dblink', /^(42501|0A000|58P01)$/],
+    ['connect elsewhere', "select * from dblink('dbname=postgres', 'select 1') t (a integer)", '42883'],
+    ['run a program', "copy (select 1) to program 'cat'", '42501'],
+    ['write a file', "copy (select 1) to '/tmp/x'", '42501'],
+    ['read a file', "select pg_read_file('postgresql.conf')", '42501'],
+    ['list files', "select pg_ls_dir('.')", '42501'],
+    ['import a file', "select lo_import('/etc/passwd')", '42501'],
+    ['read rows from disk', "select pg_read_binary_file(pg_relation_filepath('portal.sichtbeobachtung'))", '42501'],
+    ['change the server', "alter system set log_statement = 'all'", '42501'],
+    ['end the service', 'select pg_terminate_backend(pid) from pg_stat_activity where usename <> current_user', '42501'],
+    ['see an extent by PostGIS', "select st_estimatedextent('portal', 'sichtbeobachtung', 'shown_point')", '42501'],
+    ['see an extent by searching', "select st_findextent('portal', 'sichtbeobachtung', 'point')", '42501'],
+    ['see the last record', 'select last_value from portal.sichtbeobachtung_id_seq', '42501'],
+    ['copy a table', 'copy portal.sichtbeobachtung to stdout', '42501'],
+    [
+      'listen to a trigger',
+      'create trigger t after insert on gis.sichtbeobachtung for each row execute function suppress_redundant_updates_trigger()',
+      /^(42501|42809)$/,
+    ],
+    ['hang a rule on a view', 'create rule r as on insert to gis.sichtbeobachtung do nothing', '42501'],
+    ['comment on a view', "comment on view gis.sichtbeobachtung is 'meine'", '42501'],
+  ];
+  for (const [what, statement, code] of refused) {
+    it(`in gis_public can't ${what}`, async () => {
+      await analysts.gis_public.run((session) => assert.rejects(session.unsafe(statement), { code }));
+    });
+  }
+
+  it("in gis_exact can't reach more than its two views either", async () => {
+    const own = /gis\.(sichtbeobachtung_exakt|qs)\b|set role gis_exact|grant gis_exact/;
+    const beyond = refused.filter(([, statement]) => !own.test(statement));
+    assert.ok(beyond.length > 40);
+    await analysts.gis_exact.run(async (session) => {
+      for (const [what, statement, code] of beyond) await assert.rejects(session.unsafe(statement), { code }, what);
+    });
+  });
+
+  it('may execute no function of the project, and otherwise only what comes with PostgreSQL and its extensions', async () => {
+    const rows = await sql`
+      select distinct r.rolname || ' ' || p.oid::regprocedure as name
+      from pg_proc p
+      cross join (select rolname from pg_roles where rolname in ('gis_public', 'gis_exact')) r
+      where has_function_privilege(r.rolname, p.oid, 'execute')
+        and (p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace)
+          or (has_schema_privilege(r.rolname, p.pronamespace, 'usage')
+            and p.pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+            and not exists (
+              select from pg_depend d
+              where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' and d.refclassid = 'pg_extension'::regclass)))`;
+    assert.deepEqual([...rows], []);
+  });
+
+  it('may read no table or view beside those of gis and what PostgreSQL and PostGIS show to everyone', async () => {
+    const rows = await sql`
+      select r.rolname || ' ' || c.oid::regclass as name
+      from pg_class c
+      cross join (select rolname from pg_roles where rolname in ('gis_public', 'gis_exact')) r
+      where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        and c.relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
+        and (has_table_privilege(r.rolname, c.oid, 'select,insert,update,delete,truncate,references,trigger')
+          or (c.relkind <> 'S' and has_any_column_privilege(r.rolname, c.oid, 'select,insert,update,references')))
+      order by 1`;
+    const both = [
+      'gis.art',
+      'gis.mandant',
+      'gis.protokoll',
+      'gis.raster_5km',
+      'gis.sichtbeobachtung',
+      'geography_columns',
+      'geometry_columns',
+      'spatial_ref_sys',
+    ];
+    assert.deepEqual(
+      rows.map((row) => row.name),
+      [
+        ...both.map((name) => `gis_exact ${name}`),
+        'gis_exact gis.qs',
+        'gis_exact gis.sichtbeobachtung_exakt',
+        ...both.map((name) => `gis_public ${name}`),
+      ].sort(),
+    );
+  });
+
+  it('is stopped after the time that the login role says, and writes nothing by default', async () => {
+    const { url } = analysts.gis_public;
+    const client = postgres(url.href, { max: 1 });
+    await assert.rejects(client`select pg_sleep(30)`, { code: '57014' });
+    await assert.rejects(client`create temp table meine (id integer)`, { code: '25006' });
+    await client.end({ timeout: 1 });
+    const rows = await sql`
+      select rolname, rolconfig::text as config, rolcanlogin from pg_roles where rolname in ('gis_public', 'gis_exact')`;
+    for (const row of rows) {
+      assert.equal(row.rolcanlogin, false);
+      assert.match(row.config, /statement_timeout=\d+s/);
+    }
+  });
+});
+
+describe('the groups', { skip }, () => {
+  const owner = `test_${randomBytes(6).toString('hex')}`;
+  after(async () => {
+    if (onPostgres) await (await openTestDatabase()).sql.unsafe(`drop role ${owner}`);
+  });
+
+  it('are left to the administrator by a migration that may not create roles, and nothing else is missing', async () => {
+    const database = await openTestDatabase();
+    await database.sql.unsafe(`create role ${owner}`);
+    const codeDir = changeCode('99_grants.sql', (text) =>
+      text
+        .replaceAll('gis_public', `${owner}_public`)
+        .replaceAll('gis_exact', `${owner}_exact`)
+        .replace('do $$', `set local role ${owner};\ndo $$$$`)
+        .replace('end\n$$;', 'end\n$$$$;\nreset role;'),
+    );
+    assert.equal(await migrateDatabase(database, { codeDir }), 'replaced');
+    const rows = await database.sql`select rolname from pg_roles where rolname like ${`${owner}_%`}`;
+    assert.deepEqual([...rows], []);
+  });
+});

@@ -1,0 +1,55 @@
+// People with a login of their own in the database, made as the README says.
+import { randomBytes } from 'node:crypto';
+import { after } from 'node:test';
+import postgres from 'postgres';
+import type { Database } from '../../src/db/client.ts';
+
+export type Group = 'gis_public' | 'gis_exact';
+
+export interface Analyst {
+  name: string;
+  /** To connect with as this analyst. */
+  url: URL;
+  /** One session that has lifted what its role sets by default, as every analyst can; returns what it was told beside the answer. */
+  run<T>(work: (session: postgres.Sql, notices: postgres.Notice[]) => Promise<T>): Promise<T>;
+}
+
+const names: string[] = [];
+// Of the file, whatever hook or test made them.
+after(async () => {
+  if (names.length === 0) return;
+  const server = postgres(process.env.DATABASE_URL ?? '', { max: 1 });
+  for (const name of names) await server.unsafe(`drop role ${name}`);
+  await server.end({ timeout: 5 });
+});
+
+/** Creates a login role in a group, for the tests of one file. PostgreSQL only. */
+export async function createAnalyst(database: Database, group: Group): Promise<Analyst> {
+  const { sql } = database;
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const password = randomBytes(12).toString('hex');
+  await sql.unsafe(`create role ${name} login password '${password}' in role ${group}`);
+  await sql.unsafe(`alter role ${name} set statement_timeout = '1s'`);
+  await sql.unsafe(`alter role ${name} set default_transaction_read_only = on`);
+  const [current] = await sql`select current_database() as name`;
+  const url = new URL(process.env.DATABASE_URL ?? '');
+  url.pathname = `/${current?.name}`;
+  url.username = name;
+  url.password = password;
+  names.push(name);
+  return {
+    name,
+    url,
+    async run(work) {
+      const notices: postgres.Notice[] = [];
+      const session = postgres(url.href, { max: 1, fetch_types: false, onnotice: (notice) => notices.push(notice) });
+      try {
+        await session`set default_transaction_read_only = off`;
+        await session`set statement_timeout = 0`;
+        return await work(session, notices);
+      } finally {
+        await session.end({ timeout: 1 });
+      }
+    },
+  };
+}

@@ -1,0 +1,27 @@
+// Copies of sql/code with something changed, as another release would bring it.
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const folders: string[] = [];
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+/** A copy of sql/code with one file changed, and so with another hash. Returns its folder, which is removed after the file's tests. */
+export function changeCode(file: string, change: (text: string) => string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sighting-code-'));
+  folders.push(folder);
+  cpSync(join(root, 'sql/code'), folder, { recursive: true });
+  writeFileSync(join(folder, file), change(readFileSync(join(folder, file), 'utf8')));
+  return folder;
+}
+
+/** The same with something added at the end of a file. */
+export function copyCode(added: string, file = '10_projection.sql'): string {
+  return changeCode(file, (text) => `${text}\n${added}\n`);
+}
