@@ -40,10 +40,11 @@ end
 $$;
 
 -- The name of a recorder or expert; anonymised ones by their initials (D2.19). A letter keeps its combining marks.
+-- Stable, because concat_ws is: otherwise it would not be inlined (0.25 ms a page).
 create or replace function private.to_shown_name(vorname text, nachname text, anonymous boolean)
   returns text
   language sql
-  immutable
+  stable
   parallel safe
 as $$
   select case when anonymous

@@ -1,0 +1,136 @@
+// Makes the benchmark's databases: one per size, kept between runs when the cluster is.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCatalogue } from '../../src/catalog/catalogue.ts';
+import { listKnownIds, loadCatalogue } from '../../src/db/catalogue.ts';
+import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { root } from './process.ts';
+import { checkSample } from './sample.ts';
+
+const species = 12_000;
+const rowsPerStep = 250_000;
+const tables = ['sichtbeobachtung', 'sichtbeobachtung_mandant', 'protokoll', 'qs'];
+
+/** URL of the database of a size on the server of `url`. */
+export function databaseUrlOf(url: string, size: number): string {
+  const target = new URL(url);
+  target.pathname = `/bench_${size}`;
+  return target.href;
+}
+
+/**
+ * Makes the database of a size, unless it is there already, made by the same generator from the same tables.
+ * @param url any database of the server
+ * @param report progress, a line at a time
+ */
+export async function prepareDatabase(url: string, size: number, report: (line: string) => void): Promise<void> {
+  const server = await openDatabase({ databaseUrl: url, dataDir: '' });
+  const target = await openDatabase({ databaseUrl: databaseUrlOf(url, size), dataDir: '' });
+  const origin = readOrigin();
+  try {
+    const name = `bench_${size}`;
+    const [present] = await server.sql`select from pg_database where datname = ${name}`;
+    const made = present ? await target.sql<{ origin: string }[]>`select origin from bench.origin`.catch(() => []) : [];
+    if (made[0]?.origin === origin) {
+      report(`${name} is there: ${await migrateDatabase(target)}`);
+      return;
+    }
+    if (present) report(`${name} was made by another generator or has other tables: made anew`);
+    await server.sql.unsafe(`drop database if exists ${name} with (force)`);
+    await server.sql.unsafe(`create database ${name}`);
+    await fillDatabase(target, size, report);
+    // Last: a load that was interrupted is no database to measure.
+    await target.sql.unsafe('create table bench.origin (origin text not null)');
+    await target.sql`insert into bench.origin values (${origin})`;
+  } finally {
+    await target.close();
+    await server.close();
+  }
+}
+
+// What the rows depend on. sql/code is replaced at every run; rows that a changed function would derive otherwise are found
+// by the sample.
+function readOrigin(): string {
+  const migrations = join(root, 'sql/migrations');
+  const files = [
+    join(root, 'test/bench/generate.sql'),
+    ...readdirSync(migrations)
+      .filter((name) => name.endsWith('.sql'))
+      .sort()
+      .map((name) => join(migrations, name)),
+  ];
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(readFileSync(file));
+  return hash.digest('hex');
+}
+
+async function fillDatabase(target: Database, size: number, report: (line: string) => void): Promise<void> {
+  const started = performance.now();
+  const tell = (line: string) => report(`${((performance.now() - started) / 1000).toFixed(0).padStart(4)} s  ${line}`);
+  await migrateDatabase(target);
+  tell('catalogue');
+  await loadCatalogue(target, await readCatalogue(join(root, 'sql/demo'), await listKnownIds(target.sql)));
+  const sql = target.connect({ max: 2, settings: { session_replication_role: 'replica', work_mem: '64MB' } });
+  const plain = target.connect();
+  await plain.unsafe(readFileSync(join(root, 'test/bench/generate.sql'), 'utf8')).simple();
+  await plain`select bench.create_catalogue(${species}::integer)`;
+  await plain`select bench.create_people_and_places()`;
+  await plain`analyze`;
+
+  const indexes = await dropIndexes(plain);
+  let done = 0;
+  const steps = Array.from({ length: Math.ceil(size / rowsPerStep) }, (_, step) => step * rowsPerStep);
+  await runParallel(2, steps, async (from) => {
+    const to = Math.min(from + rowsPerStep, size);
+    await sql`select bench.create_sichtbeobachtung(${from + 1}::bigint, ${to}::bigint, ${size}::bigint)`;
+    done += to - from;
+    tell(`${done} of ${size} sightings`);
+  });
+  await plain`select setval(pg_get_serial_sequence('portal.sichtbeobachtung', 'id'), ${size}::bigint)`;
+  await setShown(plain);
+  tell(`${indexes.length} indexes`);
+  await runParallel(2, indexes, async (definition) => {
+    await sql.unsafe(definition);
+  });
+  tell('vacuum');
+  await plain.unsafe('vacuum (freeze, analyze)');
+  tell('comparing a sample with what the triggers make');
+  const compared = await checkSample(plain, size);
+  tell(`${compared} rows are exactly what the triggers make`);
+  const [bytes] = await plain<{ size: string }[]>`select pg_size_pretty(pg_database_size(current_database())) as size`;
+  tell(`done, ${bytes?.size}`);
+  await sql.end();
+  await plain.end();
+}
+
+async function runParallel<T>(workers: number, items: T[], run: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  await Promise.all(
+    Array.from({ length: workers }, async () => {
+      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await run(item);
+    }),
+  );
+}
+
+// All but those behind constraints, the largest last dropped first built.
+async function dropIndexes(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ name: string; definition: string }[]>`
+    select format('%I.%I', i.schemaname, i.indexname) as name, i.indexdef as definition
+    from pg_indexes i
+    where i.schemaname = 'portal' and i.tablename in (select unnest(${`{${tables}}`}::text[]))
+      and not exists (select from pg_constraint k where k.conname = i.indexname)
+    order by i.indexdef ~ 'gist' desc, i.indexname`;
+  for (const { name } of rows) await sql.unsafe(`drop index ${name}`);
+  return rows.map((row) => row.definition);
+}
+
+// Tables that other triggers keep are filled by the functions that repair them, as far as this release has them.
+async function setShown(sql: Sql): Promise<void> {
+  const repairs = await sql<{ call: string }[]>`
+    select format('select %s()', p.oid::regproc) as call
+    from pg_proc p
+    where p.pronamespace = 'private'::regnamespace and p.proname in ('set_gis', 'set_sichtbeobachtung_gis') and p.pronargs = 0`;
+  for (const { call } of repairs) await sql.unsafe(call);
+}

@@ -1,0 +1,205 @@
+// npm run bench: databases of several sizes, every case against the database, the service and what it is compared with.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openDatabase, poolSize, type Sql } from '../../src/db/client.ts';
+import type { Call } from './calls.ts';
+import { type Case, readCases, type Side } from './cases.ts';
+import { drawChart } from './chart.ts';
+import { readFacts } from './facts.ts';
+import { databaseUrlOf, prepareDatabase } from './generate.ts';
+import { type Extent, type Measure, medianOf, runLoad, runPgbench } from './measure.ts';
+import { closeAll, makeDir, root, startCluster } from './process.ts';
+import { formatDocument, formatResults, readRunFacts } from './report.ts';
+import { readMemory, type Server, startPostgraphile, startRival, startService, watchMemory } from './servers.ts';
+import type { Entry, Results } from './targets.ts';
+import { tasks } from './tasks.ts';
+import { removeWritten, type WriteCase, writeCases } from './writes.ts';
+
+const cases: WriteCase[] = [...readCases, ...writeCases];
+
+const usage = `npm run bench -- [options]
+
+  --sizes 100000,1000000,10000000   sightings; each size is a database of its own
+  --cases newest,bbox10             cases and tasks to run; all without it
+  --sides db,http                   who is measured; all without it
+  --rounds 5                        the sides of a case take turns this often; the median counts
+  --seconds 3                       length of one measurement
+  --keep DIR                        keep the cluster there: ten million sightings are made once
+  --write                           write test/bench/RESULTS.md and latency.svg
+  --json FILE                       write the figures as JSON
+  --generate                        make the databases, measure nothing
+
+BENCH_DATABASE_URL: a PostgreSQL to use instead of a private one; databases bench_SIZE are created there.
+
+cases: ${cases.map(({ name }) => name).join(', ')}
+tasks: ${tasks.map(({ name }) => name).join(', ')}`;
+
+const options = {
+  sizes: { type: 'string', default: '100000,1000000,10000000' },
+  cases: { type: 'string' },
+  sides: { type: 'string', default: 'db,ceiling,http,constant,naive,postgraphile' },
+  rounds: { type: 'string', default: '5' },
+  seconds: { type: 'string', default: '3' },
+  keep: { type: 'string' },
+  write: { type: 'boolean', default: false },
+  json: { type: 'string' },
+  generate: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+const report = (line: string) => process.stderr.write(`${line}\n`);
+
+interface Plan {
+  rounds: number;
+  seconds: number;
+  sides: Side[];
+  isChosen(name: string): boolean;
+}
+
+/** Everything that answers at one size. */
+interface Stand {
+  databaseUrl: string;
+  scripts: string;
+  servers: Partial<Record<Side, Server>>;
+}
+
+// More than the service's connections, so that none of them waits for a client.
+const connections = 2 * poolSize;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options });
+  if (values.help) {
+    console.log(usage);
+    return;
+  }
+  const names = values.cases?.split(',');
+  const unknown = names?.filter((name) => ![...cases, ...tasks].some((known) => known.name === name)) ?? [];
+  if (unknown.length > 0) throw new Error(`no such case: ${unknown.join(', ')}\n\n${usage}`);
+  const sizes = values.sizes.split(',').map(Number);
+  if (!sizes.every((size) => Number.isInteger(size) && size >= 1000)) throw new Error('--sizes: whole numbers from 1000 on');
+  const plan: Plan = {
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    sides: values.sides.split(',') as Side[],
+    isChosen: (name) => names?.includes(name) ?? true,
+  };
+  const url = process.env.BENCH_DATABASE_URL || (await startCluster(values.keep ?? null));
+  for (const size of sizes) await prepareDatabase(url, size, report);
+  if (values.generate) return;
+
+  const results: Results = { entries: [], figures: [], memory: [] };
+  for (const size of sizes) await measureSize(databaseUrlOf(url, size), size, plan, results);
+  for (const task of tasks.filter(({ name, once }) => once && plan.isChosen(name))) {
+    const databaseUrl = databaseUrlOf(url, sizes[0] ?? 0);
+    const database = await openDatabase({ databaseUrl, dataDir: '' });
+    for (const figure of await task.run({ sql: database.sql, databaseUrl, size: 0 })) {
+      results.figures.push({ ...figure, size: 0, task: task.name });
+    }
+    await database.close();
+  }
+
+  console.log(formatResults(results));
+  if (values.json) await writeFile(values.json, JSON.stringify(results, null, 1));
+  if (values.write) {
+    const database = await openDatabase({ databaseUrl: url, dataDir: '' });
+    const facts = await readRunFacts(database.sql, `--rounds ${plan.rounds} --seconds ${plan.seconds}`);
+    await database.close();
+    await writeFile(join(root, 'test/bench/RESULTS.md'), formatDocument(results, facts));
+    await writeFile(join(root, 'test/bench/latency.svg'), drawChart(results));
+  }
+}
+
+async function measureSize(databaseUrl: string, size: number, plan: Plan, results: Results): Promise<void> {
+  const database = await openDatabase({ databaseUrl, dataDir: '' });
+  const { sql } = database;
+  const service = await startService(databaseUrl);
+  const pid = service.running.process.pid ?? 0;
+  const facts = await readFacts(sql, size, service.url);
+  const page = await (await fetch(`${service.url}/api/v2/sichtbeobachtungen`)).text();
+  const rival = await startRival(databaseUrl, page);
+  const isCompared =
+    plan.sides.includes('postgraphile') && cases.some((c) => plan.isChosen(c.name) && c.sides.includes('postgraphile'));
+  const postgraphile = isCompared ? await startPostgraphile(databaseUrl, report) : null;
+  const stand: Stand = {
+    databaseUrl,
+    scripts: await makeDir(),
+    servers: { http: service, constant: rival, naive: rival, ...(postgraphile && { postgraphile }) },
+  };
+  // Once, so that everything is compiled and connected.
+  await runLoad(service.url, await readCase('newest').calls(facts), connections, { seconds: 1 });
+  const idle = (await readMemory(pid)) ?? Number.NaN;
+  const stopWatching = watchMemory(pid);
+
+  for (const each of cases.filter(({ name }) => plan.isChosen(name))) {
+    const calls = await each.calls(facts);
+    report(`${size} sightings: ${each.title}${calls.length === 0 ? ': too few for this case' : ''}`);
+    if (calls.length > 0) results.entries.push(await measureCase(each, calls, size, plan, stand));
+  }
+  results.memory.push({ size, idle, peak: stopWatching() });
+  for (const task of tasks.filter(({ name, once }) => !once && plan.isChosen(name))) {
+    report(`${size} sightings: ${task.name}`);
+    for (const figure of await task.run({ sql, databaseUrl, size })) results.figures.push({ ...figure, size, task: task.name });
+  }
+  if ([...writeCases, ...tasks].some(({ name }) => plan.isChosen(name))) await removeWrittenOf(databaseUrl, size);
+  for (const server of [service, rival, postgraphile]) await server?.running.stop();
+  await database.close();
+}
+
+function readCase(name: string): Case {
+  const found = readCases.find((candidate) => candidate.name === name);
+  if (!found) throw new Error(`no case ${name}`);
+  return found;
+}
+
+async function measureCase(each: WriteCase, calls: Call[], size: number, plan: Plan, stand: Stand): Promise<Entry> {
+  const extent = each.extent ?? { seconds: plan.seconds };
+  const rounds = new Map<Side, Measure[]>();
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const side of each.sides.filter((candidate) => plan.sides.includes(candidate))) {
+      rounds.set(side, [...(rounds.get(side) ?? []), await measureSide(side, calls, extent, stand)]);
+    }
+  }
+  const sides = Object.fromEntries([...rounds].map(([side, measures]) => [side, medianOf(measures)]));
+  return { size, name: each.name, title: each.title, sides };
+}
+
+function measureSide(side: Side, calls: Call[], extent: Extent, stand: Stand): Promise<Measure> {
+  const statements = calls.flatMap(({ statement }) => statement ?? []);
+  if (side === 'db') return runPgbench(stand.databaseUrl, statements, 1, extent, stand.scripts);
+  if (side === 'ceiling') return runPgbench(stand.databaseUrl, statements, poolSize, extent, stand.scripts);
+  const url = stand.servers[side]?.url ?? '';
+  return runLoad(
+    url,
+    calls.map((call) => toSide(side, call)),
+    connections,
+    extent,
+  );
+}
+
+/** The request of a case as another server takes it. */
+function toSide(side: Side, call: Call): Call {
+  if (side === 'constant') return { method: 'GET', path: '/constant', headers: {} };
+  if (side === 'naive') {
+    return { method: 'GET', path: `/naive?page=${encodeURIComponent(JSON.stringify(call.naive))}`, headers: {} };
+  }
+  if (side === 'postgraphile') {
+    const headers = { 'content-type': 'application/json', accept: 'application/json' };
+    return { method: 'POST', path: '/graphql', headers, body: call.graphql ?? '' };
+  }
+  return call;
+}
+
+async function removeWrittenOf(databaseUrl: string, size: number): Promise<void> {
+  const database = await openDatabase({ databaseUrl, dataDir: '' });
+  const sql: Sql = database.connect();
+  await removeWritten(sql, size);
+  await database.close();
+}
+
+main()
+  .catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  })
+  .finally(closeAll);
