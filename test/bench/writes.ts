@@ -101,14 +101,14 @@ async function publishCalls(facts: Facts): Promise<Call[]> {
   await facts.sql.unsafe(`drop sequence if exists bench.draft; create sequence bench.draft start ${range.first}`).simple();
   let next = range.last;
   const id = new Raw("nextval('bench.draft')") as unknown as number;
-  const change = { bereich: 'oeffentlich' as const, cleared: [] };
+  const change = { bereich: 'oeffentlich' as const };
   return [
     {
       method: 'PUT',
       path: '',
       headers: { ...headersOf(facts.plain, author), ...formHeaders },
       renew: () => ({ path: `/api/v2/sichtbeobachtungen/${next--}`, body: toForm({ bereich: 'oeffentlich' }) }),
-      statement: await captureStatement((sql) => updateSichtbeobachtung(sql, facts.plain.id, author, id, change)),
+      statement: await captureStatement((sql) => updateSichtbeobachtung(sql, facts.plain.id, author, id, change, {})),
     },
   ];
 }
