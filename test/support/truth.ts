@@ -1,12 +1,14 @@
 // What must follow from what was written, computed anew from whole boundaries: the slow, plain way to the same answers.
-import type { Sql } from '../../src/db/client.ts';
+import type { Sql, Transaction } from '../../src/db/client.ts';
 
 /**
  * The records whose derived values differ from what species, point, mark, catalogue and boundaries say, one line each; none when
  * all is well. Compares cell, group, protection, shown place, tenants, and what analysts read.
  */
 export async function listWrong(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ wrong: string }[]>`
+  const rows = await readPlainly<{ wrong: string }>(
+    sql,
+    (query) => query`
     with record as (
       select s.*, floor(st_x(s.point) / 5000)::integer as cx, floor(st_y(s.point) / 5000)::integer as cy
       from portal.sichtbeobachtung s
@@ -61,6 +63,50 @@ export async function listWrong(sql: Sql): Promise<string[]> {
       full join portal.sichtbeobachtung_exakt e on e.id = t.id
       where t.id is null or e.id is null or e.bemerkung is distinct from t.bemerkung or st_astext(e.place) <> st_astext(t.point)
     )
-    select id || ' ' || what as wrong from wrong order by id, what`;
+    select id || ' ' || what as wrong from wrong order by id, what`,
+  );
   return rows.map((row) => row.wrong);
+}
+
+/**
+ * Record → what a reader without special rights is told of its place: under the domain of each tenant the point, and the tenants
+ * it is said to lie in. A change of catalogue or boundaries is logged for exactly the records where this changes (D3.14).
+ */
+export async function readViews(sql: Sql): Promise<Map<number, string>> {
+  const rows = await readPlainly<{ id: number; views: string }>(
+    sql,
+    (query) => query`
+    with record as (
+      select s.*, floor(st_x(s.point) / 5000) * 5000 as x, floor(st_y(s.point) / 5000) * 5000 as y from portal.sichtbeobachtung s
+    ),
+    square as (
+      select r.*, st_makeenvelope(r.x, r.y, r.x + 5000, r.y + 5000, 25832) as square from record r
+    ),
+    sensitive as (
+      select am.mandant_id, am.art from portal.art_mandant am where am.sensibel
+    )
+    select r.id, string_agg(concat_ws(' ', d.kuerzel, k.masked, st_astext(case when k.masked then st_centroid(r.square) else r.point end), (
+        select string_agg(m.kuerzel, ',' order by m.kuerzel) from portal.mandant m
+        where st_intersects(m.boundary, case when k.masked then r.square else r.point end))), '; ' order by d.kuerzel) as views
+    from square r
+    cross join portal.mandant d
+    cross join lateral (
+      select r.sensibel
+        or exists (select from sensitive e where e.art = r.art and e.mandant_id = d.id)
+        or exists (
+          select from sensitive e join portal.mandant m on m.id = e.mandant_id
+          where e.art = r.art and st_intersects(m.boundary, r.square)) as masked
+    ) k
+    group by r.id`,
+  );
+  return new Map(rows.map((row) => [row.id, row.views]));
+}
+
+// The estimates for these queries are so high that PostgreSQL would compile them for seconds, each time.
+async function readPlainly<T extends object>(sql: Sql, read: (query: Transaction) => Promise<unknown>): Promise<T[]> {
+  const rows = await sql.begin(async (tx) => {
+    await tx`set local jit = off`;
+    return await read(tx);
+  });
+  return rows as T[];
 }
