@@ -73,10 +73,12 @@ export async function startTwins(dice: Dice): Promise<Twins> {
   const [first, second] = [await startTestService(), await startTestService()];
   const records = makeRecords(dice);
   const change: Twins['change'] = async (work) => {
-    for (const { database } of [first, second]) {
-      await work(database.sql);
-      await setClock(database.sql);
-    }
+    await Promise.all(
+      [first, second].map(async ({ database }) => {
+        await work(database.sql);
+        await setClock(database.sql);
+      }),
+    );
   };
   await change((sql) => insertRecords(sql, records));
   const rows = await first.database.sql`select id from portal.sichtbeobachtung order by id`;
@@ -90,8 +92,10 @@ export async function startTwins(dice: Dice): Promise<Twins> {
     second,
     records,
     async arrange(isMoved) {
-      await setPlaces(first.database.sql, records, () => 0);
-      await setPlaces(second.database.sql, records, (record) => (isMoved(record) ? 1 : 0));
+      await Promise.all([
+        setPlaces(first.database.sql, records, () => 0),
+        setPlaces(second.database.sql, records, (record) => (isMoved(record) ? 1 : 0)),
+      ]);
       await change(async () => {});
     },
     change,
