@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../src/db/client.ts';
-import { breakCode, type Mutant, mutants, readCode } from './support/mutants.ts';
+import { breakCode, mutants, readCode } from './support/mutants.ts';
 
 const tests = [
-  'test/sql/schutz.test.ts',
-  'test/http/schutz.test.ts',
   'test/http/schutz-property.test.ts',
+  'test/http/schutz.test.ts',
+  'test/sql/schutz.test.ts',
   'test/sql/catalogue-lock.test.ts',
   'test/sql/projection.test.ts',
 ];
@@ -26,49 +26,62 @@ const wanted = process.argv[2] ?? '';
 const chosen = mutants.filter(({ name }) => name.includes(wanted));
 
 const unbroken = await runTests(code);
-if (unbroken.failed.length > 0 || unbroken.exitCode !== 0) {
+if (unbroken.failed !== null || unbroken.exitCode !== 0) {
   console.error(`Without any breakage the tests must pass:\n${unbroken.output}`);
   process.exit(1);
 }
 let survivors = 0;
 for (const mutant of chosen) {
-  const outcome = await tryMutant(mutant);
-  if (outcome.length === 0) survivors++;
-  console.log(`${outcome.length > 0 ? 'caught  ' : 'SURVIVED'}  ${mutant.name}  [${outcome.join(', ')}]`);
+  const { failed, exitCode, output } = await runTests(breakCode(code, mutant));
+  if (failed === null && exitCode !== 0) throw new Error(`${mutant.name}: the tests did not run\n${output}`);
+  if (failed === null) survivors++;
+  console.log(failed === null ? `SURVIVED  ${mutant.name}` : `caught    ${mutant.name}\n          by ${failed}`);
 }
 console.log(`${chosen.length - survivors} of ${chosen.length} caught`);
 process.exitCode = survivors > 0 || chosen.length === 0 ? 1 : 0;
 
-/** The test files that notice it. */
-async function tryMutant(mutant: Mutant): Promise<string[]> {
-  const { failed, exitCode, output } = await runTests(breakCode(code, mutant));
-  if (failed.length === 0 && exitCode !== 0) throw new Error(`${mutant.name}: the tests did not run\n${output}`);
-  return failed;
+interface Outcome {
+  /** The first test that fails, with its file. */
+  failed: string | null;
+  exitCode: number | null;
+  output: string;
 }
 
-async function runTests(sources: Record<string, string>): Promise<{ failed: string[]; exitCode: number | null; output: string }> {
+/** Runs the tests on these SQL files until one fails. */
+async function runTests(sources: Record<string, string>): Promise<Outcome> {
   const dir = await mkdtemp(join(tmpdir(), 'sighting-mutant-'));
   for (const [file, text] of Object.entries(sources)) await writeFile(join(dir, file), text);
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', '--import', 'tsx', 'test/support/run.ts', '--test-reporter=spec', ...tests],
+    ['--disable-warning=ExperimentalWarning', '--import', 'tsx', 'test/support/run.ts', '--test-reporter=tap', ...tests],
     {
       cwd: fileURLToPath(new URL('../', import.meta.url)),
       env: { EIGENSCHAFT_ANFRAGEN: '300', ...process.env, TEST_CODE_DIR: dir },
       stdio: ['ignore', 'pipe', 'pipe'],
+      // a group of its own, so that the runner and its test files can be stopped together
+      detached: true,
     },
   );
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  let failed: string | null = null;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      const [, name, file] =
+        /not ok \d+ - ([^\n]*)\n *---\n[^.]*?location: '[^'\n]*?(test\/[\w/-]+\.test\.ts)/.exec(output) ?? [];
+      if (failed !== null || file === undefined || child.pid === undefined) return;
+      failed = `${file}: ${name}`;
+      process.kill(-child.pid);
+    });
+  }
   const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve));
   await rm(dir, { recursive: true });
-  await dropKeptDatabases(`sighting_test_${child.pid}`);
-  const failed = new Set([...output.matchAll(/^test at (\S+?\.test\.ts):/gm)].map(([, file = '']) => file));
-  return { failed: [...failed].sort(), exitCode, output };
+  await dropDatabases(`sighting_test_${child.pid}`);
+  return { failed, exitCode, output };
 }
 
-// A failed test keeps its database for a look; here every test is meant to fail.
-async function dropKeptDatabases(prefix: string): Promise<void> {
+// Those of tests that were stopped, or that failed and kept them for a look.
+async function dropDatabases(prefix: string): Promise<void> {
   const { sql, close } = await openDatabase({ databaseUrl: databaseUrl ?? '', dataDir: '' });
   const rows = await sql<{ name: string }[]>`
     select datname as name from pg_database where datname = ${prefix} or starts_with(datname, ${`${prefix}_`})`;

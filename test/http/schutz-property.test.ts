@@ -112,7 +112,6 @@ describe('two services that are written to', () => {
   before(() => twins.arrange(isHidden));
 
   async function probe(record: TwinRecord): Promise<void> {
-    await twins.change(async () => {});
     for (const tenant of tenants) for (const request of makeProbes(record, null, tenant)) await askSame(request);
     for (const request of makeProbes(record, stranger, 'S')) await askSame(request);
   }
@@ -131,6 +130,7 @@ describe('two services that are written to', () => {
     ];
     assertSameBytes(answers, `${method ?? 'POST'} ${path}`);
     assert.ok(answers[0].status < 300 || answers[0].status === 409, answers[0].text);
+    await twins.settle();
     return answers[0];
   }
 

@@ -64,6 +64,8 @@ export interface Twins {
   arrange(isMoved: (record: TwinRecord) => boolean): Promise<void>;
   /** The same statements in both. */
   change(work: (sql: Sql) => Promise<unknown>): Promise<void>;
+  /** Sets the clocks of both logs alike: the two are written to at different moments. */
+  settle(): Promise<void>;
   /** The same request to both. */
   ask(path: string, options?: RequestOptions): Promise<[Answer, Answer]>;
 }
@@ -80,6 +82,7 @@ export async function startTwins(dice: Dice): Promise<Twins> {
       }),
     );
   };
+  const settle = () => change(async () => {});
   await change((sql) => insertRecords(sql, records));
   const rows = await first.database.sql`select id from portal.sichtbeobachtung order by id`;
   for (const [position, { id }] of rows.entries()) Object.assign(records[position] ?? {}, { id });
@@ -96,9 +99,10 @@ export async function startTwins(dice: Dice): Promise<Twins> {
         setPlaces(first.database.sql, records, () => 0),
         setPlaces(second.database.sql, records, (record) => (isMoved(record) ? 1 : 0)),
       ]);
-      await change(async () => {});
+      await settle();
     },
     change,
+    settle,
     ask: (path, options) => Promise.all([first.request(path, options), second.request(path, options)]),
   };
 }
@@ -188,7 +192,6 @@ async function setPlaces(sql: Sql, records: TwinRecord[], placeOf: (record: Twin
     where s.id = r.id`;
 }
 
-// The two write at different moments.
 async function setClock(sql: Sql): Promise<void> {
   await sql`update portal.protokoll set zeitpunkt = timestamptz '2026-01-01 00:00+01' + id * interval '7 minutes'`;
   await sql`update portal.qs set zeitpunkt = timestamptz '2026-01-01 00:00+01' + id * interval '7 minutes'`;
