@@ -1,6 +1,7 @@
 // Runs the tests: prepares one migrated template with the test catalogue, of which every test file takes a copy, and hands
 // over to node:test. On the embedded database, or on the PostgreSQL of DATABASE_URL.
 // Further arguments are passed on: npm test -- test/http/login.test.ts
+// TEST_CODE_DIR takes the place of sql/code: test/mutants.ts breaks a copy.
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,11 +13,13 @@ import { migrateDatabase } from '../../src/db/migrate.ts';
 import { describeStartError } from '../../src/observe/fault.ts';
 import { loadTestCatalogue } from './catalogue.ts';
 
+const codeOptions = process.env.TEST_CODE_DIR ? { codeDir: process.env.TEST_CODE_DIR } : {};
+
 async function prepareEmbedded(): Promise<{ template: string; remove: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'sighting-test-'));
   const embedded = await openEmbedded({ dataDir: null });
   const database = await openDatabase({ embedded });
-  await migrateDatabase(database);
+  await migrateDatabase(database, codeOptions);
   await loadTestCatalogue(database.sql);
   const template = join(dir, 'template.tar.gz');
   await writeFile(template, await embedded.dump());
@@ -32,7 +35,7 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
   const url = new URL(databaseUrl);
   url.pathname = `/${template}`;
   const database = await openDatabase({ databaseUrl: url.href, dataDir: '' });
-  await migrateDatabase(database);
+  await migrateDatabase(database, codeOptions);
   await loadTestCatalogue(database.sql);
   await database.close();
   return {

@@ -1,0 +1,247 @@
+// The property of D4: of a protected record nobody but its owner, experts and administrators learns more than the cell. Two
+// services that differ only in places within cells give such readers the same bytes, whatever they ask.
+// EIGENSCHAFT_ANFRAGEN says how many requests; EIGENSCHAFT_SAAT begins another sequence of them.
+import assert from 'node:assert/strict';
+import { before, describe, it, mock, type TestContext } from 'node:test';
+import { type Account, arten } from '../support/catalogue.ts';
+import { makeDice } from '../support/dice.ts';
+import { filterNames, makeProbes, makeRequests, type RequestMaker, type TwinRequest } from '../support/twin-requests.ts';
+import {
+  assertSameBytes,
+  cellSize,
+  isProtected,
+  type Place,
+  pickPlace,
+  startTwins,
+  type Tenant,
+  type TwinRecord,
+  type Twins,
+  tenants,
+  toBytes,
+} from '../support/twins.ts';
+
+const total = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? 2000);
+const dice = makeDice(Number(process.env.EIGENSCHAFT_SAAT ?? 5));
+
+let twins: Twins;
+let requests: RequestMaker;
+before(async () => {
+  // Signed addresses of files carry the second in which they end.
+  mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  twins = await startTwins(dice);
+  requests = makeRequests(dice, twins.records);
+});
+
+const hosts = ['n.test', 's.test', 'w.test', 'n2.test'];
+const stranger: Account = 'käfer anna';
+const exempt: Account[] = ['expertin', 'vogelexperte', 'admin'];
+
+interface Phase {
+  hosts: readonly string[];
+  /** Who must not see where the moved records lie. */
+  readers: readonly (Account | null)[];
+  /** Who does see it. */
+  insiders: readonly Account[];
+}
+
+async function askSame(request: TwinRequest): Promise<number> {
+  const { path, options } = request;
+  const answers = await twins.ask(path, options);
+  assertSameBytes(answers, `${options.method ?? 'GET'} ${path} at ${options.host} as ${options.as}`);
+  requests.remember(request, answers[0]);
+  return answers[0].status;
+}
+
+/** Asks `share` of all requests as those who must see no difference, and some as those who do see one. */
+async function compare(t: TestContext, share: number, { hosts, readers, insiders }: Phase): Promise<void> {
+  const statuses = new Map<number, number>();
+  const used = new Set<string>();
+  const count = Math.ceil(total * share);
+  for (let asked = 0; asked < count; asked++) {
+    const request = requests.make(hosts, readers);
+    const status = await askSame(request);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    for (const [, name = ''] of request.path.matchAll(/[?&](\w+)=/g)) used.add(name);
+  }
+  let different = 0;
+  for (let asked = 0; asked < 20 + count / 20; asked++) {
+    const { path, options } = requests.make(hosts, insiders);
+    const [one, two] = await twins.ask(path, options);
+    if (toBytes(one) !== toBytes(two)) different++;
+  }
+  t.diagnostic(`${count} requests without a difference: ${[...statuses].map(([status, n]) => `${n} × ${status}`).join(', ')}`);
+  assert.ok((statuses.get(200) ?? 0) > count / 2, 'most requests are answered');
+  if (count >= 500)
+    assert.deepEqual(
+      filterNames.filter((name) => !used.has(name)),
+      [],
+      'every filter is used',
+    );
+  assert.ok(different > 0, `${insiders} see that places differ`);
+}
+
+describe('two services that differ within cells', () => {
+  it("answer alike when another recorder's records are moved: also to one who has records of their own", async (t) => {
+    await twins.arrange((record) => record.recorder === 'nachbarin' && tenants.every((tenant) => isProtected(record, tenant)));
+    await compare(t, 0.2, { hosts, readers: [null, stranger, 'melder'], insiders: [...exempt, 'nachbarin'] });
+  });
+
+  it('answer alike at every domain when all records are moved that are protected everywhere', async (t) => {
+    await twins.arrange((record) => tenants.every((tenant) => isProtected(record, tenant)));
+    await compare(t, 0.4, { hosts, readers: [null, stranger], insiders: [...exempt, 'nachbarin', 'melder'] });
+  });
+
+  for (const tenant of ['W', 'S'] as const) {
+    it(`answer alike at ${tenant} when records are moved that ${tenant} protects, though others may not`, async (t) => {
+      await twins.arrange((record) => isProtected(record, tenant));
+      const host = `${tenant.toLowerCase()}.test`;
+      await compare(t, 0.1, { hosts: [host], readers: [null, stranger], insiders: [...exempt, 'melder'] });
+      assert.ok(
+        twins.records.some((record) => isProtected(record, tenant) && !tenants.every((other) => isProtected(record, other))),
+        'some are protected here alone',
+      );
+    });
+  }
+});
+
+describe('two services that are written to', () => {
+  const everyone: Phase = { hosts, readers: [null, stranger], insiders: [...exempt, 'melder'] };
+  const isHidden = (record: TwinRecord) => tenants.every((tenant) => isProtected(record, tenant));
+  let day = 10;
+
+  before(() => twins.arrange(isHidden));
+
+  async function probe(record: TwinRecord): Promise<void> {
+    for (const tenant of tenants) for (const request of makeProbes(record, null, tenant)) await askSame(request);
+    for (const request of makeProbes(record, stranger, 'S')) await askSame(request);
+  }
+
+  /** Sends a form to both, each with the record's place in it; the answers must be alike. */
+  async function send(path: string, as: Account, form: Record<string, string>, places?: [Place, Place], method?: string) {
+    const { first, second } = twins;
+    const forms = [0, 1].map((which) => {
+      const place = places?.[which];
+      return { ...form, ...(place && { lat: String(place.y), lon: String(place.x) }) };
+    });
+    const options = { as, host: 's.test', ...(method && { method }) };
+    const answers: [Awaited<ReturnType<typeof first.request>>, Awaited<ReturnType<typeof first.request>>] = [
+      await first.request(path, { ...options, form: forms[0] ?? {} }),
+      await second.request(path, { ...options, form: forms[1] ?? {} }),
+    ];
+    assertSameBytes(answers, `${method ?? 'POST'} ${path}`);
+    assert.ok(answers[0].status < 300 || answers[0].status === 409, answers[0].text);
+    await twins.settle();
+    return answers[0];
+  }
+
+  /** Stores a record whose two places may differ only if it is protected from the beginning. */
+  async function report(art: number, sensibel: boolean, touches: Tenant[], column: number, apart: boolean): Promise<TwinRecord> {
+    const corner = { x: column * cellSize, y: 1106 * cellSize };
+    const home = pickPlace(dice, corner);
+    const places: [Place, Place] = [home, apart ? pickPlace(dice, corner) : home];
+    day++;
+    const form = { art: String(art), sensibel: String(sensibel), datum: `${day}.8.2023` };
+    const { json } = await send('/sichtbeobachtungen', 'melder', form, places);
+    const { json: again } = await send('/sichtbeobachtungen', 'melder', form, places);
+    assert.equal(again.error.fields.id, json.result[0].id);
+    const record: TwinRecord = {
+      id: json.result[0].id,
+      art,
+      sensibel,
+      recorder: 'melder',
+      corner,
+      touches,
+      stage: 'privat',
+      places,
+      day: `2023-08-${day}`,
+    };
+    twins.records.push(record);
+    return record;
+  }
+
+  const edit = (record: TwinRecord, form: Record<string, string>, places?: [Place, Place]) =>
+    send(`/sichtbeobachtungen/${record.id}`, 'melder', form, places, 'PUT');
+
+  async function release(record: TwinRecord): Promise<void> {
+    await edit(record, { bereich: 'oeffentlich' });
+    for (const request of makeProbes(record, stranger, 'N')) await askSame(request);
+    await send(`/sichtbeobachtungen/${record.id}`, 'expertin', { status: 'freigegeben' }, undefined, 'PUT');
+    record.stage = 'freigegeben';
+    await probe(record);
+  }
+
+  /** Another pair of places in the cell, one on either side of the border of N and S where it cuts the cell. */
+  function movePlaces(record: TwinRecord): [Place, Place] {
+    const { x, y } = record.corner;
+    record.places = [
+      { x: x + 700 + dice.below(1000), y: y + dice.below(cellSize) },
+      { x: x + 3600 + dice.below(1000), y: y + dice.below(cellSize) },
+    ];
+    return record.places;
+  }
+
+  it('answer alike when a protected record is reported, moved within its cell, published and released', async () => {
+    for (const [art, sensibel] of [
+      [arten.uhu, false],
+      [arten.amsel, true],
+      [arten.wanderfalke, false],
+    ] as const) {
+      const record = await report(art, sensibel, ['N', 'S'], 90, true);
+      await edit(record, {}, movePlaces(record));
+      await release(record);
+    }
+  });
+
+  it('answer alike when a record becomes protected with its move: by its mark, or as another species', async () => {
+    for (const form of [{ sensibel: 'true' }, { art: String(arten.uhu) }, { art: String(arten.wanderfalke) }]) {
+      const record = await report(arten.amsel, false, ['N', 'S'], 90, false);
+      await edit(record, form, movePlaces(record));
+      record.art = Number('art' in form ? form.art : record.art);
+      record.sensibel = 'sensibel' in form;
+      await release(record);
+    }
+  });
+
+  it('answer alike when a mark is taken off a protected species, and set again', async () => {
+    const record = await report(arten.uhu, true, ['N', 'S'], 90, true);
+    for (const sensibel of [false, true, false]) await edit(record, { sensibel: String(sensibel) }, movePlaces(record));
+    record.sensibel = false;
+    await release(record);
+  });
+
+  it('answer alike when a protected record is deleted', async () => {
+    const record = await report(arten.uhu, false, ['N', 'S'], 90, true);
+    await send(`/sichtbeobachtungen/${record.id}`, 'melder', {}, undefined, 'DELETE');
+    twins.records.pop();
+    await probe(record);
+  });
+
+  it('answer alike when the border moves through cells that it cuts already', async (t) => {
+    await twins.arrange(isHidden);
+    for (const border of [453500, 452000]) {
+      await twins.change(
+        (sql) => sql`
+          update portal.mandant m set boundary = st_multi(case m.kuerzel
+            when 'N' then st_makeenvelope(400000, 5500000, ${border}::float8, 5560000, 25832)
+            else st_makeenvelope(${border}::float8, 5500000, 500000, 5560000, 25832) end)
+          where m.kuerzel in ('N', 'S')`,
+      );
+      await compare(t, 0.045, everyone);
+    }
+  });
+
+  it('answer alike when a species becomes sensitive and its records are moved then', async (t) => {
+    const setSensibel = (sensibel: boolean) =>
+      twins.change(
+        (sql) => sql`
+          update portal.art_mandant am set sensibel = ${sensibel} from portal.mandant m
+          where m.id = am.mandant_id and m.kuerzel = 'N' and am.art = ${arten.amsel}`,
+      );
+    await setSensibel(true);
+    await twins.arrange((record) => isHidden(record) || (record.art === arten.amsel && record.touches.includes('N')));
+    await compare(t, 0.07, everyone);
+    await twins.arrange(isHidden);
+    await setSensibel(false);
+    await compare(t, 0.04, everyone);
+  });
+});

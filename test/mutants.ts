@@ -1,0 +1,90 @@
+// npm run mutants [-- part of a name]: breaks masking in one small way after the other and shows that the tests notice
+// each. Needs DATABASE_URL. Ends with 1 when a breakage survives.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '../src/db/client.ts';
+import { breakCode, mutants, readCode } from './support/mutants.ts';
+
+const tests = [
+  'test/http/schutz-property.test.ts',
+  'test/http/schutz.test.ts',
+  'test/sql/schutz.test.ts',
+  'test/sql/catalogue-lock.test.ts',
+  'test/sql/projection.test.ts',
+];
+
+const databaseUrl = process.env.DATABASE_URL;
+if (!databaseUrl) {
+  console.error('npm run mutants braucht ein PostgreSQL: DATABASE_URL ist nicht gesetzt.');
+  process.exit(1);
+}
+const code = readCode(fileURLToPath(new URL('../sql/code/', import.meta.url)));
+const wanted = process.argv[2] ?? '';
+const chosen = mutants.filter(({ name }) => name.includes(wanted));
+
+const unbroken = await runTests(code);
+if (unbroken.failed !== null || unbroken.exitCode !== 0) {
+  console.error(`Without any breakage the tests must pass:\n${unbroken.output}`);
+  process.exit(1);
+}
+let survivors = 0;
+for (const mutant of chosen) {
+  const { failed, exitCode, output } = await runTests(breakCode(code, mutant));
+  if (failed === null && exitCode !== 0) throw new Error(`${mutant.name}: the tests did not run\n${output}`);
+  if (failed === null) survivors++;
+  console.log(failed === null ? `SURVIVED  ${mutant.name}` : `caught    ${mutant.name}\n          by ${failed}`);
+}
+console.log(`${chosen.length - survivors} of ${chosen.length} caught`);
+process.exitCode = survivors > 0 || chosen.length === 0 ? 1 : 0;
+
+interface Outcome {
+  /** The first test that fails, with its file. */
+  failed: string | null;
+  exitCode: number | null;
+  output: string;
+}
+
+/** Runs the tests on these SQL files until one fails. */
+async function runTests(sources: Record<string, string>): Promise<Outcome> {
+  const dir = await mkdtemp(join(tmpdir(), 'sighting-mutant-'));
+  for (const [file, text] of Object.entries(sources)) await writeFile(join(dir, file), text);
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', '--import', 'tsx', 'test/support/run.ts', '--test-reporter=tap', ...tests],
+    {
+      cwd: fileURLToPath(new URL('../', import.meta.url)),
+      env: { EIGENSCHAFT_ANFRAGEN: '300', ...process.env, TEST_CODE_DIR: dir },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // a group of its own, so that the runner and its test files can be stopped together
+      detached: true,
+    },
+  );
+  let output = '';
+  let failed: string | null = null;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      const [, name, file] =
+        /not ok \d+ - ([^\n]*)\n *---\n[^.]*?location: '[^'\n]*?(test\/[\w/-]+\.test\.ts)/.exec(output) ?? [];
+      if (failed !== null || file === undefined || child.pid === undefined) return;
+      failed = `${file}: ${name}`;
+      process.kill(-child.pid);
+    });
+  }
+  const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  await rm(dir, { recursive: true });
+  await dropDatabases(`sighting_test_${child.pid}`);
+  return { failed, exitCode, output };
+}
+
+// Those of tests that were stopped, or that failed and kept them for a look.
+async function dropDatabases(prefix: string): Promise<void> {
+  const { sql, close } = await openDatabase({ databaseUrl: databaseUrl ?? '', dataDir: '' });
+  const rows = await sql<{ name: string }[]>`
+    select datname as name from pg_database where datname = ${prefix} or starts_with(datname, ${`${prefix}_`})`;
+  for (const { name } of rows) await sql.unsafe(`drop database ${name} with (force)`);
+  await close();
+}

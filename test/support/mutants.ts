@@ -1,0 +1,266 @@
+// Small breakages of masking (S1.11), each of which the tests must notice. `npm run mutants` tries them one by one.
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+export interface Mutant {
+  name: string;
+  /** What follows `create or replace` where the breakage is: a function or a trigger. */
+  within: string;
+  /** Must be there exactly once. */
+  from: string;
+  to: string;
+}
+
+const derived = 'function private.sichtbeobachtung_before_write()';
+const inBox = 'function private.list_sichtbeobachtung_id_in_box(';
+const list = 'function private.list_sichtbeobachtung_id(';
+const render = 'function private.render_sichtbeobachtung(';
+const links = 'function private.set_sichtbeobachtung_mandant(';
+const released = "and s.bereich = 'oeffentlich' and s.status = 'freigegeben'\n        and (l.exakt";
+
+export const mutants: Mutant[] = [
+  {
+    name: 'is_masked forgets what only the addressed tenant protects',
+    within: 'function private.is_masked(',
+    from: '(schutz = 2 or (schutz = 1 and coalesce(sensibel_here, false)))',
+    to: 'schutz = 2',
+  },
+  {
+    name: 'is_masked shows everybody what is protected everywhere',
+    within: 'function private.is_masked(',
+    from: 'schutz = 2 or ',
+    to: '',
+  },
+  {
+    name: 'is_masked hides from the owner too',
+    within: 'function private.is_masked(',
+    from: 'and nutzer_id is distinct from reader and',
+    to: 'and',
+  },
+  {
+    name: 'is_masked spares everybody who is logged in',
+    within: 'function private.is_masked(',
+    from: 'nutzer_id is distinct from reader',
+    to: 'reader is null',
+  },
+  {
+    name: 'is_masked takes experts and owner for one condition',
+    within: 'function private.is_masked(',
+    from: 'not exempt and nutzer_id is distinct from reader',
+    to: '(not exempt or nutzer_id is distinct from reader)',
+  },
+  {
+    name: 'every account is exempt',
+    within: 'function private.is_exempt(',
+    from: "private.has_rolle(reader, 'expert')",
+    to: 'true',
+  },
+  {
+    name: 'experts are not exempt',
+    within: 'function private.is_exempt(',
+    from: "private.has_rolle(reader, 'expert') or ",
+    to: '',
+  },
+  {
+    name: "the recorder's mark counts only for sensitive species",
+    within: 'function private.get_schutz(',
+    from: 'case when get_schutz.sensibel then 2 else 0 end',
+    to: '0',
+  },
+  {
+    name: 'tenants that share a cell with others do not protect it',
+    within: 'function private.get_schutz(',
+    from: 'and am.art = get_schutz.art and am.sensibel',
+    to: 'and z.ganz and am.art = get_schutz.art and am.sensibel',
+  },
+  {
+    name: 'a new species of a record does not change its protection',
+    within: derived,
+    from: 'private.get_schutz(new.sensibel, new.art,',
+    to: 'private.get_schutz(new.sensibel, coalesce(old.art, new.art),',
+  },
+  {
+    name: 'the place that lists search is the true one',
+    within: derived,
+    from: 'case when new.schutz = 2 then new.raster_point else new.point end',
+    to: 'new.point',
+  },
+  {
+    name: 'the place that lists search follows the point only, not the mark',
+    within: derived,
+    from: 'new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end',
+    to: `if tg_op = 'INSERT' or not public.st_orderingequals(new.point, old.point) then
+    new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end;
+  end if`,
+  },
+  {
+    name: 'the guid is made of the place',
+    within: derived,
+    from: 'new.id::text)',
+    to: 'new.id::text || public.st_astext(new.point))',
+  },
+  {
+    name: 'the centre of a cell is not its centre',
+    within: 'function private.to_raster_point(',
+    from: 'cell_x * 5000.0 + 2500',
+    to: 'cell_x * 5000.0 + 2000',
+  },
+  {
+    name: 'cells are rounded to',
+    within: 'function private.to_cell(',
+    from: 'floor(coordinate / 5000)',
+    to: 'round(coordinate / 5000)',
+  },
+  {
+    name: 'cells are cut off towards zero',
+    within: 'function private.to_cell(',
+    from: 'floor(coordinate / 5000)',
+    to: 'trunc(coordinate / 5000)',
+  },
+  {
+    name: 'a box of anonymous readers looks at the true point',
+    within: inBox,
+    from: 'st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2',
+    to: 'st_x(s.point) between x1 and x2 and st_y(s.point) between y1 and y2',
+  },
+  {
+    name: 'a box finds the true point of what only the addressed tenant protects',
+    within: inBox,
+    from: 'and not (s.schutz = 1 and s.art = any (arts_here))',
+    to: '',
+  },
+  {
+    name: 'a box does not find the centre of what only the addressed tenant protects',
+    within: inBox,
+    from: 'if cardinality(arts_here) > 0 then',
+    to: 'if false then',
+  },
+  {
+    name: 'a box with other filters looks at the true point',
+    within: list,
+    from: 'case when %s then s.raster_point',
+    to: 'case when %s and false then s.raster_point',
+  },
+  {
+    name: 'a box with other filters is not widened for the index',
+    within: list,
+    from: 'st_expand(st_makeenvelope($12, $13, $14, $15, 25832), 2500.5)',
+    to: 'st_makeenvelope($12, $13, $14, $15, 25832)',
+  },
+  {
+    name: 'lists forget which species the addressed tenant protects',
+    within: list,
+    from: 'am.mandant_id = tenant and am.sensibel',
+    to: 'am.mandant_id = tenant and am.sensibel and false',
+  },
+  {
+    name: 'the tenant filter of anonymous readers knows true points only',
+    within: list,
+    from: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released}`,
+    to: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released} and l.exakt`,
+  },
+  {
+    name: 'the tenant filter with a group knows true points only',
+    within: list,
+    from: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released}`,
+    to: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released} and l.exakt`,
+  },
+  {
+    name: 'the tenant filter with others knows true points only',
+    within: list,
+    from: "' or private.is_masked(s.schutz, s.art = any ($11), s.nutzer_id, $1, false))' end",
+    to: "')' end",
+  },
+  {
+    name: 'the order of lists follows the place',
+    within: list,
+    from: "v_order text := 's.id desc'",
+    to: "v_order text := 'st_x(s.point), s.id desc'",
+  },
+  {
+    name: 'answers show the true point',
+    within: render,
+    from: 'case when d.masked then s.raster_point else s.point end',
+    to: 's.point',
+  },
+  {
+    name: 'the detail names the tenants of the true point',
+    within: render,
+    from: '(l.exakt or k.masked)',
+    to: 'l.exakt',
+  },
+  {
+    name: 'the detail names the tenants of the whole cell to everybody',
+    within: render,
+    from: '(l.exakt or k.masked)',
+    to: 'true',
+  },
+  {
+    name: 'a protected record belongs to the tenants of its point only',
+    within: 'function private.list_mandant_of_sichtbeobachtung(',
+    from: 'where k.exakt or schutz > 0',
+    to: 'where k.exakt',
+  },
+  {
+    name: 'the tenants of a record do not follow its protection',
+    within: 'function private.sichtbeobachtung_mandant_after_update()',
+    from: ' or (n.schutz > 0) <> (o.schutz > 0)',
+    to: '',
+  },
+  {
+    name: 'a moved border tells in the change log on which side a protected record lies',
+    within: links,
+    from: '(p.exakt <> w.exakt and w.schutz < 2)',
+    to: 'p.exakt <> w.exakt',
+  },
+  {
+    name: 'a species that becomes sensitive leaves its old records',
+    within: 'function private.art_mandant_after_write()',
+    from: 'perform private.set_schutz_of_art(v_arts)',
+    to: 'null',
+  },
+  {
+    name: 'writers of sightings do not take the catalogue lock',
+    within: 'function private.require_catalogue_lock(',
+    from: 'perform pg_catalog.pg_advisory_xact_lock_shared(25832, 1)',
+    to: 'null',
+  },
+  {
+    name: 'changes of the catalogue do not take the catalogue lock',
+    within: 'function private.require_catalogue_lock(',
+    from: 'perform pg_catalog.pg_advisory_xact_lock(25832, 1)',
+    to: 'null',
+  },
+  {
+    name: 'an insert does not take the catalogue lock',
+    within: 'trigger _050_catalogue_lock',
+    from: 'before insert or update or delete on',
+    to: 'before update or delete on',
+  },
+];
+
+/** SQL files, name → text. */
+export function readCode(dir: string): Record<string, string> {
+  return Object.fromEntries(
+    globSync('*.sql', { cwd: dir })
+      .sort()
+      .map((file) => [basename(file), readFileSync(join(dir, file), 'utf8')]),
+  );
+}
+
+/**
+ * The SQL files with one breakage.
+ * @throws Error when the place of the breakage is not there exactly once: it would prove nothing
+ */
+export function breakCode(code: Record<string, string>, { name, within, from, to }: Mutant): Record<string, string> {
+  const start = `create or replace ${within}`;
+  const files = Object.entries(code).filter(([, text]) => text.includes(start));
+  const [file, text] = files[0] ?? ['', ''];
+  if (files.length !== 1 || text.split(start).length !== 2) throw new Error(`${name}: “${start}” is not there exactly once`);
+  const begin = text.indexOf(start);
+  const next = text.indexOf('\ncreate or replace ', begin);
+  const end = next < 0 ? text.length : next;
+  const parts = text.slice(begin, end).split(from);
+  if (parts.length !== 2) throw new Error(`${name}: “${from}” occurs ${parts.length - 1} times in ${within}`);
+  return { ...code, [file]: text.slice(0, begin) + parts.join(to) + text.slice(end) };
+}
