@@ -52,7 +52,7 @@ const change = fc.oneof(
     "bemerkung_experte = 'sicher'",
     'stadium_id = 2',
     'aktivitaet_id = 1, stadium_id = null',
-    "foto = 'a.jpg', audio = null",
+    "foto = md5(id::text) || '.jpg', audio = null",
     "angelegt = now() - interval '1 day'",
     "guid = '00000000-0000-4000-8000-000000000000', gid = 3, cell_x = 1, schutz = 0, sensible_art = false, shown_point = point",
     'nutzer_id = nutzer_id',
