@@ -33,7 +33,7 @@ if (unbroken.failed !== null || unbroken.exitCode !== 0) {
 let survivors = 0;
 for (const mutant of chosen) {
   const { failed, exitCode, output } = await runTests(breakCode(code, mutant));
-  if (failed === null && exitCode !== 0) throw new Error(`${mutant.name}: the tests did not run\n${output}`);
+  if (failed === null && exitCode !== 0) throw new Error(`${mutant.name}: the tests did not run\n${output.slice(-2000)}`);
   if (failed === null) survivors++;
   console.log(failed === null ? `SURVIVED  ${mutant.name}` : `caught    ${mutant.name}\n          by ${failed}`);
 }
@@ -68,7 +68,7 @@ async function runTests(sources: Record<string, string>): Promise<Outcome> {
     stream.setEncoding('utf8').on('data', (text) => {
       output += text;
       const [, name, file] =
-        /not ok \d+ - ([^\n]*)\n *---\n[^.]*?location: '[^'\n]*?(test\/[\w/-]+\.test\.ts)/.exec(output) ?? [];
+        /not ok \d+ - ([^\n]*)\n *---\n[\s\S]{0,120}? location: '[^'\n]*?(test\/[\w/-]+\.test\.ts)/.exec(output) ?? [];
       if (failed !== null || file === undefined || child.pid === undefined) return;
       failed = `${file}: ${name}`;
       process.kill(-child.pid);
