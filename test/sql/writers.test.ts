@@ -5,6 +5,7 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Sql } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
+import { onPostgres } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { listWrong, readViews } from '../support/truth.ts';
 
@@ -51,7 +52,9 @@ const change = fc.oneof(
     'bemerkung = null',
     "bemerkung_experte = 'sicher'",
     'stadium_id = 2',
-    'aktivitaet_id = 1, stadium_id = null',
+    'stadium_id = null',
+    'aktivitaet_id = 1',
+    'aktivitaet_id = nullif(aktivitaet_id % 2 + 1, 1)',
     "foto = 'a.jpg', audio = null",
     "angelegt = now() - interval '1 day'",
     "guid = '00000000-0000-4000-8000-000000000000', gid = 3, cell_x = 1, schutz = 0, sensible_art = false, shown_point = point",
@@ -232,7 +235,7 @@ describe('writes by SQL and through the interface', () => {
         for (const w of writes) await checkWrite(w);
       }),
       // The database goes on from run to run, so a shorter sequence would be another one.
-      { numRuns: 5, endOnFailure: true },
+      { numRuns: onPostgres ? 5 : 1, endOnFailure: true },
     );
     for (const name of [
       'insert',
@@ -247,7 +250,7 @@ describe('writes by SQL and through the interface', () => {
       'catalogue logged',
       'api logged',
     ]) {
-      assert.ok((counts.get(name) ?? 0) > 2, `${name}: ${JSON.stringify([...counts])}`);
+      assert.ok((counts.get(name) ?? 0) > 0, `${name}: ${JSON.stringify([...counts])}`);
     }
   });
 });
