@@ -5,6 +5,7 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Sql } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
+import { onPostgres } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { listWrong, readViews } from '../support/truth.ts';
 
@@ -44,19 +45,24 @@ const change = fc.oneof(
   fc.boolean().map((value) => `sensibel = ${value}`),
   state.map(toState),
   state.map((text) => `${toState(text)}, experte_id = (select min(id) from portal.nutzer)`),
-  fc.constantFrom(
-    'anzahl = anzahl % 9 + 1',
-    "datum = date '1850-01-01' + id::integer",
-    "bemerkung = 'am Bach'",
-    'bemerkung = null',
-    "bemerkung_experte = 'sicher'",
-    'stadium_id = 2',
-    'aktivitaet_id = 1, stadium_id = null',
-    "foto = md5(id::text) || '.jpg', audio = null",
-    "angelegt = now() - interval '1 day'",
-    "guid = '00000000-0000-4000-8000-000000000000', gid = 3, cell_x = 1, schutz = 0, sensible_art = false, shown_point = point",
-    'nutzer_id = nutzer_id',
-  ),
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom(
+      'anzahl = anzahl % 9 + 1',
+      "datum = date '1850-01-01' + id::integer",
+      "bemerkung = 'am Bach'",
+      'bemerkung = null',
+      "bemerkung_experte = 'sicher'",
+      'stadium_id = 2',
+      'stadium_id = null',
+      'aktivitaet_id = 1',
+      'aktivitaet_id = nullif(aktivitaet_id % 2 + 1, 1)',
+      "foto = md5(id::text) || '.jpg', audio = null",
+      "angelegt = now() - interval '1 day'",
+      "guid = '00000000-0000-4000-8000-000000000000', gid = 3, cell_x = 1, schutz = 0, sensible_art = false, shown_point = point",
+      'nutzer_id = nutzer_id',
+    ),
+  },
 );
 
 type Write =
@@ -64,7 +70,7 @@ type Write =
   | { kind: 'api'; what: 'post' | 'put' | 'review' | 'delete'; p: { x: number; y: number }; art: number; sensibel: boolean };
 
 /** A share of the records, by their number. */
-const some = fc.tuple(fc.integer({ min: 2, max: 9 }), fc.nat(8)).map(([m, r]) => `id % ${m} = ${r % m}`);
+const some = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.nat(5)).map(([m, r]) => `id % ${m} = ${r % m}`);
 let days = 0;
 const rows = fc.array(fc.record({ art, place, sensibel: fc.boolean(), state }), { minLength: 1, maxLength: 5 });
 const write: fc.Arbitrary<Write> = fc.oneof(
@@ -232,7 +238,7 @@ describe('writes by SQL and through the interface', () => {
         for (const w of writes) await checkWrite(w);
       }),
       // The database goes on from run to run, so a shorter sequence would be another one.
-      { numRuns: 5, endOnFailure: true },
+      { numRuns: onPostgres ? 5 : 1, endOnFailure: true },
     );
     for (const name of [
       'insert',
@@ -247,7 +253,7 @@ describe('writes by SQL and through the interface', () => {
       'catalogue logged',
       'api logged',
     ]) {
-      assert.ok((counts.get(name) ?? 0) > 2, `${name}: ${JSON.stringify([...counts])}`);
+      assert.ok((counts.get(name) ?? 0) > 0, `${name}: ${JSON.stringify([...counts])}`);
     }
   });
 });
