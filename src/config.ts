@@ -13,6 +13,14 @@ export interface Config {
   smtpUrl: string | null;
   mailFrom: string;
   role: Role;
+  /** null: boundaries are not refreshed. */
+  boundary: {
+    url: string;
+    key: string;
+    filter: { property: string; value: string } | null;
+    cron: string;
+    allowPrivate: boolean;
+  } | null;
   logLevel: LogLevel;
   /** null: made at the first start and kept in DATA_DIR. */
   secretKey: string | null;
@@ -55,6 +63,23 @@ export const settings = {
   },
   MAIL_FROM: { fallback: null, meaning: 'Absender der Mails; nötig mit SMTP_URL' },
   ROLE: { fallback: 'all', meaning: 'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all' },
+  BOUNDARY_URL: {
+    fallback: null,
+    meaning: 'GeoJSON mit den Grenzen der Mandanten (https, http oder file); ohne Angabe: Grenzen bleiben, wie sie sind',
+  },
+  BOUNDARY_KEY: {
+    fallback: 'kuerzel',
+    meaning: 'Eigenschaft, die den Mandanten nennt: seinen schluessel oder sein kuerzel',
+  },
+  BOUNDARY_FILTER: { fallback: null, meaning: 'nur Features mit dieser Eigenschaft, etwa GF=4' },
+  BOUNDARY_CRON: {
+    fallback: '0 3 * * *',
+    meaning: 'wann die Grenzen geholt werden: Minute Stunde Tag Monat Wochentag, Europe/Berlin',
+  },
+  BOUNDARY_PRIVATE: {
+    fallback: 'false',
+    meaning: 'BOUNDARY_URL darf auf private Adressen zeigen, auch auf diesen Rechner (true, false)',
+  },
   TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
   LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
   SECRET_KEY: {
@@ -109,6 +134,23 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   if (smtpUrl !== null && mailFrom === null) throw new ConfigError('MAIL_FROM fehlt: Mit SMTP_URL ist ein Absender nötig.');
   const role = (read('ROLE') ?? '').toLowerCase();
   if (!isOneOf(roles, role)) throw new ConfigError(`ROLE ist „${role}“, erlaubt sind ${roles.join(', ')}.`);
+  const boundaryUrl = read('BOUNDARY_URL');
+  // Not repeated either: keys of services stand in such addresses.
+  if (boundaryUrl !== null && !(/^(https?|file):\/\//.test(boundaryUrl) && URL.canParse(boundaryUrl))) {
+    throw new ConfigError('BOUNDARY_URL ist keine Adresse mit https, http oder file.');
+  }
+  const boundaryFilter = read('BOUNDARY_FILTER');
+  const [, property, value] = /^([^=]+)=(.+)$/.exec(boundaryFilter ?? '') ?? [];
+  if (boundaryFilter !== null && (property === undefined || value === undefined)) {
+    throw new ConfigError(`BOUNDARY_FILTER ist „${boundaryFilter}“, erlaubt ist Eigenschaft=Wert, etwa GF=4.`);
+  }
+  const boundaryCron = read('BOUNDARY_CRON') ?? '';
+  if (!isCron(boundaryCron)) {
+    throw new ConfigError(
+      `BOUNDARY_CRON ist „${boundaryCron}“, erlaubt sind fünf Felder: Minute Stunde Tag Monat Wochentag, etwa 0 3 * * *.`,
+    );
+  }
+  const boundaryPrivate = readBoolean('BOUNDARY_PRIVATE');
   const logLevel = (read('LOG_LEVEL') ?? '').toLowerCase();
   if (!isOneOf(logLevels, logLevel)) {
     throw new ConfigError(`LOG_LEVEL ist „${logLevel}“, erlaubt sind ${logLevels.join(', ')}.`);
@@ -125,6 +167,16 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     smtpUrl,
     mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',
     role,
+    boundary:
+      boundaryUrl === null
+        ? null
+        : {
+            url: boundaryUrl,
+            key: read('BOUNDARY_KEY') ?? '',
+            filter: property === undefined || value === undefined ? null : { property: property.trim(), value: value.trim() },
+            cron: boundaryCron,
+            allowPrivate: boundaryPrivate,
+          },
     logLevel,
     secretKey,
   };
@@ -134,11 +186,48 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
 export function describeSettings(): string {
   const lines = Object.entries(settings).map(([name, { fallback, meaning }]) => {
     const standard = fallback === null ? '' : ` [${fallback}]`;
-    return `  ${name.padEnd(16)}${meaning}${standard}`;
+    return `  ${name.padEnd(18)}${meaning}${standard}`;
   });
   return ['Umgebungsvariablen [Vorgabe]:', ...lines].join('\n');
 }
 
 function isOneOf<T extends string>(values: readonly T[], value: string): value is T {
   return (values as readonly string[]).includes(value);
+}
+
+const cronRanges = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 7],
+] as const;
+const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function isCron(text: string): boolean {
+  const fields = text.split(/\s+/);
+  const values = cronRanges.map(([min, max], index) => listCronValues(fields[index] ?? '', min, max));
+  const [, , days = [], months = []] = values;
+  return (
+    fields.length === values.length &&
+    values.every((list) => list.length > 0) &&
+    // The 31st of February never comes.
+    Math.min(...days) <= Math.max(...months.map((month) => longestMonths[month - 1] ?? 0))
+  );
+}
+
+// 5, 1-5, *, and each with a step: 0-30/10. Empty for anything else.
+function listCronValues(field: string, min: number, max: number): number[] {
+  const values: number[] = [];
+  for (const part of field.split(',')) {
+    const match = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/.exec(part);
+    if (!match) return [];
+    const [, first, last, stride] = match;
+    const from = Number(first ?? min);
+    const to = Number(last ?? (first !== undefined && stride === undefined ? first : max));
+    const step = Number(stride ?? 1);
+    if (from < min || to > max || from > to || step < 1) return [];
+    for (let value = from; value <= to; value += step) values.push(value);
+  }
+  return values;
 }

@@ -11,6 +11,7 @@ import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { startBoss } from './jobs/boss.ts';
+import { workBoundaries } from './jobs/boundaries.ts';
 import { workMail } from './jobs/mail.ts';
 import { workSweep } from './jobs/sweep.ts';
 import { describeStartError } from './observe/fault.ts';
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.sql, config.tokenTtlDays);
+    if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
   }
   const drain = { active: false };

@@ -1,7 +1,15 @@
 // One clear line for the operator when a command can't go on.
 
 // Raised on purpose with a sentence for the operator.
-const expected = new Set(['ConfigError', 'DatabaseError', 'ImportError', 'UsageError', 'EmbeddedBusyError', 'EmbeddedOpenError']);
+const expected = new Set([
+  'BoundaryError',
+  'ConfigError',
+  'DatabaseError',
+  'ImportError',
+  'UsageError',
+  'EmbeddedBusyError',
+  'EmbeddedOpenError',
+]);
 
 /** The line for an error that ends a command; faults of the service itself come with their stack, they are to be reported. */
 export function describeStartError(error: unknown): string {
