@@ -125,12 +125,16 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     if (!config.boundary) throw new UsageError('BOUNDARY_URL ist nicht gesetzt: Dort steht, woher die Grenzen kommen.');
     const outcome = await refreshBoundaries(database, config.boundary, { force: Boolean(values.force), report: progress.step });
     progress.end();
-    const sentences = [
-      outcome.mandanten === 0
-        ? 'Die Grenzen sind unverändert.'
-        : `Die Grenzen von ${outcome.mandanten} Mandanten sind neu; ${outcome.zugeordnet} Beobachtungen haben andere Mandanten, ${outcome.maskiert} davon werden an anderer Stelle gezeigt.`,
-    ];
-    if (outcome.uebergangen > 0) sentences.push(`${outcome.uebergangen} Features der Quelle nennen keinen Mandanten.`);
+    const { mandanten, zugeordnet, maskiert, uebergangen } = outcome;
+    const sentences = ['Die Grenzen sind unverändert.'];
+    if (mandanten > 0) {
+      sentences[0] = `Die Grenzen von ${mandanten} Mandanten sind neu; ${zugeordnet} Beobachtungen haben andere Mandanten, ${maskiert} davon werden an anderer Stelle gezeigt.`;
+    }
+    if (uebergangen > 0) {
+      sentences.push(
+        `${uebergangen} ${uebergangen === 1 ? 'Feature der Quelle nennt' : 'Features der Quelle nennen'} keinen Mandanten.`,
+      );
+    }
     console.log(sentences.join(' '));
   },
 

@@ -171,7 +171,7 @@ function describeMaengel(maengel: Mangel[]): string {
       `Die Grenze von ${kuerzel} deckte nur ${number(wert)} % der bisherigen Fläche, ohne --force sind mindestens 50 % nötig.`,
   };
   const shown = maengel.slice(0, shownMaengel).map((mangel) => sentences[mangel.mangel](mangel));
-  if (maengel.length > shownMaengel) shown.push(`Dazu ${maengel.length - shownMaengel} weitere Mängel.`);
+  if (maengel.length > shownMaengel) shown.push(`Das sind ${shownMaengel} von ${maengel.length} Mängeln.`);
   return shown.join(' ');
 }
 

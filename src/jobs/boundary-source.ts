@@ -89,7 +89,8 @@ export function describeSource(url: string): string {
   return origin + pathname + (names.length > 0 ? `?${names.join('&')}` : '');
 }
 
-const privateRanges = new BlockList();
+// Two lists, because one takes ::/3 for all of IPv4 too.
+const privateRanges = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -105,7 +106,7 @@ for (const [network, prefix] of [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const) {
-  privateRanges.addSubnet(network, prefix, 'ipv4');
+  privateRanges.ipv4.addSubnet(network, prefix, 'ipv4');
 }
 // Of IPv6 everything outside of 2000::/3, and therein what is for documentation or carries IPv4 addresses.
 for (const [network, prefix] of [
@@ -116,12 +117,13 @@ for (const [network, prefix] of [
   ['2001:db8::', 32],
   ['2002::', 16],
 ] as const) {
-  privateRanges.addSubnet(network, prefix, 'ipv6');
+  privateRanges.ipv6.addSubnet(network, prefix, 'ipv6');
 }
 
 /** Whether an IP address is loopback, private, link-local or otherwise not in the public network. */
 export function isPrivateAddress(address: string): boolean {
-  return privateRanges.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  return privateRanges[family].check(address, family);
 }
 
 interface Request {
