@@ -111,16 +111,14 @@ begin
     return null;
   end if;
   -- What was computed beforehand serves when it is about exactly this change.
-  delete from portal.mandant_entwurf e
-  using new_row n, old_row o
-  where e.mandant_id = n.id and n.id = o.id
-    and not (public.st_orderingequals(e.alt, o.boundary) and public.st_orderingequals(e.boundary, n.boundary));
-  insert into portal.mandant_entwurf (mandant_id, alt, boundary)
+  insert into portal.mandant_entwurf as e (mandant_id, alt, boundary)
   select n.id, o.boundary, n.boundary
   from new_row n
   join old_row o using (id)
   where n.id = any (v_moved)
-  on conflict do nothing;
+  on conflict (mandant_id) do update
+    set alt = excluded.alt, boundary = excluded.boundary, protokoll_id = null, sichtbeobachtung_id = null
+    where not (public.st_orderingequals(e.alt, excluded.alt) and public.st_orderingequals(e.boundary, excluded.boundary));
   perform private.set_mandant_grenze(v_moved);
   return null;
 end

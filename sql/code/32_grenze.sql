@@ -18,6 +18,9 @@ declare
 begin
   select e.* into strict v_entwurf from portal.mandant_entwurf e where e.mandant_id = set_mandant_entwurf.mandant_id;
 
+  delete from portal.mandant_entwurf_teil t where t.mandant_id = v_entwurf.mandant_id;
+  delete from portal.mandant_entwurf_zelle z where z.mandant_id = v_entwurf.mandant_id;
+
   -- 128 vertices a part: small enough to test fast, large enough to keep the parts of a state in the hundreds.
   insert into portal.mandant_entwurf_teil (mandant_id, teil)
   select v_entwurf.mandant_id, d.geom

@@ -58,6 +58,16 @@ const insert = (tx: Sql, art: number, x: number) => tx<{ id: number }[]>`
     date '1900-01-01' + ${++days}::integer)
   returning id`;
 
+async function waitForWaiter(): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const rows = await sql`
+      select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
+    if (rows.length > 0) return;
+    await sleep(10);
+  }
+  assert.fail('nobody waits');
+}
+
 describe('what happens between the computation and the change', () => {
   it('records that come, move, change and go meanwhile are placed as all others, and logged once more', async () => {
     const [stays, moves, hides] = [
@@ -103,6 +113,45 @@ describe('what happens between the computation and the change', () => {
     await sql`delete from portal.mandant where kuerzel = 'X'`;
   });
 
+  it('a draft that was computed against another boundary is not used', async () => {
+    const spoil = () => sql`
+      update portal.mandant_entwurf
+      set alt = st_multi(st_makeenvelope(1, 5500000, 2, 5560000, 25832)), sichtbeobachtung_id = '{}'`;
+    const first = await prepare(449900);
+    await spoil();
+    await assert.rejects(first.finish(), { code: 'GRAEN' });
+    await first.end();
+    const second = await prepare(449900);
+    await spoil();
+    await sql`update portal.mandant m set boundary = e.boundary from portal.mandant_entwurf e where e.mandant_id = m.id`;
+    await second.end();
+    await assertPlacements(sql);
+    const back = await prepare(452000);
+    await back.finish();
+    await back.end();
+  });
+
+  it('a boundary that is written by SQL while the run begins is the one that counts', { skip }, async () => {
+    const run = database.connect();
+    const writer = database.connect();
+    let written: Promise<unknown> = Promise.resolve();
+    await run.begin(async (tx) => {
+      const id = await createGrenzlauf(tx as unknown as Sql, 'Probe', false);
+      for (const gebiet of readFeatures(Buffer.from(JSON.stringify(makeTenants(449900))), 'kuerzel', null)) {
+        await createGrenzlaufGebiet(tx as unknown as Sql, id, gebiet);
+      }
+      await createMandantEntwurf(tx as unknown as Sql, id);
+      written = writer`
+        update portal.mandant set boundary = st_multi(st_makeenvelope(453500, 5500000, 500000, 5560000, 25832)) where kuerzel = 'S'`;
+      written.catch(() => {});
+      await waitForWaiter();
+    });
+    await written;
+    await assertPlacements(sql);
+    await Promise.all([run.end({ timeout: 5 }), writer.end({ timeout: 5 })]);
+    await sql`update portal.mandant set boundary = st_multi(st_makeenvelope(452000, 5500000, 500000, 5560000, 25832)) where kuerzel = 'S'`;
+  });
+
   it('a writer that has not committed yet is waited for before anything is computed', { skip }, async () => {
     const run = database.connect({ settings: { lock_timeout: 100 } });
     await sql.begin(async (tx) => {
@@ -129,12 +178,7 @@ describe('what happens between the computation and the change', () => {
       changed = finish();
       changed.catch(() => {});
       // It holds the catalogue lock now, and waits for a link.
-      for (let attempt = 0; attempt < 100; attempt++) {
-        const rows = await sql`
-          select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
-        if (rows.length > 0) break;
-        await sleep(5);
-      }
+      await waitForWaiter();
       assert.equal((await list())[0]?.ids, before);
     });
     await changed;
