@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { readCatalogue } from './catalog/catalogue.ts';
 import { ImportError } from './catalog/csv.ts';
 import { type DemoLogin, listDemoLoginnames, loadDemo, makeDemoPassword } from './catalog/demo.ts';
-import { describeSettings, loadConfig } from './config.ts';
+import { type Config, describeSettings, loadConfig } from './config.ts';
 import { listKnownIds, loadCatalogue } from './db/catalogue.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
 import { listGisWarnings } from './db/gis.ts';
@@ -12,6 +12,7 @@ import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
 import { startBoss } from './jobs/boss.ts';
+import { refreshBoundaries } from './jobs/boundaries.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createProgress } from './observe/progress.ts';
 import { describeLogins } from './welcome.ts';
@@ -25,6 +26,8 @@ const usage = `Aufruf: npm run cli -- BEFEHL
                                             ein Konto anlegen; das Passwort kommt im Klartext von der Standardeingabe
   nutzer password --loginname L             neues Passwort von der Standardeingabe
   nutzer block|unblock --loginname L        Konto sperren, wieder zulassen
+  grenzen refresh [--force]                 die Grenzen der Mandanten jetzt von BOUNDARY_URL holen; --force: auch mit großen
+                                            Änderungen
   demo load [--logins]                      Demo-Katalog, -Konten und -Beobachtungen; --logins: neue Passwörter zeigen
 
 ${describeSettings()}`;
@@ -43,11 +46,12 @@ const options = {
   artengruppen: { type: 'string' },
   'password-stdin': { type: 'boolean' },
   logins: { type: 'boolean' },
+  force: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] extends 'string' ? string : boolean };
 
-const commands: Record<string, (database: Database, values: Values, rest: string[]) => Promise<void>> = {
+const commands: Record<string, (database: Database, values: Values, rest: string[], config: Config) => Promise<void>> = {
   async migrate(database) {
     const outcome = await migrateDatabase(database);
     // The queue's own tables too, so that the service may run without the right to create any.
@@ -119,6 +123,23 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     console.log('Das Konto ist zugelassen.');
   },
 
+  async 'grenzen refresh'(database, values, _rest, config) {
+    if (!config.boundary) throw new UsageError('BOUNDARY_URL ist nicht gesetzt: Dort steht, woher die Grenzen kommen.');
+    const outcome = await refreshBoundaries(database, config.boundary, { force: Boolean(values.force), report: progress.step });
+    progress.end();
+    const { mandanten, zugeordnet, maskiert, uebergangen } = outcome;
+    const sentences = ['Die Grenzen sind unverändert.'];
+    if (mandanten > 0) {
+      sentences[0] = `Die Grenzen von ${mandanten} Mandanten sind neu; ${zugeordnet} Beobachtungen haben andere Mandanten, ${maskiert} davon werden an anderer Stelle gezeigt.`;
+    }
+    if (uebergangen > 0) {
+      sentences.push(
+        `${uebergangen} ${uebergangen === 1 ? 'Feature der Quelle nennt' : 'Features der Quelle nennen'} keinen Mandanten.`,
+      );
+    }
+    console.log(sentences.join(' '));
+  },
+
   async 'demo load'(database, values) {
     const created = await loadDemo(database, progress);
     const logins: DemoLogin[] = values.logins ? await renewDemoPasswords(database) : created;
@@ -170,7 +191,7 @@ async function main(): Promise<void> {
     else if (name !== 'migrate' && !(await isMigrated(database.sql).catch(() => false))) {
       throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
     }
-    await command(database, values, positionals.slice(name.split(' ').length));
+    await command(database, values, positionals.slice(name.split(' ').length), config);
   } finally {
     await database.close();
   }

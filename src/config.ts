@@ -20,6 +20,14 @@ export interface Config {
   /** Requests with files that may be under way at once. */
   maxUploads: number;
   role: Role;
+  /** null: boundaries are not refreshed. */
+  boundary: {
+    url: string;
+    key: string;
+    filter: { property: string; value: string } | null;
+    cron: string;
+    allowPrivate: boolean;
+  } | null;
   logLevel: LogLevel;
   /** null: /metrics answers to this machine only. */
   metricsToken: string | null;
@@ -86,6 +94,23 @@ export const settings = {
   AWS_SESSION_TOKEN: { fallback: null, meaning: 'befristeter Schlüssel für S3, falls der Server einen verlangt' },
   MAX_UPLOADS: { fallback: '8', meaning: 'Meldungen mit Dateien, die zugleich angenommen werden; weitere: 503' },
   ROLE: { fallback: 'all', meaning: 'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all' },
+  BOUNDARY_URL: {
+    fallback: null,
+    meaning: 'GeoJSON mit den Grenzen der Mandanten (https, http oder file); ohne Angabe: Grenzen bleiben, wie sie sind',
+  },
+  BOUNDARY_KEY: {
+    fallback: 'kuerzel',
+    meaning: 'Eigenschaft, die den Mandanten nennt: seinen schluessel oder sein kuerzel',
+  },
+  BOUNDARY_FILTER: { fallback: null, meaning: 'nur Features mit dieser Eigenschaft, etwa GF=4' },
+  BOUNDARY_CRON: {
+    fallback: '0 3 * * *',
+    meaning: 'wann die Grenzen geholt werden: Minute Stunde Tag Monat Wochentag, Europe/Berlin',
+  },
+  BOUNDARY_PRIVATE: {
+    fallback: 'false',
+    meaning: 'BOUNDARY_URL darf auf private Adressen zeigen, auch auf diesen Rechner (true, false)',
+  },
   TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
   LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
   METRICS_TOKEN: {
@@ -150,6 +175,23 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const s3 = mediaUrl.startsWith('s3://') ? readS3(read) : null;
   const role = (read('ROLE') ?? '').toLowerCase();
   if (!isOneOf(roles, role)) throw new ConfigError(`ROLE ist „${role}“, erlaubt sind ${roles.join(', ')}.`);
+  const boundaryUrl = read('BOUNDARY_URL');
+  // Not repeated either: keys of services stand in such addresses.
+  if (boundaryUrl !== null && !(/^(https?|file):\/\//.test(boundaryUrl) && URL.canParse(boundaryUrl))) {
+    throw new ConfigError('BOUNDARY_URL ist keine Adresse mit https, http oder file.');
+  }
+  const boundaryFilter = read('BOUNDARY_FILTER');
+  const [, property, value] = /^([^=]+)=(.+)$/.exec(boundaryFilter ?? '') ?? [];
+  if (boundaryFilter !== null && (property === undefined || value === undefined)) {
+    throw new ConfigError(`BOUNDARY_FILTER ist „${boundaryFilter}“, erlaubt ist Eigenschaft=Wert, etwa GF=4.`);
+  }
+  const boundaryCron = read('BOUNDARY_CRON') ?? '';
+  if (!isCron(boundaryCron)) {
+    throw new ConfigError(
+      `BOUNDARY_CRON ist „${boundaryCron}“, erlaubt sind fünf Felder: Minute Stunde Tag Monat Wochentag, etwa 0 3 * * *.`,
+    );
+  }
+  const boundaryPrivate = readBoolean('BOUNDARY_PRIVATE');
   const logLevel = (read('LOG_LEVEL') ?? '').toLowerCase();
   if (!isOneOf(logLevels, logLevel)) {
     throw new ConfigError(`LOG_LEVEL ist „${logLevel}“, erlaubt sind ${logLevels.join(', ')}.`);
@@ -169,6 +211,16 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     s3,
     maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
     role,
+    boundary:
+      boundaryUrl === null
+        ? null
+        : {
+            url: boundaryUrl,
+            key: read('BOUNDARY_KEY') ?? '',
+            filter: property === undefined || value === undefined ? null : { property: property.trim(), value: value.trim() },
+            cron: boundaryCron,
+            allowPrivate: boundaryPrivate,
+          },
     logLevel,
     metricsToken: read('METRICS_TOKEN'),
     secretKey,
@@ -200,4 +252,41 @@ export function describeSettings(): string {
 
 function isOneOf<T extends string>(values: readonly T[], value: string): value is T {
   return (values as readonly string[]).includes(value);
+}
+
+const cronRanges = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 7],
+] as const;
+const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function isCron(text: string): boolean {
+  const fields = text.split(/\s+/);
+  const values = cronRanges.map(([min, max], index) => listCronValues(fields[index] ?? '', min, max));
+  const [, , days = [], months = []] = values;
+  return (
+    fields.length === values.length &&
+    values.every((list) => list.length > 0) &&
+    // The 31st of February never comes.
+    Math.min(...days) <= Math.max(...months.map((month) => longestMonths[month - 1] ?? 0))
+  );
+}
+
+// 5, 1-5, *, and each with a step: 0-30/10. Empty for anything else.
+function listCronValues(field: string, min: number, max: number): number[] {
+  const values: number[] = [];
+  for (const part of field.split(',')) {
+    const match = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/.exec(part);
+    if (!match) return [];
+    const [, first, last, stride] = match;
+    const from = Number(first ?? min);
+    const to = Number(last ?? (first !== undefined && stride === undefined ? first : max));
+    const step = Number(stride ?? 1);
+    if (from < min || to > max || from > to || step < 1) return [];
+    for (let value = from; value <= to; value += step) values.push(value);
+  }
+  return values;
 }

@@ -13,6 +13,7 @@ import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { metricsRoutes } from './http/metrics.ts';
 import { startBoss } from './jobs/boss.ts';
+import { workBoundaries } from './jobs/boundaries.ts';
 import { workMail } from './jobs/mail.ts';
 import { workMedia } from './jobs/media.ts';
 import { workSweep } from './jobs/sweep.ts';
@@ -65,6 +66,7 @@ async function main(): Promise<void> {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.sql, config.tokenTtlDays);
     await workMedia(boss, database.sql, media);
+    if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
   }
   const drain = { active: false };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { sha1OfPlain } from '../src/guard/password.ts';
 import { onPostgres } from './support/database.ts';
 import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
@@ -79,6 +79,65 @@ describe('from an empty database to the first sighting', () => {
       assert.equal(code, 0, err);
       assert.equal(out, '2 Mandanten, 2 Artengruppen, 2 Arten, 3 Artdefinitionen geladen.\n');
     }
+  });
+
+  it('refreshes the boundaries of the catalogue from a source, and says why it does not', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'grenzen-'));
+    const file = join(dir, 'grenzen.geojson');
+    const square = (land: string, x1: number, x2: number) => ({
+      type: 'Feature',
+      properties: { land },
+      geometry: {
+        type: 'Polygon',
+        coordinates: [
+          [
+            [x1, 49],
+            [x2, 49],
+            [x2, 50],
+            [x1, 50],
+            [x1, 49],
+          ],
+        ],
+      },
+    });
+    const write = (border: number) =>
+      writeFile(
+        file,
+        JSON.stringify({
+          type: 'FeatureCollection',
+          features: [square('91', 7, border), square('berg', border, 9), square('x', 1, 2)],
+        }),
+      );
+    const refresh = (...more: string[]) =>
+      runCli({ ...site, env: { ...site.env, BOUNDARY_URL: pathToFileURL(file).href, BOUNDARY_KEY: 'land' } }, [
+        'grenzen',
+        'refresh',
+        ...more,
+      ]);
+    await write(8.02);
+    const moved = await refresh();
+    assert.equal(moved.code, 0, moved.err);
+    assert.match(
+      moved.out,
+      /^Die Grenzen von 2 Mandanten sind neu; 0 Beobachtungen .* 1 Feature der Quelle nennt keinen Mandanten\.\n$/,
+    );
+    assert.match(moved.err, /^Quelle …\nGebiete …\n/);
+    assert.match((await refresh()).out, /^Die Grenzen sind unverändert\./);
+    await write(8.2);
+    const refused = await refresh();
+    assert.equal(refused.code, 1);
+    assert.equal(refused.out, '');
+    assert.match(refused.err, /\nDie Fläche von AUE änderte sich um 17,6 %, ohne --force sind höchstens 5 % erlaubt\. .*\n$/);
+    assert.equal((await refresh('--force')).code, 0);
+    await rm(dir, { recursive: true });
+    const missing = await refresh();
+    assert.equal(missing.code, 1);
+    assert.match(missing.err, /\nDie Datei der Quelle ist nicht lesbar \(es gibt sie nicht\)\.\n$/);
+    const without = await runCli(site, ['grenzen', 'refresh']);
+    assert.equal(without.code, 1);
+    assert.match(without.err, /^BOUNDARY_URL ist nicht gesetzt/);
+    // For what follows, the boundaries of the catalogue again.
+    assert.equal((await runCli(site, ['catalog', 'import', katalog])).code, 0);
   });
 
   it('creates accounts, and refuses a name or address that is taken', async () => {
@@ -211,6 +270,11 @@ describe('a start that can not succeed ends with one line and code 1', () => {
       /^Die Datenbank ist nicht erreichbar \(Verbindung abgelehnt\).*\n$/,
     ],
     ['TRUST_PROXY', { TRUST_PROXY: 'vielleicht' }, /^TRUST_PROXY ist „vielleicht“, erlaubt sind true und false\.\n$/],
+    [
+      'BOUNDARY_URL of another kind',
+      { BOUNDARY_URL: 'ftp://x:geheim@y/z' },
+      /^BOUNDARY_URL ist keine Adresse mit https, http oder file\.\n$/,
+    ],
     ['LOG_LEVEL', { LOG_LEVEL: 'laut' }, /^LOG_LEVEL ist „laut“, erlaubt sind fatal, .*\n$/],
   ];
   for (const [name, env, line] of table) {
@@ -237,6 +301,7 @@ describe('a start that can not succeed ends with one line and code 1', () => {
   it('--help prints every setting', async () => {
     const { code, out } = await runMain({}, ['--help']);
     assert.equal(code, 0);
-    for (const name of ['DATABASE_URL', 'DATA_DIR', 'PORT', 'TRUST_PROXY', 'SECRET_KEY']) assert.ok(out.includes(name), name);
+    for (const name of ['DATABASE_URL', 'DATA_DIR', 'PORT', 'TRUST_PROXY', 'BOUNDARY_CRON', 'SECRET_KEY'])
+      assert.ok(out.includes(name), name);
   });
 });

@@ -92,27 +92,52 @@ begin
 end
 $$;
 
--- A boundary as it is stored, from a GeoJSON geometry in degrees.
---   geojson  Polygon or MultiPolygon, EPSG:4326
+-- A boundary as it is stored, from a GeoJSON geometry.
+--   geojson  Polygon or MultiPolygon
+--   srid     4326 (degrees, longitude first) or 25832 (metres)
 -- returns    multipolygon, EPSG:25832 (metres), made valid
--- errors     GRENZ no polygon with an area, or not inside the window in which UTM zone 32 means anything
-create or replace function private.to_boundary(geojson text)
+-- errors     PROJK the coordinates are none of this system; GBIET outside the window in which UTM zone 32 means anything;
+--            GRENZ no polygon with an area
+create or replace function private.to_boundary(geojson text, srid integer)
   returns public.geometry
   language plpgsql
   stable
 as $$
 declare
-  v_boundary public.geometry := public.st_setsrid(public.st_geomfromgeojson(geojson), 4326);
+  v_boundary public.geometry;
 begin
-  if not coalesce(
+  v_boundary := public.st_setsrid(public.st_force2d(public.st_geomfromgeojson(geojson)), to_boundary.srid);
+  if coalesce(public.st_dimension(v_boundary), 0) < 2 or public.st_isempty(v_boundary) then
+    raise exception 'boundary is no polygon' using errcode = 'GRENZ';
+  end if;
+  -- Degrees that are called metres would be a spot in the Atlantic.
+  if (to_boundary.srid = 4326) <> private.is_degrees(v_boundary) then
+    raise exception 'coordinates do not fit EPSG:%', to_boundary.srid using errcode = 'PROJK';
+  end if;
+  if to_boundary.srid = 4326 and not (
     public.st_xmin(v_boundary) >= -51 and public.st_xmax(v_boundary) <= 69
-    and public.st_ymin(v_boundary) >= -89 and public.st_ymax(v_boundary) <= 89, false) then
-    raise exception 'boundary is empty or far outside' using errcode = 'GRENZ';
+    and public.st_ymin(v_boundary) >= -89 and public.st_ymax(v_boundary) <= 89) then
+    raise exception 'boundary is far outside' using errcode = 'GBIET';
   end if;
   v_boundary := public.st_multi(public.st_collectionextract(public.st_makevalid(public.st_transform(v_boundary, 25832)), 3));
   if public.st_area(v_boundary) = 0 then
     raise exception 'boundary has no area' using errcode = 'GRENZ';
   end if;
   return v_boundary;
+exception
+  -- PostGIS says so of what is no geometry, and of rings that are not closed.
+  when internal_error or data_exception then
+    raise exception 'boundary is no geometry: %', sqlerrm using errcode = 'GRENZ';
 end
+$$;
+
+-- Whether coordinates can be longitude and latitude.
+create or replace function private.is_degrees(geometry public.geometry)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_xmin(geometry) >= -180 and public.st_xmax(geometry) <= 180
+    and public.st_ymin(geometry) >= -90 and public.st_ymax(geometry) <= 90
 $$;

@@ -79,3 +79,23 @@ begin
   return null;
 end
 $$;
+
+-- The cells that a geometry's box touches, a metre around it included: to the tables by cell what `&&` is to an index.
+--   geometry  EPSG:25832 (metres), not empty
+-- returns     indices of cells
+-- example     private.list_cell_of_box(ST_MakeEnvelope(400000, 5480100, 404000, 5484000, 25832))  ->  (79, 1096), (80, 1096)
+create or replace function private.list_cell_of_box(geometry public.geometry)
+  returns table (cell_x integer, cell_y integer)
+  language plpgsql
+  immutable
+  parallel safe
+  -- A plan for the thousands of rows that generate_series is taken for would read the whole table of sightings.
+  rows 4
+as $$
+begin
+  return query
+  select x.i, y.i
+  from pg_catalog.generate_series(private.to_cell(public.st_xmin(geometry) - 1), private.to_cell(public.st_xmax(geometry) + 1)) x (i),
+    pg_catalog.generate_series(private.to_cell(public.st_ymin(geometry) - 1), private.to_cell(public.st_ymax(geometry) + 1)) y (i);
+end
+$$;

@@ -44,92 +44,37 @@ as $$
       where t.mandant_id = z.mandant_id and public.st_intersects(t.teil, point)))
 $$;
 
--- Computes the parts and cells of a tenant anew from its boundary.
---   mandant_id  the tenant
-create or replace function private.set_mandant_zelle(mandant_id integer)
-  returns void
-  language plpgsql
-  volatile
-as $$
-declare
-  v_boundary public.geometry := (select m.boundary from portal.mandant m where m.id = set_mandant_zelle.mandant_id);
-begin
-  delete from portal.mandant_teil t where t.mandant_id = set_mandant_zelle.mandant_id;
-  delete from portal.mandant_zelle z where z.mandant_id = set_mandant_zelle.mandant_id;
-
-  -- 128 vertices a part: small enough to test fast, large enough to keep the parts of a state in the hundreds.
-  insert into portal.mandant_teil (mandant_id, teil)
-  select set_mandant_zelle.mandant_id, d.geom
-  from public.st_subdivide(v_boundary, 128) s (geom),
-    public.st_dump(s.geom) d
-  where public.st_dimension(d.geom) = 2;
-
-  insert into portal.mandant_zelle (cell_x, cell_y, mandant_id, ganz)
-  with candidate as (
-    -- the cells in each part's own box, not in the box of the whole state
-    select distinct x.i as cell_x, y.i as cell_y
-    from portal.mandant_teil t,
-      generate_series(private.to_cell(public.st_xmin(t.teil)) - 1, private.to_cell(public.st_xmax(t.teil)) + 1) x (i),
-      generate_series(private.to_cell(public.st_ymin(t.teil)) - 1, private.to_cell(public.st_ymax(t.teil)) + 1) y (i)
-    where t.mandant_id = set_mandant_zelle.mandant_id
-      and public.st_intersects(t.teil, private.to_cell_polygon(x.i, y.i))
-  ),
-  line as materialized (
-    select public.st_subdivide(public.st_boundary(v_boundary), 128) as geom
-  ),
-  crossed as (
-    select distinct c.cell_x, c.cell_y
-    from candidate c
-    join line l on public.st_intersects(l.geom, private.to_cell_polygon(c.cell_x, c.cell_y))
-  )
-  select c.cell_x, c.cell_y, set_mandant_zelle.mandant_id, k.cell_x is null
-  from candidate c
-  left join crossed k using (cell_x, cell_y);
-end
-$$;
-
--- Keeps domains, parts and cells of tenants, and the tenants and protection of the sightings concerned. For all tenants of
--- a statement at once: between two of them the cells of the other would still be the old ones.
+-- Keeps the domains of tenants: one row each, so that two tenants can't claim the same one.
 --   mandant_id  tenants that were created or changed
---   moved       those of them whose boundary is new
-create or replace function private.set_mandant_derived(mandant_id integer[], moved integer[])
+create or replace function private.set_mandant_domain(mandant_id integer[])
   returns void
   language plpgsql
   volatile
 as $$
-declare
-  v_id bigint[];
-  v_mandant_id integer;
 begin
-  delete from portal.mandant_domain d where d.mandant_id = any (set_mandant_derived.mandant_id);
+  delete from portal.mandant_domain d where d.mandant_id = any (set_mandant_domain.mandant_id);
   insert into portal.mandant_domain (domain, mandant_id, position)
   select pg_catalog.lower(u.domain), m.id, u.position
   from portal.mandant m, pg_catalog.unnest(m.domains) with ordinality u (domain, position)
-  where m.id = any (set_mandant_derived.mandant_id);
-
-  if pg_catalog.cardinality(moved) = 0 then
-    return;
-  end if;
-  v_id := private.list_sichtbeobachtung_of_mandant(moved);
-  foreach v_mandant_id in array moved loop
-    perform private.set_mandant_zelle(v_mandant_id);
-  end loop;
-  perform private.set_sichtbeobachtung_schutz(array(
-    select pg_catalog.unnest(v_id) union select pg_catalog.unnest(private.list_sichtbeobachtung_of_mandant(moved))));
+  where m.id = any (set_mandant_domain.mandant_id);
 end
 $$;
 
--- The records in the cells that tenants touch.
-create or replace function private.list_sichtbeobachtung_of_mandant(mandant_id integer[])
-  returns bigint[]
-  language sql
-  stable
+-- A boundary that is written without saying where it comes from comes from SQL, now.
+create or replace function private.mandant_before_update()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
 as $$
-  select array(
-    select distinct s.id
-    from portal.mandant_zelle z
-    join portal.sichtbeobachtung s using (cell_x, cell_y)
-    where z.mandant_id = any (list_sichtbeobachtung_of_mandant.mandant_id))
+begin
+  if not public.st_orderingequals(new.boundary, old.boundary) and (new.quelle, new.stand) = (old.quelle, old.stand) then
+    new.quelle := 'SQL';
+    new.stand := pg_catalog.now();
+  end if;
+  return new;
+end
 $$;
 
 create or replace function private.mandant_after_insert()
@@ -142,7 +87,10 @@ as $$
 declare
   v_id integer[] := array(select n.id from new_row n);
 begin
-  perform private.set_mandant_derived(v_id, v_id);
+  perform private.set_mandant_domain(v_id);
+  insert into portal.mandant_entwurf (mandant_id, alt, boundary)
+  select n.id, public.st_setsrid('multipolygon empty'::public.geometry, 25832), n.boundary from new_row n;
+  perform private.set_mandant_grenze(v_id);
   return null;
 end
 $$;
@@ -154,11 +102,24 @@ create or replace function private.mandant_after_update()
   security definer
   set search_path = ''
 as $$
+declare
+  v_moved integer[] := array(
+    select n.id from new_row n join old_row o using (id) where not public.st_orderingequals(n.boundary, o.boundary));
 begin
-  perform private.set_mandant_derived(
-    array(select n.id from new_row n),
-    array(
-      select n.id from new_row n join old_row o using (id) where not public.st_orderingequals(n.boundary, o.boundary)));
+  perform private.set_mandant_domain(array(select n.id from new_row n));
+  if pg_catalog.cardinality(v_moved) = 0 then
+    return null;
+  end if;
+  -- What was computed beforehand serves when it is about exactly this change.
+  insert into portal.mandant_entwurf as e (mandant_id, alt, boundary)
+  select n.id, o.boundary, n.boundary
+  from new_row n
+  join old_row o using (id)
+  where n.id = any (v_moved)
+  on conflict (mandant_id) do update
+    set alt = excluded.alt, boundary = excluded.boundary, protokoll_id = null, sichtbeobachtung_id = null
+    where not (public.st_orderingequals(e.alt, excluded.alt) and public.st_orderingequals(e.boundary, excluded.boundary));
+  perform private.set_mandant_grenze(v_moved);
   return null;
 end
 $$;
@@ -217,24 +178,26 @@ comment on function api.list_mandant() is
 
 -- Creates a tenant or updates it; its cells, parts and the sightings concerned follow.
 --   geojson  Polygon or MultiPolygon, EPSG:4326
--- errors     GRENZ unusable boundary; 23505 a domain or schluessel belongs to another tenant
+-- errors     GRENZ, PROJK, GBIET unusable boundary; 23505 a domain or schluessel belongs to another tenant
 create or replace function api.set_mandant(kuerzel text, name text, schluessel text, domains text[], geojson text)
   returns integer
   language plpgsql
   volatile
 as $$
 declare
-  v_boundary public.geometry := private.to_boundary(geojson);
+  v_boundary public.geometry := private.to_boundary(geojson, 4326);
+  v_quelle constant text := 'Katalog';
   v_id integer;
 begin
   update portal.mandant m
   set kuerzel = set_mandant.kuerzel, name = set_mandant.name, schluessel = set_mandant.schluessel, domains = set_mandant.domains,
-    boundary = v_boundary
+    boundary = v_boundary, quelle = v_quelle,
+    stand = case when st_orderingequals(m.boundary, v_boundary) then m.stand else now() end
   where lower(m.kuerzel) = lower(set_mandant.kuerzel)
   returning m.id into v_id;
   if not found then
-    insert into portal.mandant as m (kuerzel, name, schluessel, domains, boundary)
-    values (set_mandant.kuerzel, set_mandant.name, set_mandant.schluessel, set_mandant.domains, v_boundary)
+    insert into portal.mandant as m (kuerzel, name, schluessel, domains, boundary, quelle)
+    values (set_mandant.kuerzel, set_mandant.name, set_mandant.schluessel, set_mandant.domains, v_boundary, v_quelle)
     returning m.id into v_id;
   end if;
   return v_id;

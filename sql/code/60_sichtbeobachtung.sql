@@ -140,6 +140,8 @@ as $$
         where t.mandant_id = z.mandant_id and public.st_intersects(t.teil, point)) as exakt
     from portal.mandant_zelle z
     where z.cell_x = list_mandant_of_sichtbeobachtung.cell_x and z.cell_y = list_mandant_of_sichtbeobachtung.cell_y
+    -- keeps the planner from testing the point once for the column and once for the condition
+    offset 0
   ) k
   where k.exakt or schutz > 0
 $$;
@@ -222,10 +224,11 @@ begin
 end
 $$;
 
--- Brings protection and tenants of records in line with catalogue and boundaries, and logs those whose shown place or
--- tenants change (D3.14). Called by trigger functions when a boundary changes.
---   id  records
-create or replace function private.set_sichtbeobachtung_schutz(id bigint[])
+-- Brings protection and tenants of records in line with boundaries, and logs those whose shown place or tenants change
+-- (D3.14). Called by trigger functions when a boundary changes.
+--   protected  records whose cell other tenants touch now: their protection may change
+--   placed     these and all whose point other tenants contain now
+create or replace function private.set_sichtbeobachtung_schutz(protected bigint[], placed bigint[])
   returns void
   language plpgsql
   volatile
@@ -234,23 +237,22 @@ declare
   v_updated bigint[];
   v_moved bigint[];
 begin
-  if pg_catalog.cardinality(id) = 0 then
-    return;
-  end if;
   -- The triggers on the table write links and log for a change of schutz.
   with updated as (
     update portal.sichtbeobachtung s
     set schutz = k.schutz, sensible_art = k.sensible_art
     from portal.sichtbeobachtung t, private.get_schutz(t.sensibel, t.art, t.cell_x, t.cell_y) k
-    where t.id = any (set_sichtbeobachtung_schutz.id) and s.id = t.id
+    where t.id = any (protected) and s.id = t.id
       and (s.schutz, s.sensible_art) is distinct from (k.schutz, k.sensible_art)
     returning s.id, t.schutz <> s.schutz as moved
   )
   select coalesce(array_agg(u.id) filter (where u.moved), '{}') into v_updated from updated u;
 
-  v_moved := private.set_sichtbeobachtung_mandant(id);
+  v_moved := private.set_sichtbeobachtung_mandant(placed);
   insert into portal.protokoll (audit, sichtbeobachtung_id)
-  select 'UPDATE', m.id from unnest(v_moved) m (id) where m.id <> all (v_updated) order by m.id;
+  select 'UPDATE', m.id
+  from (select unnest(v_moved) except select unnest(v_updated)) m (id)
+  order by m.id;
 end
 $$;
 

@@ -4,6 +4,8 @@
 -- tenants
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.mandant
   for each statement execute function private.catalogue_before_write();
+create or replace trigger _150_quelle before update on portal.mandant
+  for each row execute function private.mandant_before_update();
 create or replace trigger _200_derive_insert after insert on portal.mandant
   referencing new table as new_row
   for each statement execute function private.mandant_after_insert();

@@ -2,6 +2,7 @@ CREATE SCHEMA "portal";
 --> statement-breakpoint
 CREATE TYPE "portal"."audit" AS ENUM('CREATE', 'UPDATE', 'DELETE');--> statement-breakpoint
 CREATE TYPE "portal"."bereich" AS ENUM('privat', 'oeffentlich');--> statement-breakpoint
+CREATE TYPE "portal"."ergebnis" AS ENUM('laeuft', 'erfolgreich', 'unveraendert', 'fehlgeschlagen', 'abgebrochen');--> statement-breakpoint
 CREATE TYPE "portal"."rolle" AS ENUM('expert', 'administrator');--> statement-breakpoint
 CREATE TYPE "portal"."status" AS ENUM('pruefung', 'hinweis', 'freigegeben', 'abgelehnt');--> statement-breakpoint
 CREATE TABLE "portal"."aktivitaet" (
@@ -57,6 +58,29 @@ CREATE TABLE "portal"."artengruppe" (
 	"legacy_regional_artengruppe_id" integer
 );
 --> statement-breakpoint
+CREATE TABLE "portal"."grenzlauf" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "portal"."grenzlauf_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"begonnen" timestamp with time zone DEFAULT now() NOT NULL,
+	"beendet" timestamp with time zone,
+	"quelle" text NOT NULL,
+	"erzwungen" boolean NOT NULL,
+	"ergebnis" "portal"."ergebnis" DEFAULT 'laeuft' NOT NULL,
+	"mandanten" integer DEFAULT 0 NOT NULL,
+	"zugeordnet" integer DEFAULT 0 NOT NULL,
+	"maskiert" integer DEFAULT 0 NOT NULL,
+	"uebergangen" integer DEFAULT 0 NOT NULL,
+	"grund" text,
+	CONSTRAINT "grenzlauf_beendet" CHECK (("portal"."grenzlauf"."ergebnis" = 'laeuft') = ("portal"."grenzlauf"."beendet" is null)),
+	CONSTRAINT "grenzlauf_grund" CHECK (("portal"."grenzlauf"."ergebnis" in ('fehlgeschlagen', 'abgebrochen')) = ("portal"."grenzlauf"."grund" is not null))
+);
+--> statement-breakpoint
+CREATE TABLE "portal"."grenzlauf_gebiet" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "portal"."grenzlauf_gebiet_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"grenzlauf_id" bigint NOT NULL,
+	"mandant_id" integer NOT NULL,
+	"gebiet" geometry(MultiPolygon,25832) NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."installation" (
 	"id" boolean PRIMARY KEY DEFAULT true NOT NULL,
 	"guid_namespace" uuid NOT NULL,
@@ -78,8 +102,8 @@ CREATE TABLE "portal"."mandant" (
 	"schluessel" text,
 	"domains" text[] NOT NULL,
 	"boundary" geometry(MultiPolygon,25832) NOT NULL,
-	"quelle" text,
-	"stand" timestamp with time zone,
+	"quelle" text DEFAULT 'SQL' NOT NULL,
+	"stand" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "mandant_schluessel" UNIQUE("schluessel"),
 	CONSTRAINT "mandant_kuerzel_filled" CHECK ("portal"."mandant"."kuerzel" <> ''),
 	CONSTRAINT "mandant_boundary_valid" CHECK (public.st_isvalid("portal"."mandant"."boundary"))
@@ -90,6 +114,28 @@ CREATE TABLE "portal"."mandant_domain" (
 	"mandant_id" integer NOT NULL,
 	"position" integer NOT NULL,
 	CONSTRAINT "mandant_domain_lower" CHECK ("portal"."mandant_domain"."domain" = lower("portal"."mandant_domain"."domain") and "portal"."mandant_domain"."domain" <> '')
+);
+--> statement-breakpoint
+CREATE TABLE "portal"."mandant_entwurf" (
+	"mandant_id" integer PRIMARY KEY NOT NULL,
+	"alt" geometry(MultiPolygon,25832) NOT NULL,
+	"boundary" geometry(MultiPolygon,25832) NOT NULL,
+	"protokoll_id" bigint,
+	"sichtbeobachtung_id" bigint[]
+);
+--> statement-breakpoint
+CREATE TABLE "portal"."mandant_entwurf_teil" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "portal"."mandant_entwurf_teil_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"mandant_id" integer NOT NULL,
+	"teil" geometry(Polygon,25832) NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "portal"."mandant_entwurf_zelle" (
+	"mandant_id" integer NOT NULL,
+	"cell_x" integer NOT NULL,
+	"cell_y" integer NOT NULL,
+	"ganz" boolean NOT NULL,
+	CONSTRAINT "mandant_entwurf_zelle_mandant_id_cell_x_cell_y_pk" PRIMARY KEY("mandant_id","cell_x","cell_y")
 );
 --> statement-breakpoint
 CREATE TABLE "portal"."mandant_teil" (
@@ -300,7 +346,12 @@ ALTER TABLE "portal"."art" ADD CONSTRAINT "art_gid_artengruppe_id_fk" FOREIGN KE
 ALTER TABLE "portal"."art_foto" ADD CONSTRAINT "art_foto_art_art_id_fk" FOREIGN KEY ("art") REFERENCES "portal"."art"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."art_mandant" ADD CONSTRAINT "art_mandant_mandant_id_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."art_mandant" ADD CONSTRAINT "art_mandant_art_art_id_fk" FOREIGN KEY ("art") REFERENCES "portal"."art"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal"."grenzlauf_gebiet" ADD CONSTRAINT "grenzlauf_gebiet_grenzlauf_id_grenzlauf_id_fk" FOREIGN KEY ("grenzlauf_id") REFERENCES "portal"."grenzlauf"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal"."grenzlauf_gebiet" ADD CONSTRAINT "grenzlauf_gebiet_mandant_id_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."mandant_domain" ADD CONSTRAINT "mandant_domain_mandant_id_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal"."mandant_entwurf" ADD CONSTRAINT "mandant_entwurf_mandant_id_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal"."mandant_entwurf_teil" ADD CONSTRAINT "mandant_entwurf_teil_mandant_id_mandant_entwurf_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant_entwurf"("mandant_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal"."mandant_entwurf_zelle" ADD CONSTRAINT "mandant_entwurf_zelle_mandant_id_mandant_entwurf_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant_entwurf"("mandant_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."mandant_teil" ADD CONSTRAINT "mandant_teil_mandant_id_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."mandant_zelle" ADD CONSTRAINT "mandant_zelle_mandant_id_mandant_id_fk" FOREIGN KEY ("mandant_id") REFERENCES "portal"."mandant"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."nutzer_artengruppe" ADD CONSTRAINT "nutzer_artengruppe_nutzer_id_nutzer_id_fk" FOREIGN KEY ("nutzer_id") REFERENCES "portal"."nutzer"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -329,8 +380,11 @@ CREATE INDEX "art_mandant_legacy" ON "portal"."art_mandant" USING btree ("mandan
 CREATE INDEX "art_mandant_name_deutsch" ON "portal"."art_mandant" USING btree ("mandant_id",lower("name_deutsch") text_pattern_ops);--> statement-breakpoint
 CREATE INDEX "art_mandant_name_wissenschaftlich" ON "portal"."art_mandant" USING btree ("mandant_id",lower("name_wissenschaftlich") text_pattern_ops);--> statement-breakpoint
 CREATE INDEX "art_mandant_art" ON "portal"."art_mandant" USING btree ("art","sensibel");--> statement-breakpoint
+CREATE INDEX "grenzlauf_gebiet_grenzlauf" ON "portal"."grenzlauf_gebiet" USING btree ("grenzlauf_id","mandant_id");--> statement-breakpoint
+CREATE INDEX "grenzlauf_gebiet_mandant" ON "portal"."grenzlauf_gebiet" USING btree ("mandant_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "mandant_kuerzel" ON "portal"."mandant" USING btree (lower("kuerzel"));--> statement-breakpoint
 CREATE INDEX "mandant_domain_mandant" ON "portal"."mandant_domain" USING btree ("mandant_id");--> statement-breakpoint
+CREATE INDEX "mandant_entwurf_teil_mandant" ON "portal"."mandant_entwurf_teil" USING btree ("mandant_id");--> statement-breakpoint
 CREATE INDEX "mandant_teil_teil" ON "portal"."mandant_teil" USING gist ("teil");--> statement-breakpoint
 CREATE INDEX "mandant_teil_mandant" ON "portal"."mandant_teil" USING btree ("mandant_id");--> statement-breakpoint
 CREATE INDEX "mandant_zelle_mandant" ON "portal"."mandant_zelle" USING btree ("mandant_id");--> statement-breakpoint

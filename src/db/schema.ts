@@ -27,6 +27,7 @@ export const bereich = portal.enum('bereich', ['privat', 'oeffentlich']);
 export const status = portal.enum('status', ['pruefung', 'hinweis', 'freigegeben', 'abgelehnt']);
 export const rolle = portal.enum('rolle', ['expert', 'administrator']);
 export const audit = portal.enum('audit', ['CREATE', 'UPDATE', 'DELETE']);
+export const ergebnis = portal.enum('ergebnis', ['laeuft', 'erfolgreich', 'unveraendert', 'fehlgeschlagen', 'abgebrochen']);
 
 // drizzle's own geometry() drops the SRID, and a column without one would take a point of any system.
 const point = customType<{ data: string }>({ dataType: () => 'geometry(Point,25832)' });
@@ -75,9 +76,9 @@ export const mandant = portal.table(
     schluessel: text('schluessel'),
     domains: textArray('domains').notNull(),
     boundary: multiPolygon('boundary').notNull(),
-    // where the boundary comes from, and since when it is as it is
-    quelle: text('quelle'),
-    stand: timestamp('stand', { withTimezone: true }),
+    // where the boundary comes from, without secrets, and since when it is this one; kept by a trigger
+    quelle: text('quelle').notNull().default('SQL'),
+    stand: zeitpunkt('stand'),
   },
   (t) => [
     // mandant=rp and mandant=RP are the same tenant.
@@ -133,6 +134,95 @@ export const mandantZelle = portal.table(
     ganz: boolean('ganz').notNull(),
   },
   (t) => [primaryKey({ columns: [t.cell_x, t.cell_y, t.mandant_id] }), index('mandant_zelle_mandant').on(t.mandant_id)],
+);
+
+/** One row per run of the boundary job. */
+export const grenzlauf = portal.table(
+  'grenzlauf',
+  {
+    id: identity().primaryKey(),
+    begonnen: zeitpunkt('begonnen'),
+    beendet: timestamp('beendet', { withTimezone: true }),
+    // the address without what may be secret in it
+    quelle: text('quelle').notNull(),
+    erzwungen: boolean('erzwungen').notNull(),
+    ergebnis: ergebnis('ergebnis').notNull().default('laeuft'),
+    // tenants whose boundary changed
+    mandanten: integer('mandanten').notNull().default(0),
+    // sightings whose tenants changed, and those of them that are shown elsewhere now
+    zugeordnet: integer('zugeordnet').notNull().default(0),
+    maskiert: integer('maskiert').notNull().default(0),
+    // features of the source that name no tenant
+    uebergangen: integer('uebergangen').notNull().default(0),
+    grund: text('grund'),
+  },
+  (t) => [
+    check('grenzlauf_beendet', sql`(${t.ergebnis} = 'laeuft') = (${t.beendet} is null)`),
+    check('grenzlauf_grund', sql`(${t.ergebnis} in ('fehlgeschlagen', 'abgebrochen')) = (${t.grund} is not null)`),
+  ],
+);
+
+/** What a run read for a tenant, feature by feature; empty between runs. */
+export const grenzlaufGebiet = portal.table(
+  'grenzlauf_gebiet',
+  {
+    id: identity().primaryKey(),
+    grenzlauf_id: bigint('grenzlauf_id', { mode: 'number' })
+      .notNull()
+      .references(() => grenzlauf.id, { onDelete: 'cascade' }),
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandant.id, { onDelete: 'cascade' }),
+    gebiet: multiPolygon('gebiet').notNull(),
+  },
+  (t) => [
+    index('grenzlauf_gebiet_grenzlauf').on(t.grenzlauf_id, t.mandant_id),
+    index('grenzlauf_gebiet_mandant').on(t.mandant_id),
+  ],
+);
+
+/**
+ * The next boundary of a tenant with everything that follows from it, computed before the catalogue is locked; empty unless a
+ * boundary is being changed. See 32_grenze.sql.
+ */
+export const mandantEntwurf = portal.table('mandant_entwurf', {
+  mandant_id: integer('mandant_id')
+    .primaryKey()
+    .references(() => mandant.id, { onDelete: 'cascade' }),
+  // the boundary that it was computed against
+  alt: multiPolygon('alt').notNull(),
+  boundary: multiPolygon('boundary').notNull(),
+  // the last entry of the change log that the list of records knows; null: nothing is computed yet
+  protokoll_id: bigint('protokoll_id', { mode: 'number' }),
+  // records between the old and the new boundary
+  sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).array(),
+});
+
+/** As mandant_teil. */
+export const mandantEntwurfTeil = portal.table(
+  'mandant_entwurf_teil',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandantEntwurf.mandant_id, { onDelete: 'cascade' }),
+    teil: polygon('teil').notNull(),
+  },
+  (t) => [index('mandant_entwurf_teil_mandant').on(t.mandant_id)],
+);
+
+/** As mandant_zelle. */
+export const mandantEntwurfZelle = portal.table(
+  'mandant_entwurf_zelle',
+  {
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandantEntwurf.mandant_id, { onDelete: 'cascade' }),
+    cell_x: integer('cell_x').notNull(),
+    cell_y: integer('cell_y').notNull(),
+    ganz: boolean('ganz').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.mandant_id, t.cell_x, t.cell_y] })],
 );
 
 // --- species ----------------------------------------------------------------------------------------------------

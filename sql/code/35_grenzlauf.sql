@@ -1,0 +1,247 @@
+-- Runs of the boundary job: what is read from the source is collected, checked as a whole, and made valid in one transaction.
+
+-- Begins a run. The caller's connection holds the runs' lock until it ends, so a run that is still marked as running while
+-- the lock is free was killed.
+--   quelle     where the boundaries come from, without secrets
+--   erzwungen  large changes are accepted
+-- returns      id of the run
+-- errors       GLAUF another run is going on
+create or replace function api.create_grenzlauf(quelle text, erzwungen boolean)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+declare
+  v_id bigint;
+begin
+  if not pg_try_advisory_lock(25832, 2) then
+    raise exception 'another run is going on' using errcode = 'GLAUF';
+  end if;
+  update portal.grenzlauf g
+  set ergebnis = 'abgebrochen', beendet = now(), grund = 'Der Lauf wurde abgebrochen.'
+  where g.ergebnis = 'laeuft';
+  delete from portal.grenzlauf_gebiet;
+  delete from portal.mandant_entwurf;
+  insert into portal.grenzlauf (quelle, erzwungen)
+  values (create_grenzlauf.quelle, create_grenzlauf.erzwungen)
+  returning id into v_id;
+  return v_id;
+end
+$$;
+comment on function api.create_grenzlauf(text, boolean) is
+  'Begins a run of the boundary job; the connection that calls it must stay open until the run has ended; returns its id';
+
+-- Collects one feature of the source.
+--   wert     value of the property that names the tenant: its schluessel, or else its kuerzel in any case
+--   geojson  Polygon or MultiPolygon
+--   srid     4326 or 25832
+-- returns    false: no tenant has this name, the feature is passed over
+-- errors     GRENZ, PROJK, GBIET as private.to_boundary
+create or replace function api.create_grenzlauf_gebiet(grenzlauf_id bigint, wert text, geojson text, srid integer)
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+declare
+  v_mandant_id integer := coalesce(
+    (select m.id from portal.mandant m where m.schluessel = wert),
+    (select m.id from portal.mandant m where lower(m.kuerzel) = lower(wert)));
+begin
+  if v_mandant_id is null then
+    return false;
+  end if;
+  insert into portal.grenzlauf_gebiet (grenzlauf_id, mandant_id, gebiet)
+  values (create_grenzlauf_gebiet.grenzlauf_id, v_mandant_id, private.to_boundary(geojson, srid));
+  return true;
+end
+$$;
+comment on function api.create_grenzlauf_gebiet(bigint, text, text, integer) is
+  'Collects one feature for a run of the boundary job; false when it names no tenant';
+
+-- Merges what was collected for each tenant, and drafts those boundaries that differ from the present ones: in more than the
+-- order of their corners.
+-- returns  ids of tenants whose boundary changes
+create or replace function api.create_mandant_entwurf(grenzlauf_id bigint)
+  returns setof integer
+  language sql
+  volatile
+as $$
+  insert into portal.mandant_entwurf (mandant_id, alt, boundary)
+  select m.id, m.boundary, n.boundary
+  from portal.mandant m
+  join (
+    select g.mandant_id, st_multi(st_union(g.gebiet)) as boundary
+    from portal.grenzlauf_gebiet g
+    where g.grenzlauf_id = create_mandant_entwurf.grenzlauf_id
+    group by g.mandant_id
+  ) n on n.mandant_id = m.id
+  where not st_orderingequals(st_normalize(m.boundary), st_normalize(n.boundary))
+  returning mandant_id
+$$;
+comment on function api.create_mandant_entwurf(bigint) is
+  'Drafts the boundaries that a run of the boundary job changes; returns the ids of their tenants';
+
+-- What is wrong with the boundaries of a run.
+-- returns  mangel: fehlt no feature names this tenant; lage not inside the service area; klein under 100 km²; and unless the
+--          run is forced, flaeche its area changes by more than 5 %, ort it overlaps less than half of the present one.
+--          wert: the number that is too small or too large, in km² or %
+create or replace function api.list_grenzlauf_mangel(grenzlauf_id bigint)
+  returns table (mangel text, kuerzel text, wert float8)
+  language sql
+  stable
+  -- Compiling takes 500 ms, the check itself 10.
+  set jit = off
+as $$
+  select k.mangel, m.kuerzel, k.wert
+  from portal.grenzlauf g
+  cross join portal.installation i
+  cross join portal.mandant m
+  left join portal.mandant_entwurf e on e.mandant_id = m.id
+  cross join lateral (
+    select st_area(e.boundary) as neu, st_area(e.alt) as alt,
+      case when not g.erzwungen then st_area(st_intersection(e.alt, e.boundary)) end as gemeinsam
+  ) a
+  cross join lateral (
+    select 'fehlt' as mangel, null::float8 as wert
+    where not exists (select from portal.grenzlauf_gebiet t where t.grenzlauf_id = g.id and t.mandant_id = m.id)
+    union all
+    select 'lage', null
+    where not st_coveredby(st_envelope(e.boundary), st_makeenvelope(i.x_min, i.y_min, i.x_max, i.y_max, 25832))
+    union all
+    select 'klein', a.neu / 1e6
+    where a.neu < 1e8
+    union all
+    select 'flaeche', 100 * (a.neu / a.alt - 1)
+    where not g.erzwungen and abs(a.neu / a.alt - 1) > 0.05
+    union all
+    select 'ort', 100 * a.gemeinsam / a.alt
+    where a.gemeinsam < 0.5 * a.alt
+  ) k
+  where g.id = list_grenzlauf_mangel.grenzlauf_id
+  order by m.kuerzel, k.mangel
+$$;
+comment on function api.list_grenzlauf_mangel(bigint) is
+  'What is wrong with the boundaries that a run of the boundary job has read; none when they may become valid';
+
+-- The last entry of the change log at a moment at which nobody is writing a sighting: all of them are locked out for it.
+create or replace function api.get_protokoll_stand()
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+begin
+  perform private.require_catalogue_lock(exclusive => true);
+  return coalesce((select max(p.id) from portal.protokoll p), 0);
+end
+$$;
+comment on function api.get_protokoll_stand() is
+  'The last entry of the change log, at a moment at which no sighting is being written';
+
+-- Computes what follows from a drafted boundary, before anybody is locked out.
+--   protokoll_id  from api.get_protokoll_stand
+-- errors          GRAEN somebody else changed the boundary meanwhile
+create or replace function api.set_mandant_entwurf(mandant_id integer, protokoll_id bigint)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  if not exists (select from portal.mandant_entwurf e where e.mandant_id = set_mandant_entwurf.mandant_id) then
+    raise exception 'the boundary was changed meanwhile' using errcode = 'GRAEN';
+  end if;
+  perform private.set_mandant_entwurf(set_mandant_entwurf.mandant_id, set_mandant_entwurf.protokoll_id);
+end
+$$;
+comment on function api.set_mandant_entwurf(integer, bigint) is
+  'Computes parts, cells and the sightings concerned of a drafted boundary';
+
+-- Makes the drafted boundaries valid and ends the run; the sightings concerned follow, readers go on meanwhile.
+--   mandant_id   tenants with a draft, from api.create_mandant_entwurf
+--   uebergangen  features that named no tenant
+-- returns          sightings whose tenants changed, and those of them that are shown elsewhere now
+-- errors           GRAEN somebody else changed tenants or boundaries meanwhile
+create or replace function api.set_grenzlauf_grenze(grenzlauf_id bigint, mandant_id integer[], uebergangen integer)
+  returns table (zugeordnet integer, maskiert integer)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_protokoll bigint;
+begin
+  -- Before any row, in the order of everyone who takes both.
+  perform private.require_catalogue_lock(exclusive => true);
+  -- The runs' lock is this connection's already, unless the connection is a new one.
+  if not pg_try_advisory_xact_lock(25832, 2)
+    or cardinality(mandant_id) <> (
+      select count(*)
+      from portal.mandant_entwurf e
+      join portal.mandant m on m.id = e.mandant_id
+      where m.id = any (set_grenzlauf_grenze.mandant_id) and st_orderingequals(e.alt, m.boundary))
+    or exists (
+      select from portal.mandant m
+      where not exists (
+        select from portal.grenzlauf_gebiet t
+        where t.grenzlauf_id = set_grenzlauf_grenze.grenzlauf_id and t.mandant_id = m.id)) then
+    raise exception 'tenants were changed meanwhile' using errcode = 'GRAEN';
+  end if;
+  v_protokoll := coalesce((select max(p.id) from portal.protokoll p), 0);
+
+  update portal.mandant m
+  set boundary = e.boundary, quelle = g.quelle, stand = clock_timestamp()
+  from portal.mandant_entwurf e, portal.grenzlauf g
+  where m.id = any (set_grenzlauf_grenze.mandant_id) and e.mandant_id = m.id and g.id = set_grenzlauf_grenze.grenzlauf_id;
+
+  -- Nobody else logs meanwhile. A record that this transaction wrote itself was re-masked, unless its recorder's own mark
+  -- masks it in any case.
+  select count(*), count(*) filter (where s.xmin = pg_current_xact_id()::xid and not s.sensibel)
+  into zugeordnet, maskiert
+  from portal.protokoll p
+  join portal.sichtbeobachtung s on s.id = p.sichtbeobachtung_id
+  where p.id > v_protokoll;
+
+  update portal.grenzlauf g
+  set mandanten = cardinality(set_grenzlauf_grenze.mandant_id), zugeordnet = set_grenzlauf_grenze.zugeordnet,
+    maskiert = set_grenzlauf_grenze.maskiert
+  where g.id = set_grenzlauf_grenze.grenzlauf_id;
+  perform api.update_grenzlauf(set_grenzlauf_grenze.grenzlauf_id, 'erfolgreich', set_grenzlauf_grenze.uebergangen, null);
+  return next;
+end
+$$;
+comment on function api.set_grenzlauf_grenze(bigint, integer[], integer) is
+  'Makes the drafted boundaries of a run valid, the sightings concerned included, and ends it; returns how many those are';
+
+-- Ends a run.
+--   ergebnis     erfolgreich, unveraendert or fehlgeschlagen
+--   uebergangen  features that named no tenant
+--   grund        a sentence that says why it failed, null for the others
+create or replace function api.update_grenzlauf(id bigint, ergebnis text, uebergangen integer, grund text)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  update portal.grenzlauf g
+  set ergebnis = update_grenzlauf.ergebnis::portal.ergebnis, uebergangen = update_grenzlauf.uebergangen,
+    grund = update_grenzlauf.grund, beendet = clock_timestamp()
+  where g.id = update_grenzlauf.id and g.ergebnis = 'laeuft';
+  if not found then
+    raise exception 'the run has ended already' using errcode = 'GRAEN';
+  end if;
+  delete from portal.grenzlauf_gebiet t where t.grenzlauf_id = update_grenzlauf.id;
+  delete from portal.mandant_entwurf;
+end
+$$;
+comment on function api.update_grenzlauf(bigint, text, integer, text) is
+  'Ends a run of the boundary job with its result and, when it failed, the reason';
+
+-- When the last run of the boundary job began, whatever became of it, and what time it is.
+create or replace function api.get_grenzlauf_stand()
+  returns table (begonnen timestamptz, jetzt timestamptz)
+  language sql
+  stable
+as $$
+  select max(g.begonnen), now() from portal.grenzlauf g
+$$;
+comment on function api.get_grenzlauf_stand() is
+  'When the last run of the boundary job began (null: never), and the time of the database';

@@ -1,0 +1,70 @@
+// Settings that can't be used are told in one line.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConfigError, loadConfig } from '../src/config.ts';
+
+const url = 'https://example.org/grenzen.geojson';
+
+describe('the boundary settings', () => {
+  it('are none without an address, and have the defaults of D5 with one', () => {
+    assert.equal(loadConfig({}).boundary, null);
+    assert.deepEqual(loadConfig({ BOUNDARY_URL: url }).boundary, {
+      url,
+      key: 'kuerzel',
+      filter: null,
+      cron: '0 3 * * *',
+      allowPrivate: false,
+    });
+    assert.deepEqual(
+      loadConfig({
+        BOUNDARY_URL: 'file:///srv/grenzen.geojson',
+        BOUNDARY_KEY: 'SN_L',
+        BOUNDARY_FILTER: 'GF = 4=a',
+        BOUNDARY_CRON: '*/30 0-6,22 1,15 * 1-5',
+        BOUNDARY_PRIVATE: 'true',
+      }).boundary,
+      {
+        url: 'file:///srv/grenzen.geojson',
+        key: 'SN_L',
+        filter: { property: 'GF', value: '4=a' },
+        cron: '*/30 0-6,22 1,15 * 1-5',
+        allowPrivate: true,
+      },
+    );
+  });
+
+  const refused: [name: string, values: string[]][] = [
+    ['BOUNDARY_URL', ['grenzen.geojson', 'ftp://example.org/x', 'https://', 'https://[x]/']],
+    ['BOUNDARY_FILTER', ['GF', '=4', 'GF=']],
+    ['BOUNDARY_PRIVATE', ['vielleicht']],
+    [
+      'BOUNDARY_CRON',
+      [
+        '3',
+        '0 3 * *',
+        '0 3 * * * *',
+        '60 3 * * *',
+        '0 24 * * *',
+        '0 3 0 * *',
+        '0 3 * 13 *',
+        '0 3 * * 8',
+        '0 5-3 * * *',
+        '*/0 3 * * *',
+        '0 3 * * montags',
+        '@daily',
+        '0 3 31 2,4 *',
+        '0 3 , * *',
+      ],
+    ],
+  ];
+  for (const [name, values] of refused) {
+    for (const value of values) {
+      it(`${name} can't be ${value}`, () => {
+        assert.throws(
+          () => loadConfig({ BOUNDARY_URL: url, [name]: value }),
+          (error) => error instanceof ConfigError && error.message.startsWith(`${name} ist`) && !error.message.includes('\n'),
+        );
+      });
+    }
+  }
+});

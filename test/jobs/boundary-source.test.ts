@@ -1,0 +1,250 @@
+// What the boundary job fetches, and what it refuses to (S5.6).
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import {
+  BoundaryError,
+  type BoundaryFault,
+  describeSource,
+  isPrivateAddress,
+  readBoundarySource,
+} from '../../src/jobs/boundary-source.ts';
+import { type Source, startSource } from '../support/boundaries.ts';
+
+const limits = { bytes: 1000, totalMs: 5000, connectMs: 5000 };
+
+let source: Source;
+let port: number;
+let dir: string;
+before(async () => {
+  source = await startSource();
+  port = Number(new URL(source.url).port);
+  dir = await mkdtemp(join(tmpdir(), 'sighting-source-'));
+});
+after(() => rm(dir, { recursive: true }));
+
+async function faultOf(read: Promise<unknown>): Promise<{ fault: BoundaryFault; message: string }> {
+  const error = await read.then(
+    () => assert.fail('it was read'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof BoundaryError, String(error));
+  return error;
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+describe('a source that is read', () => {
+  const table: [what: string, answer: Answer][] = [
+    ['plain', (_request, response) => response.end('{"a":1}')],
+    ['in chunks', (_request, response) => response.write('{"a"', () => response.end(':1}'))],
+    ['gzip', (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}'))],
+    [
+      'after a redirect on the same server',
+      (request, response) =>
+        request.url === '/neu?x=1' ? response.end('{"a":1}') : response.writeHead(302, { location: '/neu?x=1' }).end(),
+    ],
+    ['of exactly the size allowed', (_request, response) => response.end(`{"a":1}${' '.repeat(limits.bytes - 7)}`)],
+  ];
+  for (const [what, answer] of table) {
+    it(what, async () => {
+      source.serve(answer);
+      assert.deepEqual(JSON.parse((await readBoundarySource(source.url, true, limits)).toString()), { a: 1 });
+    });
+  }
+
+  it('with the account that stands in its address, also after a redirect', async () => {
+    source.serve((request, response) =>
+      request.url === '/neu' ? response.end('ok') : response.writeHead(301, { location: '/neu' }).end(),
+    );
+    await readBoundarySource(source.url.replace('//', '//anna:geheim@'), true, limits);
+    const sent = source.requests.slice(-2).map((request) => request.headers.authorization);
+    const expected = `Basic ${Buffer.from('anna:geheim').toString('base64')}`;
+    assert.deepEqual(sent, [expected, expected]);
+  });
+
+  it('as a file, whatever is said about private addresses', async () => {
+    const path = join(dir, 'länder 1.geojson');
+    await writeFile(path, 'ok');
+    assert.equal((await readBoundarySource(pathToFileURL(path).href, false, limits)).toString(), 'ok');
+  });
+});
+
+describe('a source that is refused', () => {
+  const table: [what: string, answer: Answer, fault: BoundaryFault, message: RegExp][] = [
+    ['an error', (_request, response) => response.writeHead(500).end('{}'), 'status', /Status 500/],
+    ['not found', (_request, response) => response.writeHead(404).end('{}'), 'status', /Status 404/],
+    ['no content', (_request, response) => response.writeHead(204).end(), 'status', /Status 204/],
+    ['a redirect without a target', (_request, response) => response.writeHead(302).end(), 'status', /Status 302/],
+    [
+      'a redirect to another host',
+      (_request, response) => response.writeHead(302, { location: `http://localhost:${port}/` }).end(),
+      'umleitung',
+      /anderen Server/,
+    ],
+    [
+      'a redirect to another port',
+      (_request, response) => response.writeHead(302, { location: `http://127.0.0.1:${port === 80 ? 81 : 80}/` }).end(),
+      'umleitung',
+      /anderen Server/,
+    ],
+    [
+      'a redirect to a file',
+      (_request, response) => response.writeHead(302, { location: 'file:///etc/hostname' }).end(),
+      'umleitung',
+      /anderen Server/,
+    ],
+    [
+      'redirects without end',
+      (_request, response) => response.writeHead(302, { location: '/' }).end(),
+      'umleitung',
+      /mehr als 5-mal/,
+    ],
+    ['a byte too much', (_request, response) => response.end(' '.repeat(limits.bytes + 1)), 'groesse', /größer als/],
+    [
+      'a small answer that unpacks to a large one',
+      (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(' '.repeat(500_000))),
+      'groesse',
+      /größer als/,
+    ],
+    [
+      'an end before the announced one',
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': '100' });
+        response.write('{"a":', () => response.destroy());
+      },
+      'unvollstaendig',
+      /abgebrochen/,
+    ],
+    [
+      'half of a gzip stream',
+      (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}').subarray(0, 15)),
+      'unvollstaendig',
+      /beschädigt/,
+    ],
+    [
+      'an encoding nobody asked for',
+      (_request, response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end('x'),
+      'inhalt',
+      /Kompression/,
+    ],
+    ['a connection that is cut', (_request, response) => void response.destroy(), 'unerreichbar', /Verbindung abgebrochen/],
+  ];
+  for (const [what, answer, fault, message] of table) {
+    it(`${what}: ${fault}`, async () => {
+      source.serve(answer);
+      const error = await faultOf(readBoundarySource(source.url, true, limits));
+      assert.equal(error.fault, fault);
+      assert.match(error.message, message);
+    });
+  }
+
+  it('that never answers, or a byte at a time, is given up in the end: zeit', async () => {
+    const short = { ...limits, totalMs: 300 };
+    source.serve(() => {});
+    assert.equal((await faultOf(readBoundarySource(source.url, true, short))).fault, 'zeit');
+    let timer: NodeJS.Timeout | undefined;
+    source.serve((_request, response) => {
+      timer = setInterval(() => response.write(' '), 20);
+    });
+    assert.equal((await faultOf(readBoundarySource(source.url, true, short))).fault, 'zeit');
+    clearInterval(timer);
+  });
+
+  it('where nobody listens: unerreichbar', async () => {
+    const probe = createServer().listen(0, '127.0.0.1');
+    await once(probe, 'listening');
+    const closed = (probe.address() as { port: number }).port;
+    await new Promise((resolve) => probe.close(resolve));
+    const error = await faultOf(readBoundarySource(`http://127.0.0.1:${closed}/`, true, limits));
+    assert.equal(error.message, 'Die Quelle ist nicht erreichbar (Verbindung abgelehnt).');
+  });
+
+  it('that is no file, a directory, too large, or of another kind', async () => {
+    const large = join(dir, 'large');
+    await writeFile(large, ' '.repeat(limits.bytes + 1));
+    const table: [string, BoundaryFault][] = [
+      [pathToFileURL(join(dir, 'nirgends')).href, 'unerreichbar'],
+      [pathToFileURL(dir).href, 'unerreichbar'],
+      [pathToFileURL(large).href, 'groesse'],
+      ['file://server/share/x.geojson', 'unerreichbar'],
+      ['ftp://127.0.0.1/x', 'adresse'],
+      ['data:application/json,{}', 'adresse'],
+      ['keine adresse', 'adresse'],
+    ];
+    for (const [url, fault] of table) assert.equal((await faultOf(readBoundarySource(url, true, limits))).fault, fault, url);
+  });
+
+  it('is described without account, key and path', async () => {
+    source.serve((_request, response) => response.writeHead(403).end('geheim'));
+    const url = `${source.url.replace('//', '//anna:geheim@')}?token=geheim`;
+    const error = await faultOf(readBoundarySource(url, true, limits));
+    assert.doesNotMatch(error.message, /geheim|anna/);
+    const missing = await faultOf(readBoundarySource(pathToFileURL(join(dir, 'nirgends')).href, true, limits));
+    assert.ok(!missing.message.includes(dir), missing.message);
+  });
+});
+
+describe('private addresses', () => {
+  it('are refused before anything is sent, however they are written', async () => {
+    source.serve({});
+    const before = source.requests.length;
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '0.0.0.0']) {
+      const error = await faultOf(readBoundarySource(`http://${host}:${port}/`, false, limits));
+      assert.equal(error.fault, 'adresse', host);
+      assert.match(error.message, /private Adresse .*BOUNDARY_PRIVATE=true/);
+    }
+    assert.equal(source.requests.length, before);
+  });
+
+  const table: [address: string, isPrivate: boolean][] = [
+    ['10.1.2.3', true],
+    ['100.64.0.1', true],
+    ['127.255.255.254', true],
+    ['169.254.169.254', true],
+    ['172.16.0.1', true],
+    ['172.31.255.255', true],
+    ['172.32.0.1', false],
+    ['192.168.178.1', true],
+    ['198.18.0.1', true],
+    ['224.0.0.1', true],
+    ['255.255.255.255', true],
+    ['8.8.8.8', false],
+    ['193.99.144.80', false],
+    ['::', true],
+    ['::1', true],
+    ['::ffff:10.0.0.1', true],
+    ['::ffff:8.8.8.8', true],
+    ['64:ff9b::a00:1', true],
+    ['fc00::1', true],
+    ['fd12:3456::1', true],
+    ['fe80::1', true],
+    ['fec0::1', true],
+    ['ff02::1', true],
+    ['2001:db8::1', true],
+    ['2002:a00:1::', true],
+    ['2a00:1450:4001:80b::200e', false],
+    ['2001:4860:4860::8888', false],
+  ];
+  for (const [address, isPrivate] of table) {
+    it(`${address} is ${isPrivate ? '' : 'not '}one`, () => assert.equal(isPrivateAddress(address), isPrivate));
+  }
+});
+
+describe('a source in reports', () => {
+  const table: [url: string, shown: string][] = [
+    ['https://example.org/a/b.geojson', 'https://example.org/a/b.geojson'],
+    ['https://anna:geheim@example.org:8443/wfs', 'https://example.org:8443/wfs'],
+    ['https://example.org/wfs?service=WFS&token=geheim&token=2#teil', 'https://example.org/wfs?service=…&token=…'],
+    ['file:///srv/geheim/l%C3%A4nder.geojson', 'file: l%C3%A4nder.geojson'],
+    ['unlesbar geheim', 'unlesbare Adresse'],
+  ];
+  for (const [url, shown] of table) it(url, () => assert.equal(describeSource(url), shown));
+});
