@@ -239,14 +239,14 @@ describe('the other views', () => {
   });
 
   it('gis.mandant has the boundaries with their source and date', async () => {
-    await sql`update portal.mandant set quelle = 'VG250', stand = '2026-01-01' where kuerzel = 'N'`;
+    await sql`update portal.mandant set quelle = 'VG250', stand = '2026-01-01'`;
     const rows =
       await sql`select kuerzel, name, quelle, stand::date::text as stand, st_xmin(boundary) as x from gis.mandant order by kuerzel limit 2`;
     assert.deepEqual(
       rows.map((row) => ({ ...row })),
       [
         { kuerzel: 'N', name: 'Nordland', quelle: 'VG250', stand: '2026-01-01', x: 400000 },
-        { kuerzel: 'S', name: 'Südland', quelle: null, stand: null, x: 452000 },
+        { kuerzel: 'S', name: 'Südland', quelle: 'VG250', stand: '2026-01-01', x: 452000 },
       ],
     );
   });
