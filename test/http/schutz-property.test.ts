@@ -94,12 +94,15 @@ describe('two services that differ within cells', () => {
   for (const tenant of ['W', 'S'] as const) {
     it(`answer alike at ${tenant} when records are moved that ${tenant} protects, though others may not`, async (t) => {
       await twins.arrange((record) => isProtected(record, tenant));
+      const here = twins.records.filter(
+        (record) => isProtected(record, tenant) && !tenants.every((other) => isProtected(record, other)),
+      );
+      for (const record of here.filter(({ stage }) => stage === 'freigegeben').slice(0, 3)) {
+        for (const request of makeProbes(record, null, tenant)) await askSame(request);
+      }
+      assert.ok(here.length > 0, 'some are protected here alone');
       const host = `${tenant.toLowerCase()}.test`;
       await compare(t, 0.1, { hosts: [host], readers: [null, stranger], insiders: [...exempt, 'melder'] });
-      assert.ok(
-        twins.records.some((record) => isProtected(record, tenant) && !tenants.every((other) => isProtected(record, other))),
-        'some are protected here alone',
-      );
     });
   }
 });
