@@ -27,6 +27,11 @@ begin
   from public.st_subdivide(v_entwurf.boundary, 128) s (geom),
     public.st_dump(s.geom) d
   where public.st_dimension(d.geom) = 2;
+  if abs((
+    select sum(public.st_area(t.teil)) from portal.mandant_entwurf_teil t where t.mandant_id = v_entwurf.mandant_id
+  ) / public.st_area(v_entwurf.boundary) - 1) < 1e-6 is not true then
+    raise exception 'the parts of tenant % do not add up to its boundary', v_entwurf.mandant_id;
+  end if;
 
   insert into portal.mandant_entwurf_zelle (mandant_id, cell_x, cell_y, ganz)
   with candidate as (
@@ -48,7 +53,7 @@ begin
   update portal.mandant_entwurf e
   set protokoll_id = set_mandant_entwurf.protokoll_id, sichtbeobachtung_id = array(
     select distinct s.id
-    from public.st_subdivide(public.st_collectionextract(public.st_symdifference(e.alt, e.boundary), 3), 128) d (geom),
+    from public.st_subdivide(public.st_collectionextract(public.st_symdifference(e.alt, e.boundary, 0.001), 3), 128) d (geom),
       private.list_cell_of_box(d.geom) z
     join portal.sichtbeobachtung s using (cell_x, cell_y)
     where public.st_dwithin(s.point, d.geom, 1))

@@ -59,7 +59,9 @@ comment on function api.create_grenzlauf_gebiet(bigint, text, text, integer) is
   'Collects one feature for a run of the boundary job; false when it names no tenant';
 
 -- Merges what was collected for each tenant, and drafts those boundaries that differ from the present ones: in more than the
--- order of their corners.
+-- order of their corners. What needs no merging stays as it came; the rest, like all overlays of boundaries, is computed on a grid
+-- of a millimetre: without one GEOS throws and tries again where two lines almost meet, and in the embedded database a statement
+-- during which it does has no rows.
 -- returns  ids of tenants whose boundary changes
 create or replace function api.create_mandant_entwurf(grenzlauf_id bigint)
   returns setof integer
@@ -70,7 +72,8 @@ as $$
   select m.id, m.boundary, n.boundary
   from portal.mandant m
   join (
-    select g.mandant_id, st_multi(st_union(g.gebiet)) as boundary
+    select g.mandant_id,
+      st_multi(case count(*) when 1 then (array_agg(g.gebiet))[1] else st_union(g.gebiet, 0.001) end) as boundary
     from portal.grenzlauf_gebiet g
     where g.grenzlauf_id = create_mandant_entwurf.grenzlauf_id
     group by g.mandant_id
@@ -99,7 +102,7 @@ as $$
   left join portal.mandant_entwurf e on e.mandant_id = m.id
   cross join lateral (
     select st_area(e.boundary) as neu, st_area(e.alt) as alt,
-      case when not g.erzwungen then st_area(st_intersection(e.alt, e.boundary)) end as gemeinsam
+      case when not g.erzwungen then st_area(st_intersection(e.alt, e.boundary, 0.001)) end as gemeinsam
   ) a
   cross join lateral (
     select 'fehlt' as mangel, null::float8 as wert

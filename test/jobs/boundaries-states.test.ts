@@ -110,9 +110,9 @@ describe('the real states', { skip }, () => {
   async function moveBorder(taker: string, giver: string): Promise<object> {
     const rows = await sql<{ feature: string }[]>`
       with frontier as (select st_buffer(boundary, 3000) as geom from portal.mandant where kuerzel = ${taker}),
-      given as (select st_intersection(m.boundary, f.geom) as geom from portal.mandant m, frontier f where m.kuerzel = ${giver})
+      given as (select st_intersection(m.boundary, f.geom, 0.001) as geom from portal.mandant m, frontier f where m.kuerzel = ${giver})
       select json_build_object('type', 'Feature', 'properties', json_build_object('kuerzel', m.kuerzel), 'geometry', st_asgeojson(
-        case m.kuerzel when ${taker} then st_union(m.boundary, g.geom) when ${giver} then st_difference(m.boundary, f.geom)
+        case m.kuerzel when ${taker} then st_union(m.boundary, g.geom, 0.001) when ${giver} then st_difference(m.boundary, f.geom, 0.001)
           else m.boundary end, 15, 0)::json)::text as feature
       from portal.mandant m, frontier f, given g`;
     return makeCollection(rows.map((row) => JSON.parse(row.feature)));
