@@ -7,7 +7,7 @@ import { type DemoLogin, listDemoLoginnames, loadDemo, makeDemoPassword } from '
 import { type Config, describeSettings, loadConfig } from './config.ts';
 import { listKnownIds, loadCatalogue } from './db/catalogue.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
-import { listGisWarnings } from './db/gis.ts';
+import { listGrantWarnings } from './db/grants.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
@@ -62,7 +62,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
       'database is newer': 'Die Funktionen der Datenbank gehören zu einer neueren Version und bleiben, wie sie sind.',
     }[outcome];
     console.log(sentence);
-    for (const warning of await listGisWarnings(database.sql)) console.error(warning);
+    for (const warning of await listGrantWarnings(database.sql)) console.error(warning);
   },
 
   async 'catalog import'(database, _values, [dir]) {

@@ -7,7 +7,7 @@ import { loadDemo } from './catalog/demo.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { openDatabase, poolSize } from './db/client.ts';
 import { hasMandant } from './db/demo.ts';
-import { listGisWarnings } from './db/gis.ts';
+import { listGrantWarnings } from './db/grants.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
     },
   });
   await migrateDatabase(database);
-  for (const warning of await listGisWarnings(database.sql)) out.write(`${warning}\n`);
+  for (const warning of await listGrantWarnings(database.sql)) out.write(`${warning}\n`);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
   const logins = isNew ? await loadDemo(database, createProgress(out)) : [];

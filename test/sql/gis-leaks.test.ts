@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Sql } from '../../src/db/client.ts';
-import { listGisWarnings } from '../../src/db/gis.ts';
+import { listGrantWarnings } from '../../src/db/grants.ts';
 import { type Analyst, createAnalyst, type Group } from '../support/analyst.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
@@ -72,7 +72,7 @@ describe('an analyst', { skip }, () => {
   });
 
   it('leaves the operator nothing to close on a server that the service set up itself', async () => {
-    assert.deepEqual(await listGisWarnings(sql), []);
+    assert.deepEqual(await listGrantWarnings(sql), []);
   });
 
   // Everything that comes back, and every notice, is searched for a northing that must not be known.

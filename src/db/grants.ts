@@ -5,7 +5,7 @@ import type { Sql } from './client.ts';
  * What sql/code/99_grants.sql could not do with the rights of the migrating role: one German sentence each, for the operator,
  * with the statement that does it. Empty when everything is in place.
  */
-export async function listGisWarnings(sql: Sql): Promise<string[]> {
+export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   const [facts] = await sql<{ roles: string[]; functions: string[]; open_schema: boolean }[]>`
     select
       array_to_json(array(
