@@ -156,14 +156,14 @@ export const mutants: Mutant[] = [
   {
     name: 'the tenant filter of anonymous readers knows true points only',
     within: list,
-    from: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released}`,
-    to: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released} and l.exakt`,
+    from: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released} or private.is_masked(`,
+    to: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released} or false and private.is_masked(`,
   },
   {
     name: 'the tenant filter with a group knows true points only',
     within: list,
-    from: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released}`,
-    to: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released} and l.exakt`,
+    from: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released} or private.is_masked(`,
+    to: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released} or false and private.is_masked(`,
   },
   {
     name: 'the tenant filter with others knows true points only',
