@@ -144,9 +144,7 @@ describe('the rooms of src', () => {
     const wrong = Object.entries(sources).flatMap(([file, text]) =>
       file.startsWith('src/db/')
         ? []
-        : [...text.matchAll(/\b(portal|private|gis)\.[a-z_]+|\b(from|select) api\.[a-z_]+/g)].map(
-            ([hit]) => `${file}: ${hit}`,
-          ),
+        : [...text.matchAll(/\b(portal|private|gis)\.[a-z_]+|\b(from|select) api\.[a-z_]+/g)].map(([hit]) => `${file}: ${hit}`),
     );
     assert.deepEqual(wrong, []);
   });
