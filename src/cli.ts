@@ -4,12 +4,13 @@ import { parseArgs } from 'node:util';
 import { readCatalogue } from './catalog/catalogue.ts';
 import { ImportError } from './catalog/csv.ts';
 import { type DemoLogin, listDemoLoginnames, loadDemo, makeDemoPassword } from './catalog/demo.ts';
+import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
 import { listKnownIds, loadCatalogue } from './db/catalogue.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
-import { createNutzer, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
+import { createNutzer, getLogin, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
 import { startBoss } from './jobs/boss.ts';
 import { refreshBoundaries } from './jobs/boundaries.ts';
@@ -21,6 +22,8 @@ const usage = `Aufruf: npm run cli -- BEFEHL
 
   migrate                                   die Datenbank auf den Stand dieser Version bringen
   catalog import VERZEICHNIS                Mandanten, Gruppen, Arten, Stadien laden oder aktualisieren
+  sichtbeobachtungen import DATEI.csv --loginname L
+                                            viele Beobachtungen eines Kontos laden, alle oder keine
   nutzer create --loginname L --email E --vorname V --nachname N
       [--rolle administrator|expert] [--artengruppen 1,2] --password-stdin
                                             ein Konto anlegen; das Passwort kommt im Klartext von der Standardeingabe
@@ -73,6 +76,17 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     console.log(
       `${catalogue.mandanten.length} Mandanten, ${catalogue.artengruppen.length} Artengruppen, ${catalogue.arten.length} Arten, ${catalogue.artenMandanten.length} Artdefinitionen geladen.`,
     );
+  },
+
+  async 'sichtbeobachtungen import'(database, values, [path]) {
+    if (!path) throw new UsageError('Die Datei fehlt: sichtbeobachtungen import DATEI.csv --loginname L');
+    const loginname = requireOption(values, 'loginname');
+    const login = await getLogin(database.sql, loginname);
+    requireFound(login !== null, loginname);
+    if (login?.status !== 1) throw new UsageError(`Das Konto „${loginname}“ ist gesperrt.`);
+    const count = await importSichtbeobachtungen(database, path, login.id, progress);
+    progress.end();
+    console.log(`${count} Sichtbeobachtungen geladen.`);
   },
 
   async 'nutzer create'(database, values) {

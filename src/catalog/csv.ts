@@ -13,10 +13,37 @@ export interface Problem {
 /** What an operator gave can't be loaded; nothing of it was. */
 export class ImportError extends Error {
   readonly problems: Problem[];
-  constructor(problems: Problem[]) {
-    super(`${problems.length} Fehler, nichts wurde geladen.`);
+  /** @param total how many there are, when `problems` are only the first of them */
+  constructor(problems: Problem[], total = problems.length) {
+    const shown = total > problems.length ? ` (hier die ersten ${problems.length})` : '';
+    super(`${total} Fehler${shown}, nichts wurde geladen.`);
     this.problems = problems;
   }
+}
+
+/** `lat ist „abc“, erlaubt ist eine Zahl`. */
+export function describeCell(name: string, value: string, allowed: string): string {
+  return `${name} ist „${shorten(value)}“, erlaubt ist ${allowed}`;
+}
+
+// Without anything that could act on a terminal.
+function shorten(value: string): string {
+  const letters = [...value.slice(0, 240).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·')];
+  return letters.length > 60 ? `${letters.slice(0, 60).join('')}…` : letters.join('');
+}
+
+/** What is wrong with the names in a header line, one sentence each. */
+export function listHeaderProblems(names: string[], allowed: string[], required: string[]): string[] {
+  const [only = ''] = names;
+  if (names.length === 1 && /[;\t]/.test(only)) {
+    return [`Die Spalten sind durch ${only.includes(';') ? 'Semikolon' : 'Tabulator'} getrennt, nötig ist das Komma`];
+  }
+  return [
+    ...names
+      .filter((name, index) => !allowed.includes(name) || names.indexOf(name) !== index)
+      .map((name) => `Spalte „${shorten(name)}“ ist unbekannt oder doppelt, erlaubt: ${allowed.join(',')}`),
+    ...required.filter((name) => !names.includes(name)).map((name) => `Spalte ${name} fehlt`),
+  ];
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
@@ -38,17 +65,10 @@ export async function readCsv<C extends Columns>(path: string, columns: C, probl
     return [];
   }
   const names = header.fields.map((name) => name.trim());
-  const unknown = names.filter((name, index) => !Object.hasOwn(columns, name) || names.indexOf(name) !== index);
-  const missing = Object.keys(columns).filter((name) => !names.includes(name) && !v.is(columns[name] as Columns[string], ''));
-  for (const name of unknown) {
-    problems.push({
-      file,
-      line: header.line,
-      message: `Spalte „${name}“ ist unbekannt oder doppelt, erlaubt: ${Object.keys(columns).join(',')}`,
-    });
-  }
-  for (const name of missing) problems.push({ file, line: header.line, message: `Spalte ${name} fehlt` });
-  if (unknown.length > 0 || missing.length > 0) return [];
+  const required = Object.keys(columns).filter((name) => !v.is(columns[name] as Columns[string], ''));
+  const wrong = listHeaderProblems(names, Object.keys(columns), required);
+  problems.push(...wrong.map((message) => ({ file, line: header.line, message })));
+  if (wrong.length > 0) return [];
 
   const schema = v.object(columns);
   const empty = Object.fromEntries(Object.keys(columns).map((name) => [name, '']));
@@ -66,11 +86,7 @@ export async function readCsv<C extends Columns>(path: string, columns: C, probl
       const name = String(issue.path?.[0]?.key);
       if (named.has(name)) continue;
       named.add(name);
-      problems.push({
-        file,
-        line,
-        message: `${name} ist „${String(issue.path?.[0]?.value).slice(0, 60)}“, erlaubt ist ${issue.message}`,
-      });
+      problems.push({ file, line, message: describeCell(name, String(issue.path?.[0]?.value), issue.message) });
     }
   }
   return rows;

@@ -1,0 +1,55 @@
+// Bulk imports in tests: a file of its own for each.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ImportError } from '../../src/catalog/csv.ts';
+import { importSichtbeobachtungen } from '../../src/catalog/sichtbeobachtungen.ts';
+import type { Database } from '../../src/db/client.ts';
+import type { Progress } from '../../src/observe/progress.ts';
+import type { Account } from './catalogue.ts';
+
+const silent: Progress = { step() {}, end() {} };
+
+/** Writes `content` to a file called `name`, hands its path to `use`, and removes it. */
+export async function withFile<T>(name: string, content: string | Buffer, use: (path: string) => Promise<T>): Promise<T> {
+  const dir = await mkdtemp(join(tmpdir(), 'sighting-import-'));
+  try {
+    await writeFile(join(dir, name), content);
+    return await use(join(dir, name));
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
+
+/** The id of an account of the test catalogue. */
+export async function idOf(database: Database, account: Account): Promise<number> {
+  const [row] = await database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = ${account}`;
+  if (!row) throw new Error(`no account ${account}`);
+  return row.id;
+}
+
+/** Imports a file with this content as `melder` or another account; how many were stored. */
+export async function importCsv(
+  database: Database,
+  content: string | Buffer,
+  account: Account = 'melder',
+  progress: Progress = silent,
+): Promise<number> {
+  const id = await idOf(database, account);
+  return withFile('liste.csv', content, (path) => importSichtbeobachtungen(database, path, id, progress));
+}
+
+/** Imports a file that must be refused; what is wrong with it, as `line: message`. */
+export async function listImportProblems(
+  database: Database,
+  content: string | Buffer,
+  account: Account = 'melder',
+): Promise<string[]> {
+  try {
+    await importCsv(database, content, account);
+  } catch (error) {
+    if (error instanceof ImportError) return error.problems.map(({ line, message }) => `${line}: ${message}`);
+    throw error;
+  }
+  throw new Error('the file was imported');
+}
