@@ -379,6 +379,7 @@ CREATE UNIQUE INDEX "art_mandant_art_id" ON "portal"."art_mandant" USING btree (
 CREATE INDEX "art_mandant_legacy" ON "portal"."art_mandant" USING btree ("mandant_id","legacy_regional_art_id");--> statement-breakpoint
 CREATE INDEX "art_mandant_name_deutsch" ON "portal"."art_mandant" USING btree ("mandant_id",lower("name_deutsch") text_pattern_ops);--> statement-breakpoint
 CREATE INDEX "art_mandant_name_wissenschaftlich" ON "portal"."art_mandant" USING btree ("mandant_id",lower("name_wissenschaftlich") text_pattern_ops);--> statement-breakpoint
+CREATE INDEX "art_mandant_sensibel" ON "portal"."art_mandant" USING btree ("mandant_id","art") WHERE "portal"."art_mandant"."sensibel";--> statement-breakpoint
 CREATE INDEX "art_mandant_art" ON "portal"."art_mandant" USING btree ("art","sensibel");--> statement-breakpoint
 CREATE INDEX "grenzlauf_gebiet_grenzlauf" ON "portal"."grenzlauf_gebiet" USING btree ("grenzlauf_id","mandant_id");--> statement-breakpoint
 CREATE INDEX "grenzlauf_gebiet_mandant" ON "portal"."grenzlauf_gebiet" USING btree ("mandant_id");--> statement-breakpoint
@@ -399,12 +400,13 @@ CREATE INDEX "qs_nutzer" ON "portal"."qs" USING btree ("nutzer_id","id");--> sta
 CREATE INDEX "qs_status" ON "portal"."qs" USING btree ("status","id");--> statement-breakpoint
 CREATE INDEX "raster_zelle_cell" ON "portal"."raster_zelle" USING gist ("cell");--> statement-breakpoint
 CREATE UNIQUE INDEX "sichtbeobachtung_doppelt" ON "portal"."sichtbeobachtung" USING btree ("nutzer_id","art","datum",round(public.st_x("point") * 1000),round(public.st_y("point") * 1000));--> statement-breakpoint
-CREATE INDEX "sichtbeobachtung_neu" ON "portal"."sichtbeobachtung" USING btree ("id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" = 'freigegeben';--> statement-breakpoint
+CREATE INDEX "sichtbeobachtung_neu" ON "portal"."sichtbeobachtung" USING btree ("id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_shown" ON "portal"."sichtbeobachtung" USING gist ("shown_point","datum","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" = 'freigegeben';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_shown_unreleased" ON "portal"."sichtbeobachtung" USING gist ("shown_point","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" <> 'freigegeben';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_raster" ON "portal"."sichtbeobachtung" USING gist ("raster_point","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" = 'freigegeben' and "portal"."sichtbeobachtung"."schutz" = 1;--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_datum" ON "portal"."sichtbeobachtung" USING gist ("datum","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" = 'freigegeben';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_art" ON "portal"."sichtbeobachtung" USING btree ("art","id");--> statement-breakpoint
+CREATE INDEX "sichtbeobachtung_art_jahr" ON "portal"."sichtbeobachtung" USING btree ("art","jahr","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_gruppe" ON "portal"."sichtbeobachtung" USING btree ("gid","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_jahr" ON "portal"."sichtbeobachtung" USING btree ("jahr","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich';--> statement-breakpoint
 CREATE INDEX "sichtbeobachtung_status" ON "portal"."sichtbeobachtung" USING btree ("status","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich';--> statement-breakpoint

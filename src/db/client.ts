@@ -82,7 +82,8 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql: connect({
       max: poolSize,
-      settings: { plan_cache_mode: 'force_generic_plan', lock_timeout: 1500, statement_timeout: 8000 },
+      // Compiling takes longer than any of these statements.
+      settings: { plan_cache_mode: 'force_generic_plan', jit: 'off', lock_timeout: 1500, statement_timeout: 8000 },
     }),
     connect,
     async close() {

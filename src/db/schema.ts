@@ -291,6 +291,8 @@ export const artMandant = portal.table(
     // as in art, for names of the tenant's own
     index('art_mandant_name_deutsch').on(t.mandant_id, sql`lower(${t.name_deutsch}) text_pattern_ops`),
     index('art_mandant_name_wissenschaftlich').on(t.mandant_id, sql`lower(${t.name_wissenschaftlich}) text_pattern_ops`),
+    // boxes and tenants: the species that the addressed tenant protects (2.5 ms without it)
+    index('art_mandant_sensibel').on(t.mandant_id, t.art).where(sql`${t.sensibel}`),
     // masking of a new record: in which tenants is its species sensitive
     index('art_mandant_art').on(t.art, t.sensibel),
   ],
@@ -508,8 +510,8 @@ export const sichtbeobachtung = portal.table(
       sql`round(public.st_x(${t.point}) * 1000)`,
       sql`round(public.st_y(${t.point}) * 1000)`,
     ),
-    // newest page
-    index('sichtbeobachtung_neu').on(t.id).where(released(t)),
+    // newest page of logged-in readers; crowded boxes of everybody
+    index('sichtbeobachtung_neu').on(t.id).where(published(t)),
     // boxes, with or without a date range: KNN by id inside the box
     index('sichtbeobachtung_shown').using('gist', t.shown_point, t.datum, t.id).where(released(t)),
     // boxes of logged-in readers: what is published but not released
@@ -524,8 +526,13 @@ export const sichtbeobachtung = portal.table(
     index('sichtbeobachtung_datum').using('gist', t.datum, t.id).where(released(t)),
     // one species; `schutz` so that re-masking a species finds its records too
     index('sichtbeobachtung_art').on(t.art, t.id),
+    // species + year
+    index('sichtbeobachtung_art_jahr').on(t.art, t.jahr, t.id).where(published(t)),
+    // one group
     index('sichtbeobachtung_gruppe').on(t.gid, t.id).where(published(t)),
+    // one year
     index('sichtbeobachtung_jahr').on(t.jahr, t.id).where(published(t)),
+    // newest page of everyone, which is that of status freigegeben; one status of logged-in readers
     index('sichtbeobachtung_status').on(t.status, t.id).where(published(t)),
     // own records
     index('sichtbeobachtung_nutzer').on(t.nutzer_id, t.id),

@@ -19,7 +19,7 @@ export interface Measure {
 export type Extent = { seconds: number } | { requests: number };
 
 /** The settings that the service gives its connections. */
-const serviceSettings = '-c plan_cache_mode=force_generic_plan';
+const serviceSettings = '-c plan_cache_mode=force_generic_plan -c jit=off';
 
 /**
  * The statements as prepared ones, each as often as the others.
