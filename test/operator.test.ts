@@ -238,6 +238,26 @@ describe('from an empty database to the first sighting', () => {
     assert.equal(await service.stop(), 0);
   });
 
+  it('takes sightings in bulk for an account: a whole file, or nothing of it', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'sichtbeobachtungen-'));
+    const file = join(dir, 'alt.csv');
+    const load = (loginname: string) => runCli(site, ['sichtbeobachtungen', 'import', file, '--loginname', loginname]);
+    await writeFile(file, 'art,lat,lon,datum\n100,5484000,391000,1.5.2020\n200,5484000,391000,2.5.2020\n');
+    assert.match((await load('niemand')).err, /niemand/);
+    const loaded = await load('Jürgen');
+    assert.equal(loaded.code, 0, loaded.err);
+    assert.match(loaded.out, /^2 Sichtbeobachtungen geladen\.$/m);
+    await writeFile(file, 'art,lat,lon,datum\n100,5484000,391000,3.5.2020\n200,5484000,391000,2.5.2020\n100,x,391000,\n');
+    const refused = await load('Jürgen');
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /^alt\.csv:3: Diese Beobachtung ist schon gespeichert/m);
+    assert.match(refused.err, /^alt\.csv:4: lat ist „x“/m);
+    assert.match(refused.err, /^2 Fehler, nichts wurde geladen\.$/m);
+    await writeFile(file, 'art,lat,lon,datum\n100,5484000,391000,3.5.2020\n');
+    assert.equal((await load('Jürgen')).code, 0);
+    await rm(dir, { recursive: true });
+  });
+
   it('blocks an account, lets it in again, and gives it a new password', async () => {
     const status = async (password: string) => {
       service = await startProcess(site);

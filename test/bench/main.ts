@@ -31,6 +31,7 @@ const usage = `npm run bench -- [options]
   --generate                        make the databases, measure nothing
 
 BENCH_DATABASE_URL: a PostgreSQL to use instead of a private one; databases bench_SIZE are created there.
+BOUNDARY_URL, BOUNDARY_KEY, BOUNDARY_FILTER: real boundaries for the task boundaries.
 
 cases: ${cases.map(({ name }) => name).join(', ')}
 tasks: ${tasks.map(({ name }) => name).join(', ')}`;

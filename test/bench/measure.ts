@@ -102,18 +102,21 @@ function toRequest({ method, path, headers, body, renew }: Call): Request {
   };
 }
 
+/** The value that this share of all values does not exceed. */
+export function percentileOf(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export const medianOfNumbers = (values: readonly number[]) => percentileOf(values, 0.5);
+
 function percentilesOf(latencies: number[]): { p50: number; p95: number } {
-  const sorted = Float64Array.from(latencies).sort();
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-  return { p50: at(0.5), p95: at(0.95) };
+  return { p50: percentileOf(latencies, 0.5), p95: percentileOf(latencies, 0.95) };
 }
 
 /** The median of each figure over the rounds; failures are added up. */
 export function medianOf(rounds: readonly Measure[]): Measure {
-  const median = (key: keyof Measure) => {
-    const sorted = rounds.map((round) => round[key]).sort((a, b) => a - b);
-    return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  };
+  const median = (key: keyof Measure) => medianOfNumbers(rounds.map((round) => round[key]));
   const sum = (key: keyof Measure) => rounds.reduce((total, round) => total + round[key], 0);
   return { rate: median('rate'), p50: median('p50'), p95: median('p95'), count: sum('count'), failed: sum('failed') };
 }

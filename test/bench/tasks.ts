@@ -1,5 +1,8 @@
 // What is measured otherwise than by requests: jobs and commands, by their own figures.
 import type { Sql } from '../../src/db/client.ts';
+import { measureBoundaries } from './boundaries.ts';
+import { measureImport } from './import.ts';
+import { measurePhotos } from './photos.ts';
 
 export interface Figure {
   /** What was measured. */
@@ -23,26 +26,8 @@ export interface Task {
   run(context: TaskContext): Promise<Figure[]>;
 }
 
-const rowsPerLoad = 10_000;
-
-/** Every rule and trigger, set-based, without the reading of a file. */
-async function measureInsert({ sql, size }: TaskContext): Promise<Figure[]> {
-  const rates: number[] = [];
-  for (let round = 0; round < 3; round++) {
-    const from = size + 1_000_000 * (round + 1);
-    const began = performance.now();
-    await sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, bemerkung)
-      select 1 + n % 1980, r.art, bench.scatter(o.x, o.y, 5000, bench.unit(n, 960), bench.unit(n, 961)), date '2024-05-01',
-        'oeffentlich', 'Am Waldrand'
-      from generate_series(${from}::bigint, ${from + rowsPerLoad - 1}::bigint) n
-      join bench.rang r on r.rang = 1 + n % 3000
-      join bench.ort o on o.id = 1 + n % 600`;
-    rates.push(rowsPerLoad / ((performance.now() - began) / 1000));
-  }
-  return [
-    { what: `insert … select of ${rowsPerLoad} rows`, value: rates.sort((a, b) => a - b)[1] ?? Number.NaN, unit: 'rows/s' },
-  ];
-}
-
-export const tasks: Task[] = [{ name: 'insert', run: measureInsert }];
+export const tasks: Task[] = [
+  { name: 'import', run: measureImport },
+  { name: 'boundaries', run: measureBoundaries },
+  { name: 'photos', once: true, run: measurePhotos },
+];

@@ -77,7 +77,8 @@ describe('an imported sighting', () => {
       sensibel: ['', 'true', 'FALSE', '1', '0', 'True'][(place + index) % 6] ?? '',
       datum: ['', '1.9.2026', '01.01.1800', '29.02.2024', ' 3.10.1999 '][(place * 2 + index) % 5] ?? '',
       bereich: ['', 'privat', 'oeffentlich'][(place + index) % 3] ?? '',
-      bemerkung: ['', 'an der Hütte', ' Leerzeichen ', 'a\\b\tc "d", e', 'zwei\nZeilen', 'u\u0308ber'][(place + index) % 6] ?? '',
+      bemerkung:
+        ['', 'an der Hütte', ' Leerzeichen ', 'a\\b\tc "d", e', 'zwei\r\nZeilen', 'u\u0308ber'][(place + index) % 6] ?? '',
       stadium_id: ['', '1', '2'][(place + index) % 3] ?? '',
       aktivitaet_id: ['', '2'][(place + index) % 2] ?? '',
     })),
