@@ -188,6 +188,7 @@ declare
   v_values text;
   v_from text;
   v_where text[] := array[v_scope];
+  v_of_mandant text[] := '{}';
   v_call text;
   v_id bigint[];
   v_depth integer;
@@ -216,11 +217,6 @@ begin
   if datum_bis is not null then
     v_where := v_where || 's.datum <= $9'::text;
   end if;
-  if mandant is not null then
-    v_where := v_where || format(
-      'exists (select from portal.sichtbeobachtung_mandant t '
-      'where t.sichtbeobachtung_id = s.id and t.mandant_id = $10 and (t.exakt or %s))', v_masked);
-  end if;
   if bbox is not null then
     v_where := v_where || 'st_x(k.place) between $12 and $14 and st_y(k.place) between $13 and $15'::text;
   end if;
@@ -234,7 +230,8 @@ begin
         else '(l.mandant_id, l.sichtbeobachtung_id)' end;
       v_values := case when cardinality(gids) = 1 then '$10, ($6)[1]' else '$10' end;
       v_base := format(
-        'select l.sichtbeobachtung_id from portal.sichtbeobachtung_mandant l where %1$s >= (%2$s, 0) and %1$s < (%2$s, $3)', v_columns, v_values);
+        'select l.sichtbeobachtung_id, l.exakt from portal.sichtbeobachtung_mandant l where %1$s >= (%2$s, 0) and %1$s < (%2$s, $3)',
+        v_columns, v_values);
       v_order := replace(btrim(v_columns, '()'), ',', ' desc,');
     elsif cardinality(gids) = 1 then
       v_base := v_base || ' and s.gid = ($6)[1]';
@@ -243,11 +240,23 @@ begin
     end if;
   end if;
   v_base := format('(%s order by %s desc limit $16)', v_base, v_order);
-  v_call := format(
-    case when v_columns is null then 'select array(select s.id from %s s %s where %s order by s.id desc limit $4)'
-      else 'select array(select s.id from %s b cross join lateral ('
-        'select r.* from portal.sichtbeobachtung r where r.id = b.sichtbeobachtung_id offset 0) s %s where %s limit $4)' end,
-    v_base, v_from, array_to_string(v_where, ' and '));
+  if mandant is not null then
+    v_of_mandant := array[format(
+      'exists (select from portal.sichtbeobachtung_mandant t '
+      'where t.sichtbeobachtung_id = s.id and t.mandant_id = $10 and (t.exakt or %s))', v_masked)];
+  end if;
+  if v_columns is null then
+    v_call := format(
+      'select array(select s.id from %s s %s where %s order by s.id desc limit $4)',
+      v_base, v_from, array_to_string(v_where || v_of_mandant, ' and '));
+  else
+    -- The order is that of the walk: `offset 0` looks each record up in its turn, and nothing else is joined.
+    v_call := format(
+      'select array(select s.id from %s b cross join lateral ('
+      'select r.* from portal.sichtbeobachtung r where r.id = b.sichtbeobachtung_id offset 0) s %s where %s limit $4)',
+      v_base, v_from, array_to_string(v_where || format('(b.exakt or %s)', v_masked), ' and '));
+  end if;
+  v_where := v_where || v_of_mandant;
 
   foreach v_depth in array array[1000, 30000 + 100 * row_limit] loop
     execute v_call into v_id

@@ -12,11 +12,14 @@ export interface Mutant {
 }
 
 const derived = 'function private.sichtbeobachtung_before_write()';
-const inBox = 'function private.list_sichtbeobachtung_id_in_box(';
+const byWalk = 'function private.list_sichtbeobachtung_id_by_walk(';
+const byPlace = 'function private.list_sichtbeobachtung_id_by_place(';
+const byPlaceOfReader = 'function private.list_sichtbeobachtung_id_by_place_of_reader(';
+const ofFilters = 'function private.list_sichtbeobachtung_id_of_filters(';
 const list = 'function private.list_sichtbeobachtung_id(';
 const render = 'function private.render_sichtbeobachtung(';
 const links = 'function private.set_sichtbeobachtung_mandant(';
-const released = "and s.bereich = 'oeffentlich' and s.status = 'freigegeben'\n        and (l.exakt";
+const ownTenant = 'and (l.exakt or private.is_masked(s.schutz, s.art = any (v_arts_here), s.nutzer_id, null, false))';
 
 export const mutants: Mutant[] = [
   {
@@ -118,34 +121,81 @@ export const mutants: Mutant[] = [
     to: 'trunc(coordinate / 5000)',
   },
   {
+    name: 'a walk over the newest records looks at the true point',
+    within: byWalk,
+    from: 'then w.raster_point',
+    to: 'and false then w.raster_point',
+  },
+  {
     name: 'a box of anonymous readers looks at the true point',
-    within: inBox,
-    from: 'st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2',
-    to: 'st_x(s.point) between x1 and x2 and st_y(s.point) between y1 and y2',
+    within: byPlace,
+    from: `st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and not (s.schutz`,
+    to: `st_x(s.point) between x1 and x2 and st_y(s.point) between y1 and y2
+        and not (s.schutz`,
+  },
+  {
+    name: 'a box with days looks at the true point',
+    within: byPlace,
+    from: `st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and s.datum`,
+    to: `st_x(s.point) between x1 and x2 and st_y(s.point) between y1 and y2
+        and s.datum`,
   },
   {
     name: 'a box finds the true point of what only the addressed tenant protects',
-    within: inBox,
-    from: 'and not (s.schutz = 1 and s.art = any (arts_here))',
-    to: '',
+    within: byPlace,
+    from: `between y1 and y2
+        and not (s.schutz = 1 and s.art = any (arts_here))`,
+    to: 'between y1 and y2',
   },
   {
     name: 'a box does not find the centre of what only the addressed tenant protects',
-    within: inBox,
+    within: byPlace,
     from: 'if cardinality(arts_here) > 0 then',
     to: 'if false then',
   },
   {
+    name: 'a box of logged-in readers looks at the true point of what is released',
+    within: byPlaceOfReader,
+    from: `then s.raster_point
+          else s.point end as place
+      ) k
+      where s.bereich = 'oeffentlich' and s.status = 'freigegeben'`,
+    to: `and false then s.raster_point
+          else s.point end as place
+      ) k
+      where s.bereich = 'oeffentlich' and s.status = 'freigegeben'`,
+  },
+  {
+    name: 'a box of logged-in readers looks at the true point of what is not released',
+    within: byPlaceOfReader,
+    from: `then s.raster_point
+          else s.point end as place
+      ) k
+      where s.bereich = 'oeffentlich' and s.status <> 'freigegeben'`,
+    to: `and false then s.raster_point
+          else s.point end as place
+      ) k
+      where s.bereich = 'oeffentlich' and s.status <> 'freigegeben'`,
+  },
+  {
+    name: 'a box of logged-in readers is not widened for the index',
+    within: byPlaceOfReader,
+    from: 'st_expand(st_makeenvelope(x1, y1, x2, y2, 25832), 2500.5)',
+    to: 'st_makeenvelope(x1, y1, x2, y2, 25832)',
+  },
+  {
     name: 'a box with other filters looks at the true point',
-    within: list,
+    within: ofFilters,
     from: 'case when %s then s.raster_point',
     to: 'case when %s and false then s.raster_point',
   },
   {
     name: 'a box with other filters is not widened for the index',
-    within: list,
-    from: 'st_expand(st_makeenvelope($12, $13, $14, $15, 25832), 2500.5)',
-    to: 'st_makeenvelope($12, $13, $14, $15, 25832)',
+    within: ofFilters,
+    from: "when reader is null then 's.shown_point && st_expand(st_makeenvelope($12, $13, $14, $15, 25832), 2500.5)'",
+    to: "when reader is null then 's.shown_point && st_makeenvelope($12, $13, $14, $15, 25832)'",
   },
   {
     name: 'lists forget which species the addressed tenant protects',
@@ -156,26 +206,30 @@ export const mutants: Mutant[] = [
   {
     name: 'the tenant filter of anonymous readers knows true points only',
     within: list,
-    from: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released} or private.is_masked(`,
-    to: `where l.mandant_id = mandant and l.sichtbeobachtung_id < before_id\n        ${released} or false and private.is_masked(`,
+    from: `${ownTenant}
+        order by l.mandant_id desc, l.sichtbeobachtung_id`,
+    to: `and l.exakt
+        order by l.mandant_id desc, l.sichtbeobachtung_id`,
   },
   {
     name: 'the tenant filter with a group knows true points only',
     within: list,
-    from: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released} or private.is_masked(`,
-    to: `and l.gid = gids[1] and l.sichtbeobachtung_id < before_id\n        ${released} or false and private.is_masked(`,
+    from: `${ownTenant}
+        order by l.mandant_id desc, l.gid`,
+    to: `and l.exakt
+        order by l.mandant_id desc, l.gid`,
   },
   {
     name: 'the tenant filter with others knows true points only',
-    within: list,
-    from: "' or private.is_masked(s.schutz, s.art = any ($11), s.nutzer_id, $1, false))' end",
-    to: "')' end",
+    within: ofFilters,
+    from: '(t.exakt or %s)',
+    to: '(t.exakt or %s and false)',
   },
   {
     name: 'the order of lists follows the place',
-    within: list,
-    from: "v_order text := 's.id desc'",
-    to: "v_order text := 'st_x(s.point), s.id desc'",
+    within: ofFilters,
+    from: 'order by s.id + 0 desc',
+    to: 'order by st_x(s.point)',
   },
   {
     name: 'answers show the true point',
