@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';
 import { createApp, healthRoutes } from './app.ts';
-import { loadDemo } from './catalog/demo.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { openDatabase, poolSize } from './db/client.ts';
-import { hasMandant } from './db/demo.ts';
 import { listGrantWarnings } from './db/grants.ts';
+import { hasMandant } from './db/mandant.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { loadSecretKey } from './guard/secret.ts';
@@ -46,7 +45,8 @@ async function main(): Promise<void> {
   for (const warning of await listGrantWarnings(database.sql)) out.write(`${warning}\n`);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
-  const logins = isNew ? await loadDemo(database, createProgress(out)) : [];
+  // The tools of the catalogue import are loaded for this once only: 90 MB.
+  const logins = isNew ? await (await import('./catalog/demo.ts')).loadDemo(database, createProgress(out)) : [];
 
   // 503 within two seconds when all connections are busy (S5.3): what waits longer has been given up by its client.
   const bounds = { queue: 500, waitMs: 1500, runMs: 10_000 };

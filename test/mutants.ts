@@ -14,6 +14,7 @@ const tests = [
   'test/sql/schutz.test.ts',
   'test/sql/catalogue-lock.test.ts',
   'test/sql/projection.test.ts',
+  'test/http/list.test.ts',
 ];
 
 const databaseUrl = process.env.DATABASE_URL;

@@ -1,6 +1,5 @@
 // What the demo writes beside its catalogue, in the catalogue's transaction.
 import { sql as query, type SQL } from 'drizzle-orm';
-import type { Sql } from './client.ts';
 import type { NewNutzer } from './nutzer.ts';
 
 export type Run = (statement: SQL) => Promise<Record<string, unknown>[]>;
@@ -20,12 +19,6 @@ export interface DemoSichtbeobachtung {
   aktivitaet_id: number | null;
   status: string | null;
   experte_id: number | null;
-}
-
-/** Whether the database holds a catalogue already. */
-export async function hasMandant(sql: Sql): Promise<boolean> {
-  const rows = await sql`select from portal.mandant limit 1`;
-  return rows.length > 0;
 }
 
 /** Creates a demo account unless its login name exists. */

@@ -14,3 +14,9 @@ export async function listMandant(sql: Sql): Promise<Mandant[]> {
     select id, kuerzel, name, to_json(domains)::text as domains from api.list_mandant()`;
   return rows.map((row) => ({ ...row, domains: JSON.parse(row.domains) as string[] }));
 }
+
+/** Whether the database holds a catalogue already. */
+export async function hasMandant(sql: Sql): Promise<boolean> {
+  const rows = await sql`select from portal.mandant limit 1`;
+  return rows.length > 0;
+}

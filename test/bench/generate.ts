@@ -131,6 +131,6 @@ async function setShown(sql: Sql): Promise<void> {
   const repairs = await sql<{ call: string }[]>`
     select format('select %s()', p.oid::regproc) as call
     from pg_proc p
-    where p.pronamespace = 'private'::regnamespace and p.proname in ('set_gis', 'set_sichtbeobachtung_gis') and p.pronargs = 0`;
+    where p.pronamespace = 'private'::regnamespace and p.proname in ('set_gezeigt_all') and p.pronargs = 0`;
   for (const { call } of repairs) await sql.unsafe(call);
 }

@@ -137,7 +137,13 @@ export function makeRequests(dice: Dice, records: readonly TwinRecord[]): Reques
 export function makeProbes({ id, places, corner }: TwinRecord, as: Account | null, tenant: Tenant): TwinRequest[] {
   const centre = { x: corner.x + cellSize / 2, y: corner.y + cellSize / 2 };
   const boxes = [...places, centre].map(({ x, y }) => `bbox=${x - 0.5},${y - 0.5},${x + 0.5},${y + 0.5}`);
-  const lists = [...boxes, ...boxes.map((box) => `${box}&jahr=2023`), 'mandant=N', 'mandant=S', 'mandant=S&artengruppe_id=1'];
+  const lists = [
+    ...boxes,
+    ...boxes.flatMap((box) => [`${box}&jahr=2023`, `${box}&is_animal=true`]),
+    'mandant=N',
+    'mandant=S',
+    'mandant=S&artengruppe_id=1',
+  ];
   const options = { as, host: `${tenant.toLowerCase()}.test` };
   return [
     { kind: 'detail', path: `/sichtbeobachtungen/${id}`, options },
