@@ -164,7 +164,25 @@ begin
 end
 $$;
 
--- The group is kept on each record for the group filter's index.
+-- The text that lists of sightings are made of.
+create or replace function private.art_mandant_before_write()
+  returns trigger
+  language plpgsql
+  volatile
+as $$
+begin
+  select private.to_titel_json(
+    coalesce(new.name_deutsch, a.name_deutsch), coalesce(new.name_wissenschaftlich, a.name_wissenschaftlich))
+  into new.titel_json
+  from portal.art a
+  where a.id = new.art;
+  new.art_json := private.to_art_json(new.art_id, new.legacy_regional_art_id);
+  return new;
+end
+$$;
+
+-- The group is kept on each record for the group filter's index, the names on each definition of a tenant that has none of its
+-- own.
 create or replace function private.art_after_update()
   returns trigger
   language plpgsql
@@ -177,6 +195,12 @@ begin
   set gid = n.gid
   from new_row n
   where s.art = n.id and s.gid <> n.gid;
+  -- The trigger on the table writes it.
+  update portal.art_mandant am
+  set titel_json = null
+  from new_row n
+  where am.art = n.id and am.titel_json is distinct from private.to_titel_json(
+    coalesce(am.name_deutsch, n.name_deutsch), coalesce(am.name_wissenschaftlich, n.name_wissenschaftlich));
   return null;
 end
 $$;

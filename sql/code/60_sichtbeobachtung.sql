@@ -80,6 +80,8 @@ create or replace function private.sichtbeobachtung_before_write()
   volatile
   security definer
   set search_path = ''
+  -- A writer's own setting must not round the coordinates in the stored JSON.
+  set extra_float_digits = 1
 as $$
 declare
   v_installation portal.installation;
@@ -129,6 +131,8 @@ begin
     new.schutz := case when new.sensibel then 2 else 0 end;
   end if;
   new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end;
+  new.kopf_json := case when new.bereich = 'oeffentlich' and new.status = 'freigegeben'
+    then private.to_kopf_json(new.id, new.guid, new.anzahl, new.point, new.datum) end;
   return new;
 end
 $$;

@@ -24,6 +24,41 @@ as $$
   select case when name is null then 'null' else '"' || chr(1) || case when released then '+' else '-' end || name || '"' end
 $$;
 
+-- The beginning of a released public record's JSON, up to where its species is named. What everybody asks for is kept on the
+-- row: writing numbers, dates and UUIDs as text took half the time of a page.
+--   place  EPSG:25832; the true one on the row
+create or replace function private.to_kopf_json(id bigint, guid uuid, anzahl integer, place public.geometry, datum date)
+  returns text
+  language sql
+  stable
+  parallel safe
+as $$
+  select '{"id":' || id || ',"guid":"' || guid || '","bereich":"Öffentliche Meldungen","status":"Freigegeben","anzahl":"' || anzahl
+    || '","lat":' || public.st_y(place) || ',"lon":' || public.st_x(place)
+    || ',"datum":"' || pg_catalog.to_char(datum, 'DD.MM.YYYY') || '","titel_deutsch":'
+$$;
+
+-- The names of a species in the JSON of a sighting; those of the tenant, where it has its own.
+create or replace function private.to_titel_json(name_deutsch text, name_wissenschaftlich text)
+  returns text
+  language sql
+  stable
+  parallel safe
+as $$
+  select private.to_json_text(name_deutsch) || ',"titel_wissenschaftlich":' || private.to_json_text(name_wissenschaftlich)
+$$;
+
+-- What a species is called at a tenant in the JSON of a sighting, up to the value of is_animal.
+create or replace function private.to_art_json(art_id text, legacy_regional_art_id integer)
+  returns text
+  language sql
+  stable
+  parallel safe
+as $$
+  select ',"art_id":' || private.to_json_text(art_id) || ',"legacy_regional_art_id":'
+    || coalesce(legacy_regional_art_id::text, 'null') || ',"is_animal":'
+$$;
+
 -- Whether a reader may see a record at all.
 --   bereich, status, nutzer_id  of the record
 --   reader                      who asks, null for anonymous
@@ -151,6 +186,55 @@ as $$
   end
 $$;
 
+-- Released public records as everybody sees them: what private.render_sichtbeobachtung returns for anonymous readers, in half
+-- the time, from the text that the rows and the species keep.
+--   id      ids of such records, in the order of the answer
+--   tenant  the addressed tenant
+create or replace function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer)
+  returns text
+  language plpgsql
+  stable
+as $$
+declare
+  v_animal_gids integer[] := array(select g.id from portal.artengruppe g where g.is_animal);
+  v_other_stadien integer[] := array(select t.id from portal.stadium t where not t.phaenogramm);
+  v_result text;
+begin
+  select string_agg(
+    case when k.masked then private.to_kopf_json(s.id, s.guid, s.anzahl, s.raster_point, s.datum) else s.kopf_json end
+    || coalesce(am.titel_json, (
+      select private.to_titel_json(a.name_deutsch, a.name_wissenschaftlich) from portal.art a where a.id = s.art))
+    || case when num_nulls(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio) = 5
+      then ',"foto":null,"foto_2":null,"foto_3":null,"biotopfoto":null,"audio":null,"bemerkung":'
+      else ',"foto":' || private.to_medium_text(s.foto, true)
+        || ',"foto_2":' || private.to_medium_text(s.foto_2, true)
+        || ',"foto_3":' || private.to_medium_text(s.foto_3, true)
+        || ',"biotopfoto":' || private.to_medium_text(s.biotopfoto, true)
+        || ',"audio":' || private.to_medium_text(s.audio, true)
+        || ',"bemerkung":' end
+    || private.to_json_text(s.bemerkung)
+    || case when s.stadium_id is null or s.stadium_id <> all (v_other_stadien) then ',"phaenogramm":true' else ',"phaenogramm":false' end
+    || coalesce(am.art_json, private.to_art_json(null, null))
+    || case when s.gid = any (v_animal_gids) then 'true' else 'false' end
+    || case when k.masked then ',"is_rasterized":true' else ',"is_rasterized":false' end
+    || case when s.sensible_art or am.sensibel then ',"sensible_art":true' else ',"sensible_art":false' end
+    || case when s.sensibel then ',"sensibel":true}' else ',"sensibel":false}' end, ',' order by o.position)
+  into v_result
+  from unnest(render_sichtbeobachtung_of_all.id) with ordinality o (id, position)
+  join portal.sichtbeobachtung s on s.id = o.id
+  left join lateral (
+    select d.titel_json, d.art_json, d.sensibel
+    from portal.art_mandant d
+    where d.mandant_id = tenant and d.art = s.art
+    limit 1
+  ) am on true
+  cross join lateral (
+    select private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false) as masked
+  ) k;
+  return '[' || coalesce(v_result, '') || ']';
+end
+$$;
+
 -- One sighting as this reader may see it.
 -- errors  NFUND unknown, or not for this reader (D2.4)
 create or replace function api.get_sichtbeobachtung(tenant integer, reader bigint, id bigint)
@@ -229,7 +313,8 @@ begin
     v_id := v_id[:row_limit];
     last_id := v_id[row_limit];
   end if;
-  result := private.render_sichtbeobachtung(v_id, tenant, reader, detail => false);
+  result := case when reader is null then private.render_sichtbeobachtung_of_all(v_id, tenant)
+    else private.render_sichtbeobachtung(v_id, tenant, reader, detail => false) end;
   return next;
 end
 $$;

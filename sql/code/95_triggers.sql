@@ -23,6 +23,8 @@ create or replace trigger _200_gruppe after update on portal.art
   for each statement execute function private.art_after_update();
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art_mandant
   for each statement execute function private.catalogue_before_write();
+create or replace trigger _150_json before insert or update on portal.art_mandant
+  for each row execute function private.art_mandant_before_write();
 create or replace trigger _200_schutz_insert after insert on portal.art_mandant
   referencing new table as new_row
   for each statement execute function private.art_mandant_after_write();

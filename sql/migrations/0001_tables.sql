@@ -48,6 +48,8 @@ CREATE TABLE "portal"."art_mandant" (
 	"sensibel" boolean DEFAULT false NOT NULL,
 	"regionale_verbreitung" text,
 	"legacy_regional_art_id" integer,
+	"titel_json" text,
+	"art_json" text,
 	CONSTRAINT "art_mandant_mandant_id_art_pk" PRIMARY KEY("mandant_id","art")
 );
 --> statement-breakpoint
@@ -254,6 +256,7 @@ CREATE TABLE "portal"."sichtbeobachtung" (
 	"shown_point" geometry(Point,25832) NOT NULL,
 	"sensible_art" boolean NOT NULL,
 	"schutz" smallint NOT NULL,
+	"kopf_json" text,
 	CONSTRAINT "sichtbeobachtung_anzahl" CHECK ("portal"."sichtbeobachtung"."anzahl" between 1 and 20000),
 	CONSTRAINT "sichtbeobachtung_datum" CHECK ("portal"."sichtbeobachtung"."datum" >= date '1800-01-01'),
 	CONSTRAINT "sichtbeobachtung_schutz" CHECK ("portal"."sichtbeobachtung"."schutz" in (0, 1, 2) and ("portal"."sichtbeobachtung"."schutz" = 2 or not ("portal"."sichtbeobachtung"."sensibel" or "portal"."sichtbeobachtung"."sensible_art"))),

@@ -1,11 +1,20 @@
+/** JSON as the database made it: its bytes where they are only passed on, which spares reading and writing 60 kB of text. */
+export type Json = string | Buffer;
+
 /** One page of a list as the database makes it. */
-export interface Page {
-  /** JSON array as text. */
-  rows: string;
+export interface Page<J extends Json = string> {
+  /** JSON array. */
+  rows: J;
   /** The id to go on after; null on the last page. */
   lastId: number | null;
 }
 
 export function toPage([row]: readonly Record<string, unknown>[]): Page {
   return { rows: row?.result as string, lastId: (row?.last_id as number | null) ?? null };
+}
+
+/** The same of raw columns. */
+export function toRawPage([row]: readonly (Buffer | null)[][]): Page<Buffer> {
+  const [rows, lastId] = row ?? [];
+  return { rows: rows ?? Buffer.alloc(0), lastId: lastId ? Number(lastId.toString()) : null };
 }

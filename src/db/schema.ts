@@ -282,6 +282,9 @@ export const artMandant = portal.table(
     sensibel: boolean('sensibel').notNull().default(false),
     regionale_verbreitung: text('regionale_verbreitung'),
     legacy_regional_art_id: integer('legacy_regional_art_id'),
+    // derived by triggers: its members in the JSON of every sighting, names and numbers
+    titel_json: text('titel_json'),
+    art_json: text('art_json'),
   },
   (t) => [
     primaryKey({ columns: [t.mandant_id, t.art] }),
@@ -482,6 +485,8 @@ export const sichtbeobachtung = portal.table(
     sensible_art: boolean('sensible_art').notNull(),
     // 0 nobody protects it; 1 only tenants that its cell does not touch; 2 protected everywhere
     schutz: smallint('schutz').notNull(),
+    // of a released public record: the beginning of its JSON, at its true place
+    kopf_json: text('kopf_json'),
   },
   (t) => [
     foreignKey({ name: 'sichtbeobachtung_nutzer_id', columns: [t.nutzer_id], foreignColumns: [nutzer.id] }).onDelete('restrict'),

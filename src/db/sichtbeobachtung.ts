@@ -1,5 +1,5 @@
 import type { Sql } from './client.ts';
-import { type Page, toPage } from './page.ts';
+import { type Page, toRawPage } from './page.ts';
 
 /** The files that a sighting may have. */
 export const mediumFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
@@ -45,11 +45,11 @@ export async function createSichtbeobachtung(
 }
 
 /** One sighting as this reader may see it: JSON array of one record. Fails with NFUND. */
-export async function getSichtbeobachtung(sql: Sql, tenant: number, reader: number | null, id: number): Promise<string> {
-  const [row] = await sql<{ result: string }[]>`
-    select api.get_sichtbeobachtung(tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint) as result`;
-  if (!row) throw new Error('api.get_sichtbeobachtung returned no row');
-  return row.result;
+export async function getSichtbeobachtung(sql: Sql, tenant: number, reader: number | null, id: number): Promise<Buffer> {
+  const [row] = await sql`
+    select api.get_sichtbeobachtung(tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint) as result`.raw();
+  if (!row?.[0]) throw new Error('api.get_sichtbeobachtung returned no row');
+  return row[0];
 }
 
 export interface SichtbeobachtungFilter {
@@ -78,8 +78,8 @@ export async function listSichtbeobachtung(
   f: SichtbeobachtungFilter,
   beforeId: number | null,
   limit: number,
-): Promise<Page> {
-  return toPage(
+): Promise<Page<Buffer>> {
+  return toRawPage(
     await sql`
     select * from api.list_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => ${reader}::bigint, bereich => ${f.bereich}::text, status => ${f.status}::text,
@@ -89,7 +89,7 @@ export async function listSichtbeobachtung(
       legacy_regional_artengruppe_id => ${f.legacyRegionalArtengruppeId}::integer, is_animal => ${f.isAnimal}::boolean,
       jahr => ${f.jahr}::integer, datum_von => ${f.datumVon}::text::date, datum_bis => ${f.datumBis}::text::date,
       mandant => ${f.mandant}::text, bbox => ${f.bbox === null ? null : `{${f.bbox}}`}::float8[],
-      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer)`,
+      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer)`.raw(),
   );
 }
 

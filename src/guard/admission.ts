@@ -26,7 +26,7 @@ interface Client {
 
 /**
  * The same client, whose calls and transactions wait for a free connection within bounds and fail with OverloadError beyond.
- * Its calls are plain promises: no fragments, no cursors.
+ * Its calls are plain promises that may be asked for `raw` bytes: no fragments, no cursors.
  */
 export function admitCalls<C extends Client>(client: C, options: AdmissionOptions): C {
   const admission = new Admission(options);
@@ -39,7 +39,16 @@ export function admitCalls<C extends Client>(client: C, options: AdmissionOption
     }
   };
   return new Proxy(client, {
-    apply: (target, _self, args) => admit(() => target(...args)),
+    apply: (target, _self, args) => {
+      let isRaw = false;
+      // Nothing is sent before the caller had its turn to say so.
+      const answer = admit(() => (isRaw ? (target(...args) as { raw(): unknown }).raw() : target(...args)));
+      const raw = () => {
+        isRaw = true;
+        return answer;
+      };
+      return Object.assign(answer, { raw });
+    },
     get: (target, name) =>
       name === 'begin' ? (...args: unknown[]) => admit(() => target.begin(...args)) : Reflect.get(target, name),
   });

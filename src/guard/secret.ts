@@ -1,12 +1,12 @@
 // The key that signs cursors and the addresses of files.
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The configured key, or the one of this data directory, which is made at the first start. */
-export async function loadSecretKey(configured: string | null, dataDir: string): Promise<Buffer> {
+export async function loadSecretKey(configured: string | null, dataDir: string): Promise<KeyObject> {
   const secret = configured ?? (await readOrMake(dataDir));
-  return createHash('sha256').update(`species-sighting-service\0${secret}`).digest();
+  return createSecretKey(createHash('sha256').update(`species-sighting-service\0${secret}`).digest());
 }
 
 async function readOrMake(dataDir: string): Promise<string> {

@@ -1,4 +1,6 @@
 // What a request's handlers share: who is asked (tenant), who asks (reader), and what the service was started with.
+
+import type { KeyObject } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Config } from '../config.ts';
@@ -24,7 +26,7 @@ export interface Deps {
   drain?: { active: boolean };
   media: Media;
   /** Signs cursors and the addresses of files. */
-  secretKey: Buffer;
+  secretKey: KeyObject;
   log: Log;
 }
 
@@ -114,7 +116,7 @@ function requestHost(c: Context<Env>, trustProxy: boolean): string {
 
 function requestProtocol(c: Context<Env>, trustProxy: boolean): string {
   const forwarded = trustProxy ? c.req.header('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase() : undefined;
-  return forwarded === 'https' || forwarded === 'http' ? forwarded : new URL(c.req.url).protocol.slice(0, -1);
+  return forwarded === 'https' || forwarded === 'http' ? forwarded : c.req.url.slice(0, c.req.url.indexOf(':'));
 }
 
 // Without the port; an IPv6 address keeps its brackets.

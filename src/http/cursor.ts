@@ -1,5 +1,5 @@
 // Pages (D1.12, D1.13): the cursor, and the URL that carries it.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { PortalError, sentences } from './errors.ts';
 import type { Parameters } from './query.ts';
 
@@ -16,7 +16,7 @@ export interface Page {
 }
 
 /** The cursor that continues after the record with this id. */
-export function makeCursor(key: Buffer, page: Page, lastId: number): string {
+export function makeCursor(key: KeyObject, page: Page, lastId: number): string {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(lastId));
   return Buffer.concat([bytes, sign(key, page, bytes)]).toString('base64url');
@@ -26,7 +26,7 @@ export function makeCursor(key: Buffer, page: Page, lastId: number): string {
  * The id that a cursor stands for.
  * @throws PortalError when it was altered, or made for other filters or another tenant
  */
-export function readCursor(key: Buffer, page: Page, cursor: string | undefined): number | null {
+export function readCursor(key: KeyObject, page: Page, cursor: string | undefined): number | null {
   if (cursor === undefined) return null;
   const bytes = Buffer.from(cursor, 'base64url');
   const valid =
@@ -38,7 +38,7 @@ export function readCursor(key: Buffer, page: Page, cursor: string | undefined):
 }
 
 /** The URL of the page after `lastId`, null when there is none. */
-export function nextUrl(key: Buffer, page: Page, origin: string, lastId: number | null): string | null {
+export function nextUrl(key: KeyObject, page: Page, origin: string, lastId: number | null): string | null {
   if (lastId === null) return null;
   const pairs = [];
   for (const [name, values] of page.parameters) {
@@ -50,7 +50,7 @@ export function nextUrl(key: Buffer, page: Page, origin: string, lastId: number 
   return `${origin}${page.path}?${pairs.join('&')}`;
 }
 
-function sign(key: Buffer, { path, tenant, parameters, known }: Page, bytes: Buffer): Buffer {
+function sign(key: KeyObject, { path, tenant, parameters, known }: Page, bytes: Buffer): Buffer {
   const filters = known
     .filter((name) => !noFilters.has(name))
     .sort()

@@ -21,8 +21,9 @@ export function etagMiddleware({ sql, secretKey }: Deps): MiddlewareHandler<Env>
     const tag = `"${await getStand(sql)}-${address}"`;
     c.header('Cache-Control', 'no-cache');
     if (matches(c.req.header('if-none-match'), tag)) return c.body(null, 304, { ETag: tag });
+    // Before the answer is made: a header that comes later turns it into a stream, which costs as much as the database does.
+    c.header('ETag', tag);
     await next();
-    if (c.res.status === 200) c.header('ETag', tag);
   };
 }
 

@@ -1,6 +1,7 @@
 // Writes answers in the format that the request asks for: JSON, JSONP or XML.
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Json } from '../db/page.ts';
 import type { Env } from './context.ts';
 import { answerError, PortalError, sentences } from './errors.ts';
 import { checkInput, type Entries, formatFields } from './input.ts';
@@ -44,13 +45,15 @@ export function readPathId(c: Context<Env>, max = Number.MAX_SAFE_INTEGER): numb
 }
 
 export interface Rows {
-  /** JSON array as text, as the database made it. */
-  rows: string;
+  /** JSON array, as the database made it. */
+  rows: Json;
   /** URL of the next page. */
   next?: string | null;
   /** Names to keep, as sent. */
   restrict?: string | undefined;
 }
+
+const resultHead = Buffer.from('{"result":');
 
 /** A list, or a single record as a list of one. */
 export function replyRows(c: Context<Env>, { rows, next, restrict }: Rows, status: ContentfulStatusCode = 200): Response {
@@ -59,9 +62,11 @@ export function replyRows(c: Context<Env>, { rows, next, restrict }: Rows, statu
   // The usual case passes the database's text on unread: twice the requests per second.
   if (format === 'json' && names === null) {
     const tail = next ? `,"next":${JSON.stringify(next)}}` : '}';
-    return replyJson(c, `{"result":${rows}${tail}`, callback, status);
+    if (typeof rows === 'string' || callback !== null) return replyJson(c, `{"result":${rows}${tail}`, callback, status);
+    const body = Buffer.concat([resultHead, rows, Buffer.from(tail)]);
+    return c.body(body, status, { 'Content-Type': contentType(null) });
   }
-  let records = JSON.parse(rows) as { [name: string]: Value }[];
+  let records = JSON.parse(rows.toString()) as { [name: string]: Value }[];
   if (names) records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
   return replyValue(c, 'xml', { result: records, ...(next && { next }) }, status);
 }
@@ -89,6 +94,8 @@ export function replyEmpty(c: Context<Env>): Response {
 /** An error, in the requested format as far as that can be read. */
 export function replyError(c: Context<Env>, error: PortalError): Response {
   const answer = answerError(error);
+  // Of the answer that was expected.
+  c.header('ETag', undefined);
   for (const [name, value] of Object.entries(answer.headers)) c.header(name, value);
   let format: Format = { format: 'json', callback: null };
   try {

@@ -140,14 +140,12 @@ declare
 begin
   insert into portal.sichtbeobachtung (
     id, guid, nutzer_id, art, anzahl, sensibel, datum, bereich, status, point, stadium_id, aktivitaet_id, bemerkung,
-    bemerkung_experte, experte_id, foto, angelegt, gid, cell_x, cell_y, raster_point, shown_point, sensible_art, schutz)
+    bemerkung_experte, experte_id, foto, angelegt, gid, cell_x, cell_y, raster_point, shown_point, sensible_art, schutz,
+    kopf_json)
   overriding system value
   select i, public.uuid_generate_v5(v_namespace, i::text), 1 + floor(1980 * bench.unit(i, 1) ^ 3), r.art,
     1 + floor(30 * bench.unit(i, 2) ^ 6), p.sensibel,
-    -- Most are reported within days; the others are old notes that somebody enters later.
-    date '1996-01-01' + case when bench.unit(i, 4) < 0.7
-      then greatest(0, floor(10957 * (i - 1)::float8 / total) - floor(20 * bench.unit(i, 5) ^ 3))
-      else floor(10957 * bench.unit(i, 6)) end::integer,
+    d.datum,
     (case when s.u < 0.12 then 'privat' else 'oeffentlich' end)::portal.bereich, s.status, p.point,
     case when bench.unit(i, 8) < 0.5 then 1 + floor(16 * bench.unit(i, 9)) end,
     case when bench.unit(i, 10) < 0.5 then 1 + floor(16 * bench.unit(i, 11)) end,
@@ -158,7 +156,9 @@ begin
     case when bench.unit(i, 17) < 0.3 then md5(i::text) || '.jpg' end,
     timestamptz '2012-01-01 00:00+01' + i::float8 / total * interval '5110 days',
     r.gid, c.cell_x, c.cell_y, private.to_raster_point(c.cell_x, c.cell_y),
-    case when k.schutz = 2 then private.to_raster_point(c.cell_x, c.cell_y) else p.point end, k.sensible_art, k.schutz
+    case when k.schutz = 2 then private.to_raster_point(c.cell_x, c.cell_y) else p.point end, k.sensible_art, k.schutz,
+    case when bench.unit(i, 7) >= 0.12 and s.status = 'freigegeben' then private.to_kopf_json(
+      i, public.uuid_generate_v5(v_namespace, i::text), (1 + floor(30 * bench.unit(i, 2) ^ 6))::integer, p.point, d.datum) end
   from generate_series(von, bis) i
   join bench.rang r on r.rang = bench.rank(bench.unit(i, 20), (select count(*)::integer from bench.rang))
   cross join lateral (
@@ -174,6 +174,12 @@ begin
     offset 0
   ) p
   cross join lateral (select private.to_cell(st_x(p.point)) as cell_x, private.to_cell(st_y(p.point)) as cell_y offset 0) c
+  -- Most are reported within days; the others are old notes that somebody enters later.
+  cross join lateral (
+    select date '1996-01-01' + case when bench.unit(i, 4) < 0.7
+      then greatest(0, floor(10957 * (i - 1)::float8 / total) - floor(20 * bench.unit(i, 5) ^ 3))
+      else floor(10957 * bench.unit(i, 6)) end::integer as datum
+  ) d
   cross join lateral private.get_schutz(p.sensibel, r.art, c.cell_x, c.cell_y) k
   order by i;
 

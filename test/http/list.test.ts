@@ -207,3 +207,17 @@ describe('the list agrees with the rules where it has to look further than the n
   before(() => shortenWalks(service.database.sql));
   checkAll();
 });
+
+it('everybody is told what a stranger is told, but for the members of logged-in readers', async () => {
+  for (const tenant of kuerzel) {
+    const read = async (as: Account | null) => {
+      const options = { host: `${tenant.toLowerCase()}.test`, ...(as && { as }) };
+      return (await service.request(`/sichtbeobachtungen?limit=1000${as ? '&status=freigegeben' : ''}`, options)).json;
+    };
+    const { result: strangers } = await read('käfer anna');
+    const { result: all } = await read(null);
+    assert.ok(all.length > 200 && all.some((record: { is_rasterized: boolean }) => record.is_rasterized));
+    const common = strangers.map(({ erfasser, uid, bemerkung_experte, ...record }: Record<string, unknown>) => record);
+    assert.equal(JSON.stringify(all), JSON.stringify(common));
+  }
+});

@@ -120,6 +120,9 @@ const kinds = [
               `insert into portal.art_mandant (mandant_id, art, art_id, sensibel) select id, ${a}, kuerzel || '-' || ${a}, ${value} from portal.mandant where kuerzel = '${k}' on conflict (mandant_id, art) do update set sensibel = excluded.sensibel`,
           ),
         fc.tuple(art, fc.constantFrom(1, 2, 3)).map(([a, gid]) => `update portal.art set gid = ${gid} where id = ${a}`),
+        art.map(
+          (a) => `update portal.art set name_deutsch = name_deutsch || 'ü"', name_wissenschaftlich = 'Nova' where id = ${a}`,
+        ),
         fc
           .tuple(kuerzel, fc.constantFrom(-6000, -3000, 0, 2000))
           .map(

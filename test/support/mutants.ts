@@ -238,6 +238,18 @@ export const mutants: Mutant[] = [
     to: 's.point',
   },
   {
+    name: 'answers for everybody show the true point',
+    within: 'function private.render_sichtbeobachtung_of_all(',
+    from: 'case when k.masked then private.to_kopf_json',
+    to: 'case when false then private.to_kopf_json',
+  },
+  {
+    name: 'answers for everybody say of no record that it is masked',
+    within: 'function private.render_sichtbeobachtung_of_all(',
+    from: 'private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false) as masked',
+    to: 'false as masked',
+  },
+  {
     name: 'the detail names the tenants of the true point',
     within: render,
     from: '(l.exakt or k.masked)',

@@ -1,5 +1,7 @@
 // The service on a test database, and makers that go through its public interface.
+
 import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,7 +81,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     config: { publicUrl: 'http://{domain}:8080', defaultTenant: null, trustProxy: false, tokenTtlDays: 30, metricsToken: null },
     metrics: createMetrics(),
     media,
-    secretKey: Buffer.alloc(32, 1),
+    secretKey: createSecretKey(Buffer.alloc(32, 1)),
     log: createLog('silent'),
     ...overrides,
   };

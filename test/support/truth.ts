@@ -40,6 +40,20 @@ export async function listWrong(sql: Sql): Promise<string[]> {
         or st_astext(t.raster_point) <> st_astext(t.centre)
         or st_astext(t.shown_point) <> st_astext(case when t.hidden then t.centre else t.point end)
       union all
+      select t.id, 'json'
+      from truth t
+      where (t.kopf_json || 'null}')::jsonb is distinct from case when t.public then jsonb_build_object(
+        'id', t.id, 'guid', t.guid, 'bereich', 'Öffentliche Meldungen', 'status', 'Freigegeben', 'anzahl', t.anzahl::text,
+        'lat', st_y(t.point), 'lon', st_x(t.point), 'datum', to_char(t.datum, 'DD.MM.YYYY'), 'titel_deutsch', null) end
+      union all
+      select am.art, 'json of the species'
+      from portal.art_mandant am
+      join portal.art a on a.id = am.art
+      where ('{"titel_deutsch":' || am.titel_json || am.art_json || 'null}')::jsonb is distinct from jsonb_build_object(
+        'titel_deutsch', coalesce(am.name_deutsch, a.name_deutsch),
+        'titel_wissenschaftlich', coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich),
+        'art_id', am.art_id, 'legacy_regional_art_id', am.legacy_regional_art_id, 'is_animal', null)
+      union all
       select coalesce(w.id, l.sichtbeobachtung_id), 'tenants'
       from (
         select t.id, n.mandant_id, n.inside, t.gid
