@@ -21,7 +21,7 @@ import { sichtbeobachtungenRoutes } from './http/sichtbeobachtungen.ts';
 import { stadienRoutes } from './http/stadien.ts';
 
 // Reads whose answer to anonymous clients changes with the data only.
-const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '/sichtbeobachtungen/*', '/protokoll'];
+const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '/sichtbeobachtungen/:id', '/protokoll'];
 
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
@@ -34,6 +34,7 @@ export function createApp(deps: Deps): Hono<Env> {
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
   for (const path of cachedPaths) api.use(path, etagMiddleware(deps));
+  api.use('/sichtbeobachtungen', etagMiddleware(deps, { isTold: true }));
   api.route('/', loginRoutes(deps));
   api.route('/', registerRoutes(deps));
   api.route('/', kontoRoutes(deps));

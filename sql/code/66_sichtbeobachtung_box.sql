@@ -56,8 +56,8 @@ declare
   v_id bigint[];
   v_depth integer;
 begin
-  -- First 250 records (0.1 ms); five of them inside promise that the page is full before it costs more than the index.
-  foreach v_depth in array array[250, 250 + 70 * row_limit] loop
+  -- First 250 records (0.1 ms); a tenth of them inside promises that the page is full before it costs more than the index.
+  foreach v_depth in array array[250, 250 + 20 * row_limit] loop
     v_id := array(
       select w.id
       from (
@@ -79,7 +79,7 @@ begin
     if cardinality(v_id) = row_limit then
       return v_id;
     end if;
-    exit when cardinality(v_id) < 5;
+    exit when cardinality(v_id) < 25;
   end loop;
   return null;
 end

@@ -70,7 +70,7 @@ export interface SichtbeobachtungFilter {
   bbox: readonly number[] | null;
 }
 
-/** One page of the sightings that match, masked for this reader. Fails with ANMLD and MANUN. */
+/** One page of the sightings that match, masked for this reader, and the version of all that it is from. Fails with ANMLD and MANUN. */
 export async function listSichtbeobachtung(
   sql: Sql,
   tenant: number,
@@ -78,10 +78,9 @@ export async function listSichtbeobachtung(
   f: SichtbeobachtungFilter,
   beforeId: number | null,
   limit: number,
-): Promise<Page<Buffer>> {
-  return toRawPage(
-    await sql`
-    select * from api.list_sichtbeobachtung(
+): Promise<Page<Buffer> & { stand: string }> {
+  const answer = await sql`
+    select l.result, l.last_id, api.get_stand() from api.list_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => ${reader}::bigint, bereich => ${f.bereich}::text, status => ${f.status}::text,
       titel_deutsch => ${f.titelDeutsch}::text, titel_wissenschaftlich => ${f.titelWissenschaftlich}::text,
       eu_guid => ${f.euGuid}::text, art_id => ${f.artId}::text, legacy_regional_art_id => ${f.legacyRegionalArtId}::integer,
@@ -89,8 +88,8 @@ export async function listSichtbeobachtung(
       legacy_regional_artengruppe_id => ${f.legacyRegionalArtengruppeId}::integer, is_animal => ${f.isAnimal}::boolean,
       jahr => ${f.jahr}::integer, datum_von => ${f.datumVon}::text::date, datum_bis => ${f.datumBis}::text::date,
       mandant => ${f.mandant}::text, bbox => ${f.bbox === null ? null : `{${f.bbox}}`}::float8[],
-      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer)`.raw(),
-  );
+      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw();
+  return { ...toRawPage(answer), stand: String(answer[0]?.[2]) };
 }
 
 export type Status = 'pruefung' | 'hinweis' | 'freigegeben' | 'abgelehnt';

@@ -32,7 +32,7 @@ export interface Deps {
 
 export interface Env {
   Bindings: Partial<HttpBindings>;
-  Variables: { tenant: Mandant; origin: string; reader: number | null; sent?: Parameters };
+  Variables: { tenant: Mandant; origin: string; reader: number | null; sent?: Parameters; tagOf?: (stand: string) => string };
 }
 
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.

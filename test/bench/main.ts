@@ -8,15 +8,15 @@ import { type Case, readCases, type Side } from './cases.ts';
 import { drawChart } from './chart.ts';
 import { readFacts } from './facts.ts';
 import { databaseUrlOf, prepareDatabase } from './generate.ts';
-import { type Extent, type Measure, medianOf, runLoad, runPgbench } from './measure.ts';
+import { type Measure, medianOf, runLoad, runPgbench } from './measure.ts';
 import { closeAll, makeDir, root, startCluster } from './process.ts';
 import { formatDocument, formatResults, readRunFacts } from './report.ts';
 import { readMemory, type Server, startPostgraphile, startRival, startService, watchMemory } from './servers.ts';
 import type { Entry, Results } from './targets.ts';
 import { tasks } from './tasks.ts';
-import { removeWritten, type WriteCase, writeCases } from './writes.ts';
+import { removeWritten, writeCases } from './writes.ts';
 
-const cases: WriteCase[] = [...readCases, ...writeCases];
+const cases: Case[] = [...readCases, ...writeCases];
 
 const usage = `npm run bench -- [options]
 
@@ -128,7 +128,7 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
     servers: { http: service, constant: rival, naive: rival, ...(postgraphile && { postgraphile }) },
   };
   // Once, so that everything is compiled and connected.
-  await runLoad(service.url, await readCase('newest').calls(facts), connections, { seconds: 1 });
+  await runLoad(service.url, await readCase('newest').calls(facts), connections, 1, stand.scripts);
   const idle = (await readMemory(pid)) ?? Number.NaN;
   const stopWatching = watchMemory(pid);
 
@@ -153,28 +153,28 @@ function readCase(name: string): Case {
   return found;
 }
 
-async function measureCase(each: WriteCase, calls: Call[], size: number, plan: Plan, stand: Stand): Promise<Entry> {
-  const extent = each.extent ?? { seconds: plan.seconds };
+async function measureCase(each: Case, calls: Call[], size: number, plan: Plan, stand: Stand): Promise<Entry> {
   const rounds = new Map<Side, Measure[]>();
   for (let round = 0; round < plan.rounds; round++) {
     for (const side of each.sides.filter((candidate) => plan.sides.includes(candidate))) {
-      rounds.set(side, [...(rounds.get(side) ?? []), await measureSide(side, calls, extent, stand)]);
+      rounds.set(side, [...(rounds.get(side) ?? []), await measureSide(side, calls, plan.seconds, stand)]);
     }
   }
   const sides = Object.fromEntries([...rounds].map(([side, measures]) => [side, medianOf(measures)]));
   return { size, name: each.name, title: each.title, sides };
 }
 
-function measureSide(side: Side, calls: Call[], extent: Extent, stand: Stand): Promise<Measure> {
+function measureSide(side: Side, calls: Call[], seconds: number, stand: Stand): Promise<Measure> {
   const statements = calls.flatMap(({ statement }) => statement ?? []);
-  if (side === 'db') return runPgbench(stand.databaseUrl, statements, 1, extent, stand.scripts);
-  if (side === 'ceiling') return runPgbench(stand.databaseUrl, statements, poolSize, extent, stand.scripts);
+  if (side === 'db') return runPgbench(stand.databaseUrl, statements, 1, seconds, stand.scripts);
+  if (side === 'ceiling') return runPgbench(stand.databaseUrl, statements, poolSize, seconds, stand.scripts);
   const url = stand.servers[side]?.url ?? '';
   return runLoad(
     url,
     calls.map((call) => toSide(side, call)),
     connections,
-    extent,
+    seconds,
+    stand.scripts,
   );
 }
 

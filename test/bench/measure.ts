@@ -1,7 +1,6 @@
-// One measurement: by pgbench against the database, or by autocannon against a server.
+// One measurement: by pgbench against the database, or by wrk against a server.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import autocannon, { type Request } from 'autocannon';
 import type { Call } from './calls.ts';
 import { postgresBin, runCommand } from './process.ts';
 
@@ -15,9 +14,6 @@ export interface Measure {
   failed: number;
 }
 
-/** How long a measurement takes: by time, or by number where each request can be made only once. */
-export type Extent = { seconds: number } | { requests: number };
-
 /** The settings that the service gives its connections. */
 const serviceSettings = '-c plan_cache_mode=force_generic_plan -c jit=off';
 
@@ -30,7 +26,7 @@ export async function runPgbench(
   databaseUrl: string,
   statements: readonly string[],
   clients: number,
-  extent: Extent,
+  seconds: number,
   dir: string,
 ): Promise<Measure> {
   const scripts = await Promise.all(
@@ -40,9 +36,7 @@ export async function runPgbench(
       return ['-f', path];
     }),
   );
-  const limit =
-    'seconds' in extent ? ['-T', String(extent.seconds)] : ['-t', String(Math.max(1, Math.floor(extent.requests / clients)))];
-  const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', String(Math.min(2, clients)), ...limit];
+  const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', String(Math.min(2, clients)), '-T', String(seconds)];
   const out = await runCommand(
     join(postgresBin(), 'pgbench'),
     [...args, '--log', `--log-prefix=${join(dir, 'log')}`, ...scripts.flat(), databaseUrl],
@@ -61,45 +55,61 @@ export async function runPgbench(
   return { rate, ...percentilesOf(latencies), count: latencies.length, failed: 0 };
 }
 
-/** Autocannon against a server; each connection begins at another request. */
-export async function runLoad(url: string, calls: readonly Call[], connections: number, extent: Extent): Promise<Measure> {
-  const requests = calls.map(toRequest);
-  let started = 0;
-  const run = autocannon({
-    url,
-    connections,
-    ...('seconds' in extent ? { duration: extent.seconds } : { amount: extent.requests }),
-    requests,
-    setupClient(client) {
-      const at = Math.floor((started++ * requests.length) / connections);
-      client.setRequests([...requests.slice(at), ...requests.slice(0, at)]);
-    },
-  });
-  const latencies: number[] = [];
-  let failed = 0;
-  const began = performance.now();
-  run.on('response', (_client: unknown, status: number, _bytes: number, time: number) => {
-    latencies.push(time);
-    if (status >= 400) failed++;
-  });
-  const result = await run;
-  const seconds = (performance.now() - began) / 1000;
+// What wrk says at the end of a run; latencies in microseconds.
+const luaEnd = `
+done = function(summary, latency)
+  io.write(string.format('{"count":%d,"us":%d,"failed":%d,"p50":%d,"p95":%d}\\n', summary.requests, summary.duration,
+    summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.status + summary.errors.timeout,
+    latency:percentile(50), latency:percentile(95)))
+end
+`;
+const luaAgain = 'request = function() n = n % #requests + 1; return requests[n] end';
+/** More writes than any server here takes in a second. */
+const mostPerSecond = 2500;
+
+/** wrk against a server, because it leaves the cores to those who are measured: the requests in turn, on all connections. */
+export async function runLoad(
+  url: string,
+  calls: readonly Call[],
+  connections: number,
+  seconds: number,
+  dir: string,
+): Promise<Measure> {
+  // What is sent once only is made beforehand.
+  const count = calls.some(({ renew }) => renew) ? seconds * mostPerSecond : calls.length;
+  const lines = ['requests = {'];
+  for (let n = 0; n < count; n++) lines.push(`${toLua(toHttp(calls[n % calls.length] as Call, new URL(url).host))},`);
+  lines.push('}', 'local n = 0', luaAgain, luaEnd);
+  const script = join(dir, 'load.lua');
+  await writeFile(script, lines.join('\n'));
+  const out = await runCommand('wrk', ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '-s', script, url]);
+  const line = /^\{"count".*$/m.exec(out)?.[0];
+  if (line === undefined) throw new Error(`wrk said nothing: ${out.slice(-500)}`);
+  const result = JSON.parse(line) as { count: number; us: number; failed: number } & Percentiles;
   return {
-    rate: (latencies.length - failed) / seconds,
-    ...percentilesOf(latencies),
-    count: latencies.length,
-    failed: failed + result.errors + result.timeouts,
+    rate: (result.count - result.failed) / (result.us / 1e6),
+    p50: result.p50 / 1000,
+    p95: result.p95 / 1000,
+    count: result.count,
+    failed: result.failed,
   };
 }
 
-function toRequest({ method, path, headers, body, renew }: Call): Request {
-  return {
-    method,
-    path,
-    headers,
-    ...(body !== undefined && { body }),
-    ...(renew && { setupRequest: (request) => ({ ...request, ...renew() }) }),
-  };
+interface Percentiles {
+  p50: number;
+  p95: number;
+}
+
+function toHttp(call: Call, address: string): string {
+  const { method, path, headers, body = '' } = { ...call, ...call.renew?.() };
+  const all = { host: address, ...headers, ...(body !== '' && { 'content-length': String(Buffer.byteLength(body)) }) };
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n${body}`;
+}
+
+function toLua(text: string): string {
+  const bytes = Buffer.from(text).toString('latin1');
+  return `"${bytes.replace(/[^ !#-[\]-~]/g, (byte) => `\\${String(byte.charCodeAt(0)).padStart(3, '0')}`)}"`;
 }
 
 /** The value that this share of all values does not exceed. */
@@ -110,7 +120,7 @@ export function percentileOf(values: readonly number[], share: number): number {
 
 export const medianOfNumbers = (values: readonly number[]) => percentileOf(values, 0.5);
 
-function percentilesOf(latencies: number[]): { p50: number; p95: number } {
+function percentilesOf(latencies: number[]): Percentiles {
   return { p50: percentileOf(latencies, 0.5), p95: percentileOf(latencies, 0.95) };
 }
 

@@ -163,6 +163,13 @@ export async function startCluster(dir: string | null): Promise<string> {
 
 /** An entry of the project as a process of its own, as `npm start` runs it. */
 export function startEntry(entry: string, args: string[], env: Record<string, string>): Running {
-  const nodeArgs = ['--disable-warning=ExperimentalWarning', '--import', './src/preflight.js', '--import', 'tsx'];
+  const nodeArgs = [
+    '--v8-pool-size=1',
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    './src/preflight.js',
+    '--import',
+    'tsx',
+  ];
   return startProcess(process.execPath, [...nodeArgs, entry, ...args], { cwd: root, env: { ...process.env, ...env } });
 }

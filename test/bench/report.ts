@@ -1,5 +1,5 @@
 // The figures as text: a table for the terminal, RESULTS.md for the project.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Sql } from '../../src/db/client.ts';
@@ -23,9 +23,15 @@ export async function readRunFacts(sql: Sql, options: string): Promise<RunFacts>
   return {
     date: new Date().toISOString().slice(0, 10),
     machine: `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GB of memory; database, service and load on the same machine`,
-    versions: `this project at ${revision}, Node ${process.versions.node}, PostgreSQL ${server?.postgres} (fsync ${server?.fsync}, synchronous_commit ${server?.commit}), PostGIS ${server?.postgis}, ${pgbench}, autocannon 9`,
+    versions: `this project at ${revision}, Node ${process.versions.node}, PostgreSQL ${server?.postgres} (fsync ${server?.fsync}, synchronous_commit ${server?.commit}), PostGIS ${server?.postgis}, ${pgbench}, ${readWrkVersion()}`,
     options,
   };
+}
+
+// `wrk -v` also prints its usage, and ends with 1.
+function readWrkVersion(): string {
+  const { stdout } = spawnSync('wrk', ['-v'], { encoding: 'utf8' });
+  return stdout?.split(' [')[0]?.trim() ?? 'wrk';
 }
 
 const columnTitles: Record<Side, string> = {
