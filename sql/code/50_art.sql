@@ -169,6 +169,7 @@ create or replace function private.art_mandant_before_write()
   returns trigger
   language plpgsql
   volatile
+  set search_path = ''
 as $$
 begin
   select private.to_titel_json(

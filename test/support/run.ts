@@ -63,7 +63,7 @@ try {
       '--test-concurrency=2',
       '--test-timeout=300000',
       ...args.filter((arg) => arg.startsWith('-')),
-      ...(files.length > 0 ? files : globSync('test/**/*.test.ts').sort()),
+      ...(files.length > 0 ? files : globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] }).sort()),
     ],
     { stdio: 'inherit', env: { ...process.env, TEST_TEMPLATE: template } },
   );
