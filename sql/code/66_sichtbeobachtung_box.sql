@@ -56,8 +56,8 @@ declare
   v_id bigint[];
   v_depth integer;
 begin
-  -- First 250 records (0.1 ms); a tenth of them inside promises that the page is full before it costs more than the index.
-  foreach v_depth in array array[250, 250 + 20 * row_limit] loop
+  -- First 250 records (0.1 ms); one in 25 of them inside promises that the page is full before it costs more than the index.
+  foreach v_depth in array array[250, 250 + 40 * row_limit] loop
     -- For everybody by rows of status and id, which only the index of both delivers: the other one has all the new reports in it
     -- that wait for their review.
     v_id := array(
@@ -88,7 +88,7 @@ begin
     if cardinality(v_id) = row_limit then
       return v_id;
     end if;
-    exit when cardinality(v_id) < 25;
+    exit when cardinality(v_id) < 10;
   end loop;
   return null;
 end

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Sql } from '../../src/db/client.ts';
 
 const walks = [
-  { name: 'list_sichtbeobachtung_id_by_walk', depths: 'array[250, 250 + 20 * row_limit]' },
+  { name: 'list_sichtbeobachtung_id_by_walk', depths: 'array[250, 250 + 40 * row_limit]' },
   { name: 'list_sichtbeobachtung_id_of_filters', depths: 'array[1000, 30000 + 100 * row_limit]' },
 ];
 

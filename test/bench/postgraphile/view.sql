@@ -3,7 +3,8 @@
 drop schema if exists bench_graphql cascade;
 create schema bench_graphql;
 
-create view bench_graphql.sichtbeobachtung as
+-- Every sighting, whoever may see it: for the ids that the service chose, the primary key is the way.
+create view bench_graphql.meldung as
 select s.id, s.guid,
   case s.bereich when 'oeffentlich' then 'Öffentliche Meldungen' else 'Persönliche Erfassungen' end as bereich,
   private.to_status_text(s.status) as status, s.anzahl, st_y(k.place) as lat, st_x(k.place) as lon,
@@ -20,9 +21,14 @@ left join portal.art_mandant am on am.mandant_id = (select m.id from portal.mand
 cross join lateral (
   select m.masked as is_rasterized, case when m.masked then s.raster_point else s.point end as place
   from (select private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false) as masked) m
-) k
--- As text: otherwise the planner finds each id of a box in one of the service's partial GiST indexes, and no box is ever answered.
-where s.bereich::text = 'oeffentlich' and s.status::text = 'freigegeben';
+) k;
+comment on view bench_graphql.meldung is E'@behavior -*\nWhat the view below is made of.';
+
+create view bench_graphql.sichtbeobachtung as
+select v.*
+from portal.sichtbeobachtung s
+join bench_graphql.meldung v on v.id = s.id
+where s.bereich = 'oeffentlich' and s.status = 'freigegeben';
 comment on view bench_graphql.sichtbeobachtung is E'@primaryKey id\n@behavior +filter +orderBy\nSightings.';
 
 create function bench_graphql.sichtbeobachtung_in_box(x1 float8, y1 float8, x2 float8, y2 float8)
@@ -34,6 +40,6 @@ as $$
   from unnest(private.list_sichtbeobachtung_id(
     (select m.id from portal.mandant m where m.kuerzel = 'NI'), null, 'oeffentlich', null, null, null, null, null, null, null,
     array[x1, y1, x2, y2], 9007199254740991, 101)) with ordinality o (id, position)
-  join bench_graphql.sichtbeobachtung v on v.id = o.id
+  join bench_graphql.meldung v on v.id = o.id
   order by o.position
 $$;
