@@ -201,9 +201,13 @@ declare
   v_result text;
 begin
   select string_agg(
-    case when k.masked then private.to_kopf_json(s.id, s.guid, s.anzahl, s.raster_point, s.datum) else s.kopf_json end
+    case when k.masked then private.to_kopf_json(s.id, s.guid, s.anzahl, s.raster_point, s.datum)
+      else coalesce(s.kopf_json, private.to_kopf_json(s.id, s.guid, s.anzahl, s.point, s.datum)) end
     || coalesce(am.titel_json, (
-      select private.to_titel_json(a.name_deutsch, a.name_wissenschaftlich) from portal.art a where a.id = s.art))
+      select private.to_titel_json(
+        coalesce(am.name_deutsch, a.name_deutsch), coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich))
+      from portal.art a
+      where a.id = s.art))
     || case when num_nulls(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio) = 5
       then ',"foto":null,"foto_2":null,"foto_3":null,"biotopfoto":null,"audio":null,"bemerkung":'
       else ',"foto":' || private.to_medium_text(s.foto, true)
@@ -214,7 +218,7 @@ begin
         || ',"bemerkung":' end
     || private.to_json_text(s.bemerkung)
     || case when s.stadium_id is null or s.stadium_id <> all (v_other_stadien) then ',"phaenogramm":true' else ',"phaenogramm":false' end
-    || coalesce(am.art_json, private.to_art_json(null, null))
+    || coalesce(am.art_json, private.to_art_json(am.art_id, am.legacy_regional_art_id))
     || case when s.gid = any (v_animal_gids) then 'true' else 'false' end
     || case when k.masked then ',"is_rasterized":true' else ',"is_rasterized":false' end
     || case when s.sensible_art or am.sensibel then ',"sensible_art":true' else ',"sensible_art":false' end
@@ -223,7 +227,7 @@ begin
   from unnest(render_sichtbeobachtung_of_all.id) with ordinality o (id, position)
   join portal.sichtbeobachtung s on s.id = o.id
   left join lateral (
-    select d.titel_json, d.art_json, d.sensibel
+    select d.titel_json, d.art_json, d.art_id, d.legacy_regional_art_id, d.name_deutsch, d.name_wissenschaftlich, d.sensibel
     from portal.art_mandant d
     where d.mandant_id = tenant and d.art = s.art
     limit 1

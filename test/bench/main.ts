@@ -112,6 +112,8 @@ async function main(): Promise<void> {
 }
 
 async function measureSize(databaseUrl: string, size: number, plan: Plan, results: Results): Promise<void> {
+  // What a run that was interrupted left behind.
+  await removeWrittenOf(databaseUrl, size);
   const database = await openDatabase({ databaseUrl, dataDir: '' });
   const { sql } = database;
   const service = await startService(databaseUrl);

@@ -137,7 +137,8 @@ export const writeCases: Case[] = [
 
 /** Removes what the write cases stored, and its traces. */
 export async function removeWritten(sql: Sql, size: number): Promise<void> {
-  await sql`delete from portal.sichtbeobachtung where id > ${size}::bigint`;
+  const { count } = await sql`delete from portal.sichtbeobachtung where id > ${size}::bigint`;
+  if (count === 0) return;
   await sql`delete from portal.protokoll where sichtbeobachtung_id > ${size}::bigint`;
   await sql`delete from portal.qs where sichtbeobachtung_id > ${size}::bigint`;
   await sql.unsafe('vacuum (analyze) portal.sichtbeobachtung, portal.sichtbeobachtung_mandant, portal.protokoll, portal.qs');
