@@ -54,6 +54,7 @@ export function drawChart(results: Results): string {
 <text x="${plot.right + 14}" y="${row}" dy="4" fill="${line.colour}">${line.title}, ${last?.ms.toPrecision(2)} ms</text>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">
+<title>Latency against size</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
 <text x="${plot.left}" y="20" font-size="14">A page in the database, p50 in milliseconds, against the number of sightings</text>
 ${grid.join('\n')}

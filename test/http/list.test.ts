@@ -216,16 +216,16 @@ for (const isKept of [true, false]) {
       await sql`update portal.art_mandant set titel_json = null, art_json = null`;
       await sql.end();
     }
-  for (const tenant of kuerzel) {
-    const read = async (as: Account | null) => {
-      const options = { host: `${tenant.toLowerCase()}.test`, ...(as && { as }) };
-      return (await service.request(`/sichtbeobachtungen?limit=1000${as ? '&status=freigegeben' : ''}`, options)).json;
-    };
-    const { result: strangers } = await read('käfer anna');
-    const { result: all } = await read(null);
-    assert.ok(all.length > 200 && all.some((record: { is_rasterized: boolean }) => record.is_rasterized));
-    const common = strangers.map(({ erfasser, uid, bemerkung_experte, ...record }: Record<string, unknown>) => record);
-    assert.equal(JSON.stringify(all), JSON.stringify(common));
-  }
-});
+    for (const tenant of kuerzel) {
+      const read = async (as: Account | null) => {
+        const options = { host: `${tenant.toLowerCase()}.test`, ...(as && { as }) };
+        return (await service.request(`/sichtbeobachtungen?limit=1000${as ? '&status=freigegeben' : ''}`, options)).json;
+      };
+      const { result: strangers } = await read('käfer anna');
+      const { result: all } = await read(null);
+      assert.ok(all.length > 200 && all.some((record: { is_rasterized: boolean }) => record.is_rasterized));
+      const common = strangers.map(({ erfasser, uid, bemerkung_experte, ...record }: Record<string, unknown>) => record);
+      assert.equal(JSON.stringify(all), JSON.stringify(common));
+    }
+  });
 }
