@@ -143,6 +143,21 @@ const write: fc.Arbitrary<Write> = fc.oneof(...kinds, {
   weight: 4,
   arbitrary: writeByInterface('post', 'put', 'review', 'delete'),
 });
+// What is logged whatever came before: a record in the midst of N, and a change of the catalogue that moves where it is shown.
+const setSensibel = (value: boolean): Write => ({
+  kind: 'catalogue',
+  statement: `insert into portal.art_mandant (mandant_id, art, art_id, sensibel) select id, 2, kuerzel || '-2', ${value} from portal.mandant where kuerzel = 'N' on conflict (mandant_id, art) do update set sensibel = excluded.sensibel`,
+});
+const certain: Write[] = [
+  {
+    kind: 'insert',
+    statement: `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, sensibel, bereich, status) values ((select max(id) from portal.nutzer), 2, ${point({ x: 420123, y: 5530456 })}, date '1900-01-01' + DAY, false, 'oeffentlich', 'freigegeben')`,
+  },
+  { kind: 'update', statement: 'update portal.sichtbeobachtung set anzahl = 7' },
+  setSensibel(false),
+  setSensibel(true),
+  { kind: 'api', what: 'post', p: { x: 420500, y: 5530500 }, art: 2, sensibel: false },
+];
 /** At random, and then one of each kind, since the rare ones may not have come. */
 const writes: fc.Arbitrary<Write[]> = fc
   .tuple(
@@ -150,7 +165,7 @@ const writes: fc.Arbitrary<Write[]> = fc
     fc.tuple(...kinds.map((kind) => kind.arbitrary)),
     fc.tuple(writeByInterface('post'), writeByInterface('put'), writeByInterface('review'), writeByInterface('delete')),
   )
-  .map((parts) => parts.flat());
+  .map((parts) => [...parts.flat(), ...certain]);
 
 interface State {
   bereich: string;
