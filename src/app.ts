@@ -7,6 +7,7 @@ import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/
 import { docsRoutes } from './http/docs.ts';
 import { PortalError, toPortalError } from './http/errors.ts';
 import { etagMiddleware } from './http/etag.ts';
+import { keepAnswers } from './http/kept.ts';
 import { kontoRoutes } from './http/konto.ts';
 import { loginRoutes } from './http/login.ts';
 import { medienRoutes } from './http/medien.ts';
@@ -23,6 +24,9 @@ import { stadienRoutes } from './http/stadien.ts';
 // Reads whose answer to anonymous clients changes with the data only.
 const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '/sichtbeobachtungen/:id', '/protokoll'];
 
+// Of answers that are kept: a hundred pages of a hundred records.
+const keptBytes = 8 * 1024 * 1024;
+
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
   const app = new Hono<Env>();
@@ -33,8 +37,9 @@ export function createApp(deps: Deps): Hono<Env> {
 
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
-  for (const path of cachedPaths) api.use(path, etagMiddleware(deps));
-  api.use('/sichtbeobachtungen', etagMiddleware(deps, { isTold: true }));
+  const kept = keepAnswers(keptBytes);
+  for (const path of cachedPaths) api.use(path, etagMiddleware(deps, kept));
+  api.use('/sichtbeobachtungen', etagMiddleware(deps, kept, { isTold: true }));
   api.route('/', loginRoutes(deps));
   api.route('/', registerRoutes(deps));
   api.route('/', kontoRoutes(deps));

@@ -142,6 +142,8 @@ begin
       limit row_limit);
   end if;
   if cardinality(arts_here) > 0 then
+    -- Only what is newer than a full page of the others: without that condition all the protected records of a large box were
+    -- compared with the tenant's species (100 km at 10 million: 3.2 ms against 1.1).
     v_cell := array(
       select s.id
       from portal.sichtbeobachtung s
@@ -150,7 +152,7 @@ begin
         and st_x(s.raster_point) between x1 and x2 and st_y(s.raster_point) between y1 and y2
         and s.datum between v_von and v_bis
         and s.art = any (arts_here)
-        and s.id < before_id
+        and s.id < before_id and s.id > coalesce(v_shown[row_limit], 0)
       order by s.id <-> before_id
       limit row_limit);
   end if;
@@ -207,7 +209,7 @@ begin
         and s.datum between von and bis
         and (list_sichtbeobachtung_id_by_place_of_reader.status is null
           or s.status = list_sichtbeobachtung_id_by_place_of_reader.status)
-        and s.id < before_id
+        and s.id < before_id and s.id > coalesce(v_released[row_limit], 0)
       order by s.id <-> before_id
       limit row_limit);
   end if;

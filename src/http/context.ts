@@ -30,9 +30,17 @@ export interface Deps {
   log: Log;
 }
 
+/** What the answer to an anonymous read is made known to, so that it is not made again before something changed. */
+export interface Conditional {
+  /** @param stand the version of what the answer is made from; puts the ETag into the answer */
+  tell(stand: string): void;
+  /** Keeps the answer; after `tell`. */
+  keep(body: Buffer<ArrayBuffer>, type: string): void;
+}
+
 export interface Env {
   Bindings: Partial<HttpBindings>;
-  Variables: { tenant: Mandant; origin: string; reader: number | null; sent?: Parameters; tagOf?: (stand: string) => string };
+  Variables: { tenant: Mandant; origin: string; reader: number | null; sent?: Parameters; conditional?: Conditional };
 }
 
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.

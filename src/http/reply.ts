@@ -53,6 +53,7 @@ export interface Rows {
   restrict?: string | undefined;
 }
 
+const xmlType = 'text/xml; charset=utf-8';
 const resultHead = Buffer.from('{"result":');
 
 /** A list, or a single record as a list of one. */
@@ -63,8 +64,7 @@ export function replyRows(c: Context<Env>, { rows, next, restrict }: Rows, statu
   if (format === 'json' && names === null) {
     const tail = next ? `,"next":${JSON.stringify(next)}}` : '}';
     if (typeof rows === 'string' || callback !== null) return replyJson(c, `{"result":${rows}${tail}`, callback, status);
-    const body = Buffer.concat([resultHead, rows, Buffer.from(tail)]);
-    return c.body(body, status, { 'Content-Type': contentType(null) });
+    return reply(c, Buffer.concat([resultHead, rows, Buffer.from(tail)]), contentType(null), status);
   }
   let records = JSON.parse(rows.toString()) as { [name: string]: Value }[];
   if (names) records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
@@ -80,7 +80,7 @@ export function replyValue(
 ): Response {
   const { format, callback } = readFormat(c);
   if (format === 'xml') {
-    return c.body(toXml(root, members), status, { 'Content-Type': 'text/xml; charset=utf-8' });
+    return reply(c, toXml(root, members), xmlType, status);
   }
   return replyJson(c, JSON.stringify(members), callback, status);
 }
@@ -88,7 +88,7 @@ export function replyValue(
 /** An empty body in the requested format. */
 export function replyEmpty(c: Context<Env>): Response {
   const { format, callback } = readFormat(c);
-  return c.body('', 200, { 'Content-Type': format === 'xml' ? 'text/xml; charset=utf-8' : contentType(callback) });
+  return reply(c, '', format === 'xml' ? xmlType : contentType(callback), 200);
 }
 
 /** An error, in the requested format as far as that can be read. */
@@ -104,7 +104,7 @@ export function replyError(c: Context<Env>, error: PortalError): Response {
     // The format is what is wrong: plain JSON.
   }
   if (format.format === 'xml') {
-    return c.body(toXml('xml', answer.body), answer.status, { 'Content-Type': 'text/xml; charset=utf-8' });
+    return reply(c, toXml('xml', answer.body), xmlType, answer.status);
   }
   return replyJson(c, JSON.stringify(answer.body), format.callback, answer.status);
 }
@@ -115,7 +115,16 @@ function replyJson(c: Context<Env>, json: string, callback: string | null, statu
     callback === null
       ? json
       : `${callback}(${json.replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')});`;
-  return c.body(body, status, { 'Content-Type': contentType(callback) });
+  return reply(c, body, contentType(callback), status);
+}
+
+// The one place from which bodies leave.
+function reply(c: Context<Env>, body: string | Buffer<ArrayBuffer>, type: string, status: ContentfulStatusCode): Response {
+  const conditional = c.get('conditional');
+  if (conditional === undefined || status !== 200) return c.body(body, status, { 'Content-Type': type });
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  conditional.keep(bytes, type);
+  return c.body(bytes, status, { 'Content-Type': type });
 }
 
 function contentType(callback: string | null): string {

@@ -104,8 +104,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
         bbox: input.bbox ?? null,
       };
       const page = await listSichtbeobachtung(sql, c.get('tenant').id, c.get('reader'), filter, beforeId, input.limit);
-      const tag = c.get('tagOf')?.(page.stand);
-      if (tag) c.header('ETag', tag);
+      c.get('conditional')?.tell(page.stand);
       return replyRows(c, { rows: showMedia(c, deps, page.rows), next: next(page.lastId), restrict: input.restrict });
     })
     .get('/sichtbeobachtungen/:id', async (c) => {

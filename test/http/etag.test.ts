@@ -1,6 +1,7 @@
 // Conditional reads (D2.21).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { createApp } from '../../src/app.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -94,5 +95,86 @@ describe('an anonymous read', () => {
     await slow;
     seen.add((await read(path)).headers.get('etag'));
     assert.equal(seen.size, 3);
+  });
+});
+
+describe('an answer that was the same twice', () => {
+  /** A service of its own over the same data; `statements` counts what it asks the database. */
+  const countStatements = () => {
+    const counted = { statements: 0 };
+    const sql = new Proxy(service.database.sql, {
+      apply(target, self, args) {
+        counted.statements++;
+        return Reflect.apply(target as (...args: unknown[]) => unknown, self, args);
+      },
+    });
+    const app = createApp({ ...service.deps, sql });
+    const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+      const host = headers.host ?? 'n.test';
+      const answer = await app.request(`http://${host}/api/v2${path}`, { method, headers: { host, ...headers } });
+      return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() };
+    };
+    return { counted, get };
+  };
+  before(() => service.makeReleased({ lon: '416100' }));
+  const paths = [
+    '/sichtbeobachtungen?limit=2',
+    '/sichtbeobachtungen?limit=2&format=xml',
+    '/sichtbeobachtungen?limit=2&callback=zeige',
+    '/sichtbeobachtungen?limit=2&restrict=id,datum',
+    '/arten?limit=2',
+    '/artengruppen',
+    '/protokoll?limit=2',
+  ];
+
+  for (const path of paths) {
+    it(`${path} is sent again from memory, after one look at the version`, async () => {
+      const { counted, get } = countStatements();
+      const first = await get(path);
+      assert.deepEqual([first.status, (await get(path)).text], [200, first.text]);
+      counted.statements = 0;
+      const third = await get(path);
+      assert.deepEqual(third, first);
+      assert.equal(counted.statements, 1);
+      assert.deepEqual(await get(path, {}, 'HEAD'), { ...first, text: '' });
+      assert.equal((await get(path, { 'if-none-match': first.headers.etag ?? '' })).status, 304);
+    });
+  }
+
+  it('is made anew after every change', async () => {
+    const { get } = countStatements();
+    const path = '/sichtbeobachtungen?limit=3';
+    const id = await service.makeReleased({ lon: '416200' });
+    for (let n = 0; n < 4; n++) {
+      for (let time = 0; time < 3; time++) assert.match((await get(path)).text, new RegExp(`"id":${id},`));
+      await service.database.sql`update portal.sichtbeobachtung set bemerkung = ${`Stand ${n}`} where id = ${id}`;
+      assert.match((await get(path)).text, new RegExp(`"bemerkung":"Stand ${n}"`));
+    }
+    for (let time = 0; time < 3; time++) await get(path);
+    await service.database.sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${id}`;
+    assert.doesNotMatch((await get(path)).text, new RegExp(`"id":${id},`));
+  });
+
+  it('is nobody else’s: not another tenant’s, not that of an account', async () => {
+    const { get } = countStatements();
+    const id = await service.makeSichtbeobachtung({ lon: '416300', bereich: 'oeffentlich' });
+    const path = '/sichtbeobachtungen?limit=1';
+    const account = { 'x-auth-user': 'melder', 'x-auth-token': await service.tokenOf('melder') };
+    for (let time = 0; time < 3; time++) {
+      assert.match((await get(path, account)).text, new RegExp(`"id":${id},`));
+      assert.doesNotMatch((await get(path)).text, new RegExp(`"id":${id},`));
+      assert.match((await get(path, { host: 's.test' })).text, /"next":"http:\/\/s\.test/);
+      assert.match((await get(path)).text, /"next":"http:\/\/n\.test/);
+    }
+  });
+
+  it('is not an error', async () => {
+    const { get } = countStatements();
+    const id = await service.makeSichtbeobachtung({ lon: '416400', bereich: 'oeffentlich' });
+    const path = `/sichtbeobachtungen/${id}`;
+    for (let time = 0; time < 3; time++) assert.equal((await get(path)).status, 404);
+    await service.database.sql`
+      update portal.sichtbeobachtung set status = 'freigegeben', experte_id = (select min(id) from portal.nutzer) where id = ${id}`;
+    assert.equal((await get(path)).status, 200);
   });
 });
