@@ -24,9 +24,6 @@ import { stadienRoutes } from './http/stadien.ts';
 // Reads whose answer to anonymous clients changes with the data only.
 const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '/sichtbeobachtungen/:id', '/protokoll'];
 
-// Of answers that are kept: a hundred pages of a hundred records.
-const keptBytes = 8 * 1024 * 1024;
-
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
   const app = new Hono<Env>();
@@ -37,7 +34,7 @@ export function createApp(deps: Deps): Hono<Env> {
 
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
-  const kept = keepAnswers(keptBytes);
+  const kept = keepAnswers(deps.config.answerCacheBytes);
   for (const path of cachedPaths) api.use(path, etagMiddleware(deps, kept));
   api.use('/sichtbeobachtungen', etagMiddleware(deps, kept, { isTold: true }));
   api.route('/', loginRoutes(deps));

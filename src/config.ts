@@ -10,6 +10,8 @@ export interface Config {
   defaultTenant: string | null;
   trustProxy: boolean;
   tokenTtlDays: number;
+  /** What answers that are kept in memory may take together. */
+  answerCacheBytes: number;
   /** null: mails become files in DATA_DIR/mail. */
   smtpUrl: string | null;
   mailFrom: string;
@@ -112,6 +114,10 @@ export const settings = {
     meaning: 'BOUNDARY_URL darf auf private Adressen zeigen, auch auf diesen Rechner (true, false)',
   },
   TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
+  ANSWER_CACHE_MB: {
+    fallback: '8',
+    meaning: 'Arbeitsspeicher in MiB für Antworten, nach denen oft gefragt wird, solange sich nichts ändert; 0: keiner',
+  },
   LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
   METRICS_TOKEN: {
     fallback: null,
@@ -204,6 +210,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     publicUrl: publicUrl.replace(/\/+$/, ''),
     defaultTenant: read('DEFAULT_TENANT'),
     trustProxy: readBoolean('TRUST_PROXY'),
+    answerCacheBytes: readInteger('ANSWER_CACHE_MB', 0, 1024) * 1024 * 1024,
     tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
     smtpUrl,
     mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',

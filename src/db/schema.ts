@@ -515,13 +515,14 @@ export const sichtbeobachtung = portal.table(
       sql`round(public.st_x(${t.point}) * 1000)`,
       sql`round(public.st_y(${t.point}) * 1000)`,
     ),
-    // newest page of logged-in readers; crowded boxes of everybody
+    // newest page and crowded boxes of logged-in readers
     index('sichtbeobachtung_neu').on(t.id).where(published(t)),
     // boxes, with or without a date range: KNN by id inside the box
     index('sichtbeobachtung_shown').using('gist', t.shown_point, t.datum, t.id).where(released(t)),
-    // boxes of logged-in readers: what is published but not released
+    // boxes of logged-in readers: what is published but not released. With datum between, as in the index before: without it
+    // a page of a 100 km box read 620 pages of this index instead of 208 at 10 million
     index('sichtbeobachtung_shown_unreleased')
-      .using('gist', t.shown_point, t.id)
+      .using('gist', t.shown_point, t.datum, t.id)
       .where(sql`${t.bereich} = 'oeffentlich' and ${t.status} <> 'freigegeben'`),
     // boxes at a tenant that alone protects the species: matched by the cell's centre
     index('sichtbeobachtung_raster')

@@ -19,7 +19,7 @@ export interface Deps {
   sql: Sql;
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
-  config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays' | 'metricsToken'>;
+  config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays' | 'metricsToken' | 'answerCacheBytes'>;
   metrics: Metrics;
   queue: Queue;
   /** Set when the process is about to end. */

@@ -57,7 +57,11 @@ const xmlType = 'text/xml; charset=utf-8';
 const resultHead = Buffer.from('{"result":');
 
 /** A list, or a single record as a list of one. */
-export function replyRows(c: Context<Env>, { rows, next, restrict }: Rows, status: ContentfulStatusCode = 200): Response {
+export async function replyRows(
+  c: Context<Env>,
+  { rows, next, restrict }: Rows,
+  status: ContentfulStatusCode = 200,
+): Promise<Response> {
   const { format, callback } = readFormat(c);
   const names = restrictNames(restrict);
   // The usual case passes the database's text on unread: twice the requests per second.
@@ -72,15 +76,15 @@ export function replyRows(c: Context<Env>, { rows, next, restrict }: Rows, statu
 }
 
 /** Anything else; `root` is the root element of the XML. */
-export function replyValue(
+export async function replyValue(
   c: Context<Env>,
   root: string,
   members: { [name: string]: Value },
   status: ContentfulStatusCode = 200,
-): Response {
+): Promise<Response> {
   const { format, callback } = readFormat(c);
   if (format === 'xml') {
-    return reply(c, toXml(root, members), xmlType, status);
+    return reply(c, await toXml(root, members), xmlType, status);
   }
   return replyJson(c, JSON.stringify(members), callback, status);
 }
@@ -92,7 +96,7 @@ export function replyEmpty(c: Context<Env>): Response {
 }
 
 /** An error, in the requested format as far as that can be read. */
-export function replyError(c: Context<Env>, error: PortalError): Response {
+export async function replyError(c: Context<Env>, error: PortalError): Promise<Response> {
   const answer = answerError(error);
   // Of the answer that was expected.
   c.header('ETag', undefined);
@@ -104,7 +108,7 @@ export function replyError(c: Context<Env>, error: PortalError): Response {
     // The format is what is wrong: plain JSON.
   }
   if (format.format === 'xml') {
-    return reply(c, toXml('xml', answer.body), xmlType, answer.status);
+    return reply(c, await toXml('xml', answer.body), xmlType, answer.status);
   }
   return replyJson(c, JSON.stringify(answer.body), format.callback, answer.status);
 }

@@ -3,8 +3,11 @@ import { getSichtbeobachtung, type SichtbeobachtungFilter } from '../../src/db/s
 import { type Call, captureStatement, headersOf, type ListRequest, listCall, type Tenant } from './calls.ts';
 import { type Facts, makeVariants, pick, unit } from './facts.ts';
 
-/** Who answers: the database itself, the service, and what the service is compared with. */
-export const sides = ['db', 'ceiling', 'http', 'constant', 'naive', 'postgraphile'] as const;
+/**
+ * Who answers: the database itself, the service that makes every answer anew (`http`), the one that keeps answers and is asked
+ * again (`again`), and what the service is compared with.
+ */
+export const sides = ['db', 'ceiling', 'http', 'again', 'constant', 'naive', 'postgraphile'] as const;
 export type Side = (typeof sides)[number];
 
 export interface Case {
@@ -15,7 +18,7 @@ export interface Case {
 }
 
 const both: Side[] = ['db', 'http'];
-const all: Side[] = ['db', 'ceiling', 'http', 'naive', 'postgraphile'];
+const all: Side[] = ['db', 'ceiling', 'http', 'again', 'naive', 'postgraphile'];
 
 function listCase(
   name: string,
@@ -131,7 +134,7 @@ async function unchangedCalls(facts: Facts): Promise<Call[]> {
 }
 
 export const readCases: Case[] = [
-  listCase('newest', 'newest page', () => ({}), ['db', 'ceiling', 'http', 'constant', 'naive', 'postgraphile']),
+  listCase('newest', 'newest page', () => ({}), ['db', 'ceiling', 'http', 'again', 'constant', 'naive', 'postgraphile']),
   boxCase('bbox10', (facts) => facts.plain, '', '', all),
   boxCase('bbox100', (facts) => facts.plain, '', ''),
   boxCase('country', (facts) => facts.plain, '', ''),
@@ -169,7 +172,7 @@ export const readCases: Case[] = [
   listCase('limit1000', 'newest, limit=1000', () => ({ limit: 1000 })),
   {
     ...listCase('xml', 'newest page as XML', () => ({ format: 'xml' })),
-    sides: ['http'],
+    sides: ['http', 'again'],
   },
   { name: 'detail', title: 'one record', sides: both, calls: detailCalls },
   { name: 'unchanged', title: '304 for an unchanged page', sides: ['http'], calls: unchangedCalls },

@@ -36,7 +36,7 @@ export async function measureImport({ sql, databaseUrl }: TaskContext): Promise<
     const file = join(dir, `sightings-${round}.csv`);
     await pipeline(Readable.from(listLines(sql, round)), createWriteStream(file));
     const began = performance.now();
-    const running = startEntry('src/cli.ts', ['sichtbeobachtungen', 'import', file, '--loginname', 'bench-700'], {
+    const running = startEntry('cli', 'src/cli.ts', ['sichtbeobachtungen', 'import', file, '--loginname', 'bench-700'], {
       DATABASE_URL: databaseUrl,
       DATA_DIR: dir,
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openDatabase, poolSize, type Sql } from '../../src/db/client.ts';
 import type { Call } from './calls.ts';
-import { type Case, readCases, type Side } from './cases.ts';
+import { type Case, readCases, type Side, sides } from './cases.ts';
 import { drawChart } from './chart.ts';
 import { readFacts } from './facts.ts';
 import { databaseUrlOf, prepareDatabase } from './generate.ts';
@@ -39,7 +39,7 @@ tasks: ${tasks.map(({ name }) => name).join(', ')}`;
 const options = {
   sizes: { type: 'string', default: '100000,1000000,10000000' },
   cases: { type: 'string' },
-  sides: { type: 'string', default: 'db,ceiling,http,constant,naive,postgraphile' },
+  sides: { type: 'string', default: sides.join() },
   rounds: { type: 'string', default: '5' },
   seconds: { type: 'string', default: '3' },
   keep: { type: 'string' },
@@ -116,8 +116,9 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
   await removeWrittenOf(databaseUrl, size);
   const database = await openDatabase({ databaseUrl, dataDir: '' });
   const { sql } = database;
-  const service = await startService(databaseUrl);
-  const pid = service.running.process.pid ?? 0;
+  const service = await startService(databaseUrl, { ANSWER_CACHE_MB: '0' });
+  const again = await startService(databaseUrl);
+  const pids = [service, again].map(({ running }) => running.process.pid ?? 0);
   const facts = await readFacts(sql, size, service.url);
   const page = await (await fetch(`${service.url}/api/v2/sichtbeobachtungen`)).text();
   const rival = await startRival(databaseUrl, page);
@@ -127,25 +128,26 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
   const stand: Stand = {
     databaseUrl,
     scripts: await makeDir(),
-    servers: { http: service, constant: rival, naive: rival, ...(postgraphile && { postgraphile }) },
+    servers: { http: service, again, constant: rival, naive: rival, ...(postgraphile && { postgraphile }) },
   };
   // Once, so that everything is compiled and connected.
-  await runLoad(service.url, await readCase('newest').calls(facts), connections, 1, stand.scripts);
-  const idle = (await readMemory(pid)) ?? Number.NaN;
-  const stopWatching = watchMemory(pid);
+  for (const { url } of [service, again])
+    await runLoad(url, await readCase('newest').calls(facts), connections, 1, stand.scripts);
+  const idle = Math.max(...(await Promise.all(pids.map(readMemory))).map((value) => value ?? Number.NaN));
+  const watches = pids.map(watchMemory);
 
   for (const each of cases.filter(({ name }) => plan.isChosen(name))) {
     const calls = await each.calls(facts);
     report(`${size} sightings: ${each.title}${calls.length === 0 ? ': too few for this case' : ''}`);
     if (calls.length > 0) results.entries.push(await measureCase(each, calls, size, plan, stand));
   }
-  results.memory.push({ size, idle, peak: stopWatching() });
+  results.memory.push({ size, idle, peak: Math.max(...watches.map((stop) => stop())) });
   for (const task of tasks.filter(({ name, once }) => !once && plan.isChosen(name))) {
     report(`${size} sightings: ${task.name}`);
     for (const figure of await task.run({ sql, databaseUrl, size })) results.figures.push({ ...figure, size, task: task.name });
   }
   if ([...writeCases, ...tasks].some(({ name }) => plan.isChosen(name))) await removeWrittenOf(databaseUrl, size);
-  for (const server of [service, rival, postgraphile]) await server?.running.stop();
+  for (const server of [service, again, rival, postgraphile]) await server?.running.stop();
   await database.close();
 }
 

@@ -1,6 +1,7 @@
 // Processes and directories of a run: whatever happens, they end with it.
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -161,15 +162,12 @@ export async function startCluster(dir: string | null): Promise<string> {
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }
 
-/** An entry of the project as a process of its own, as `npm start` runs it. */
-export function startEntry(entry: string, args: string[], env: Record<string, string>): Running {
-  const nodeArgs = [
-    '--v8-pool-size=1',
-    '--disable-warning=ExperimentalWarning',
-    '--import',
-    './src/preflight.js',
-    '--import',
-    'tsx',
-  ];
+/**
+ * An entry of the project as a process of its own.
+ * @param script of package.json, whose flags Node is given
+ */
+export function startEntry(script: 'start' | 'cli', entry: string, args: string[], env: Record<string, string>): Running {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+  const nodeArgs = scripts[script]?.split(' ').slice(1, -1) ?? [];
   return startProcess(process.execPath, [...nodeArgs, entry, ...args], { cwd: root, env: { ...process.env, ...env } });
 }

@@ -16,16 +16,20 @@ async function probe(url: string): Promise<void> {
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
 }
 
-/** The service as `npm start` runs it, answering requests only. */
-export async function startService(databaseUrl: string): Promise<Server> {
+/**
+ * The service as `npm start` runs it, answering requests only.
+ * @param settings beside the database
+ */
+export async function startService(databaseUrl: string, settings: Record<string, string> = {}): Promise<Server> {
   const port = await freePort();
-  const running = startEntry('src/main.ts', [], {
+  const running = startEntry('start', 'src/main.ts', [], {
     DATABASE_URL: databaseUrl,
     DATA_DIR: await makeDir(),
     PORT: String(port),
     ROLE: 'web',
     LOG_LEVEL: 'warn',
     NODE_ENV: 'production',
+    ...settings,
   });
   const url = `http://127.0.0.1:${port}`;
   await waitFor(running, () => probe(`${url}/health/ready`));
@@ -35,7 +39,7 @@ export async function startService(databaseUrl: string): Promise<Server> {
 /** The constant body and the naive handler. */
 export async function startRival(databaseUrl: string, constant: string): Promise<Server> {
   const port = await freePort();
-  const running = startEntry('test/bench/rival.ts', [String(port), databaseUrl], { NODE_ENV: 'production' });
+  const running = startEntry('cli', 'test/bench/rival.ts', [String(port), databaseUrl], { NODE_ENV: 'production' });
   const url = `http://127.0.0.1:${port}`;
   await waitFor(running, () => fetch(`${url}/constant`, { method: 'PUT', body: constant }));
   return { url, running };

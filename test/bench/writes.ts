@@ -132,7 +132,7 @@ export const writeCases: Case[] = [
     calls: (facts) => makeVariants((n) => reportCall(facts, n, places.degrees)),
   },
   { name: 'publish', title: 'PUT that publishes', sides: ['ceiling', 'http'], calls: publishCalls },
-  { name: 'mixed', title: '90 % reads, 10 % POST', sides: ['http'], calls: mixedCalls },
+  { name: 'mixed', title: '90 % reads, 10 % POST', sides: ['http', 'again'], calls: mixedCalls },
 ];
 
 /** Removes what the write cases stored, and its traces. */

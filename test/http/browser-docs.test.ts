@@ -27,6 +27,7 @@ describe('GET /api/v2 in a browser', { skip }, () => {
       defaultTenant: 'N',
       trustProxy: false,
       tokenTtlDays: 30,
+      answerCacheBytes: 8 * 1024 * 1024,
       metricsToken: null,
     };
     service = await startTestService({ config });

@@ -9,6 +9,7 @@ const standard = {
   defaultTenant: null,
   trustProxy: false,
   tokenTtlDays: 30,
+  answerCacheBytes: 8 * 1024 * 1024,
   metricsToken: null,
 };
 const settings: Deps['config'] = { ...standard };
