@@ -24,6 +24,23 @@ as $$
   select case when name is null then 'null' else '"' || chr(1) || case when released then '+' else '-' end || name || '"' end
 $$;
 
+-- The files of a sighting in its JSON, up to the value of bemerkung. Most sightings have none.
+create or replace function private.to_medien_json(foto text, foto_2 text, foto_3 text, biotopfoto text, audio text, released boolean)
+  returns text
+  language sql
+  immutable
+  parallel safe
+as $$
+  select case when num_nulls(foto, foto_2, foto_3, biotopfoto, audio) = 5
+    then ',"foto":null,"foto_2":null,"foto_3":null,"biotopfoto":null,"audio":null,"bemerkung":'
+    else ',"foto":' || private.to_medium_text(foto, released)
+      || ',"foto_2":' || private.to_medium_text(foto_2, released)
+      || ',"foto_3":' || private.to_medium_text(foto_3, released)
+      || ',"biotopfoto":' || private.to_medium_text(biotopfoto, released)
+      || ',"audio":' || private.to_medium_text(audio, released)
+      || ',"bemerkung":' end
+$$;
+
 -- The beginning of a released public record's JSON, up to where its species is named. What everybody asks for is kept on the
 -- row: writing numbers, dates and UUIDs as text took half the time of a page.
 --   place  EPSG:25832; the true one on the row
@@ -112,20 +129,17 @@ begin
     || '","lat":' || public.st_y(k.place)
     || ',"lon":' || public.st_x(k.place)
     || ',"datum":"' || to_char(s.datum, 'DD.MM.YYYY')
-    || '","titel_deutsch":' || private.to_json_text(coalesce(am.name_deutsch, a.name_deutsch))
-    || ',"titel_wissenschaftlich":' || private.to_json_text(coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich))
-    || case when detail then ',"eu_guid":' || private.to_json_text(a.eu_guid) else '' end
-    || ',"foto":' || private.to_medium_text(s.foto, f.released)
-    || ',"foto_2":' || private.to_medium_text(s.foto_2, f.released)
-    || ',"foto_3":' || private.to_medium_text(s.foto_3, f.released)
-    || ',"biotopfoto":' || private.to_medium_text(s.biotopfoto, f.released)
-    || ',"audio":' || private.to_medium_text(s.audio, f.released)
-    || ',"bemerkung":' || private.to_json_text(s.bemerkung)
+    || '","titel_deutsch":' || coalesce(am.titel_json, (
+      select private.to_titel_json(
+        coalesce(am.name_deutsch, a.name_deutsch), coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich))
+      from portal.art a
+      where a.id = s.art))
+    || case when detail then ',"eu_guid":' || (select private.to_json_text(a.eu_guid) from portal.art a where a.id = s.art) else '' end
+    || private.to_medien_json(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio, s.bereich = 'oeffentlich' and s.status = 'freigegeben')
+    || private.to_json_text(s.bemerkung)
     || case when reader is null then '' else ',"bemerkung_experte":' || private.to_json_text(s.bemerkung_experte) end
     || ',"phaenogramm":' || (s.stadium_id is null or s.stadium_id <> all (v_other_stadien))
-    || ',"art_id":' || private.to_json_text(am.art_id)
-    || ',"legacy_regional_art_id":' || coalesce(am.legacy_regional_art_id::text, 'null')
-    || ',"is_animal":' || (s.gid = any (v_animal_gids))
+    || coalesce(am.art_json, private.to_art_json(am.art_id, am.legacy_regional_art_id)) || (s.gid = any (v_animal_gids))
     || ',"is_rasterized":' || k.masked
     || ',"sensible_art":' || (s.sensible_art or coalesce(am.sensibel, false))
     || ',"sensibel":' || s.sensibel
@@ -150,17 +164,13 @@ begin
   into v_result
   from unnest(render_sichtbeobachtung.id) with ordinality o (id, position)
   join portal.sichtbeobachtung s on s.id = o.id
-  join portal.art a on a.id = s.art
   -- `lateral … limit 1`, because as a plain join the planner reads all definitions of the tenant
   left join lateral (
-    select d.art_id, d.name_deutsch, d.name_wissenschaftlich, d.sensibel, d.legacy_regional_art_id
+    select d.titel_json, d.art_json, d.art_id, d.legacy_regional_art_id, d.name_deutsch, d.name_wissenschaftlich, d.sensibel
     from portal.art_mandant d
     where d.mandant_id = tenant and d.art = s.art
     limit 1
   ) am on true
-  cross join lateral (
-    select s.bereich = 'oeffentlich' and s.status = 'freigegeben' as released
-  ) f
   cross join lateral (
     select private.is_masked(s.schutz, am.sensibel, s.nutzer_id, reader, v_exempt) as masked
   ) d
@@ -208,14 +218,7 @@ begin
         coalesce(am.name_deutsch, a.name_deutsch), coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich))
       from portal.art a
       where a.id = s.art))
-    || case when num_nulls(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio) = 5
-      then ',"foto":null,"foto_2":null,"foto_3":null,"biotopfoto":null,"audio":null,"bemerkung":'
-      else ',"foto":' || private.to_medium_text(s.foto, true)
-        || ',"foto_2":' || private.to_medium_text(s.foto_2, true)
-        || ',"foto_3":' || private.to_medium_text(s.foto_3, true)
-        || ',"biotopfoto":' || private.to_medium_text(s.biotopfoto, true)
-        || ',"audio":' || private.to_medium_text(s.audio, true)
-        || ',"bemerkung":' end
+    || private.to_medien_json(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio, true)
     || private.to_json_text(s.bemerkung)
     || case when s.stadium_id is null or s.stadium_id <> all (v_other_stadien) then ',"phaenogramm":true' else ',"phaenogramm":false' end
     || coalesce(am.art_json, private.to_art_json(am.art_id, am.legacy_regional_art_id))
