@@ -1,5 +1,6 @@
 // The tables of schema `portal`. `npm run generate` turns a change here into a migration in sql/migrations.
-// Functions and triggers are not declared here: they live in sql/code and are replaced at every migrate.
+// Functions and triggers are not declared here: they live in sql/code and are replaced at every migrate, as does what each index
+// is for (96_indexes.sql).
 import { sql } from 'drizzle-orm';
 import {
   bigint,
@@ -81,7 +82,6 @@ export const mandant = portal.table(
     stand: zeitpunkt('stand'),
   },
   (t) => [
-    // mandant=rp and mandant=RP are the same tenant.
     uniqueIndex('mandant_kuerzel').on(sql`lower(${t.kuerzel})`),
     unique('mandant_schluessel').on(t.schluessel),
     check('mandant_kuerzel_filled', sql`${t.kuerzel} <> ''`),
@@ -115,11 +115,7 @@ export const mandantTeil = portal.table(
       .references(() => mandant.id, { onDelete: 'cascade' }),
     teil: polygon('teil').notNull(),
   },
-  (t) => [
-    // tenants of a point in a border cell
-    index('mandant_teil_teil').using('gist', t.teil),
-    index('mandant_teil_mandant').on(t.mandant_id),
-  ],
+  (t) => [index('mandant_teil_teil').using('gist', t.teil), index('mandant_teil_mandant').on(t.mandant_id)],
 );
 
 /** The 5 km cells that a tenant touches; `ganz` when the cell lies wholly inside it. */
@@ -260,7 +256,6 @@ export const art = portal.table(
   (t) => [
     index('art_gid').on(t.gid),
     index('art_eu_guid').on(t.eu_guid),
-    // titel_deutsch, titel_wissenschaftlich: whole names and patterns that begin with letters
     index('art_name_deutsch').on(sql`lower(${t.name_deutsch}) text_pattern_ops`),
     index('art_name_wissenschaftlich').on(sql`lower(${t.name_wissenschaftlich}) text_pattern_ops`),
   ],
@@ -288,15 +283,11 @@ export const artMandant = portal.table(
   },
   (t) => [
     primaryKey({ columns: [t.mandant_id, t.art] }),
-    // art_id names one species within a tenant
     uniqueIndex('art_mandant_art_id').on(t.mandant_id, t.art_id),
     index('art_mandant_legacy').on(t.mandant_id, t.legacy_regional_art_id),
-    // as in art, for names of the tenant's own
     index('art_mandant_name_deutsch').on(t.mandant_id, sql`lower(${t.name_deutsch}) text_pattern_ops`),
     index('art_mandant_name_wissenschaftlich').on(t.mandant_id, sql`lower(${t.name_wissenschaftlich}) text_pattern_ops`),
-    // boxes and tenants: the species that the addressed tenant protects (2.5 ms without it)
     index('art_mandant_sensibel').on(t.mandant_id, t.art).where(sql`${t.sensibel}`),
-    // masking of a new record: in which tenants is its species sensitive
     index('art_mandant_art').on(t.art, t.sensibel),
   ],
 );
@@ -515,39 +506,25 @@ export const sichtbeobachtung = portal.table(
       sql`round(public.st_x(${t.point}) * 1000)`,
       sql`round(public.st_y(${t.point}) * 1000)`,
     ),
-    // newest page and crowded boxes of logged-in readers
     index('sichtbeobachtung_neu').on(t.id).where(published(t)),
-    // boxes, with or without a date range: KNN by id inside the box
     index('sichtbeobachtung_shown').using('gist', t.shown_point, t.datum, t.id).where(released(t)),
-    // boxes of logged-in readers: what is published but not released. With datum between, as in the index before: without it
-    // a page of a 100 km box read 620 pages of this index instead of 208 at 10 million
     index('sichtbeobachtung_shown_unreleased')
       .using('gist', t.shown_point, t.datum, t.id)
       .where(sql`${t.bereich} = 'oeffentlich' and ${t.status} <> 'freigegeben'`),
-    // boxes at a tenant that alone protects the species: matched by the cell's centre
     index('sichtbeobachtung_raster')
       .using('gist', t.raster_point, t.id)
       .where(sql`${released(t)} and ${t.schutz} = 1`),
-    // date ranges without a box
     index('sichtbeobachtung_datum').using('gist', t.datum, t.id).where(released(t)),
-    // one species; `schutz` so that re-masking a species finds its records too
     index('sichtbeobachtung_art').on(t.art, t.id),
-    // species + year
     index('sichtbeobachtung_art_jahr').on(t.art, t.jahr, t.id).where(published(t)),
-    // one group
     index('sichtbeobachtung_gruppe').on(t.gid, t.id).where(published(t)),
-    // one year
     index('sichtbeobachtung_jahr').on(t.jahr, t.id).where(published(t)),
-    // newest page of everyone, which is that of status freigegeben; one status of logged-in readers
     index('sichtbeobachtung_status').on(t.status, t.id).where(published(t)),
-    // own records
     index('sichtbeobachtung_nutzer').on(t.nutzer_id, t.id),
-    // changed boundaries: the records of a cell
     index('sichtbeobachtung_zelle').on(t.cell_x, t.cell_y),
     index('sichtbeobachtung_stadium').on(t.stadium_id).where(sql`${t.stadium_id} is not null`),
     index('sichtbeobachtung_aktivitaet').on(t.aktivitaet_id).where(sql`${t.aktivitaet_id} is not null`),
     index('sichtbeobachtung_experte').on(t.experte_id).where(sql`${t.experte_id} is not null`),
-    // who may see a stored file: the record that names it, which is one
     ...[t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio].flatMap((column) => [
       uniqueIndex(`sichtbeobachtung_${column.name}`).on(column).where(sql`${column} is not null`),
       check(`sichtbeobachtung_${column.name}_name`, sql`${column} ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'`),
@@ -581,9 +558,7 @@ export const sichtbeobachtungMandant = portal.table(
       columns: [t.sichtbeobachtung_id],
       foreignColumns: [sichtbeobachtung.id],
     }).onDelete('cascade'),
-    // the tenant's newest page
     primaryKey({ name: 'sichtbeobachtung_mandant_pk', columns: [t.mandant_id, t.sichtbeobachtung_id] }),
-    // the tenant's newest page of a group
     index('sichtbeobachtung_mandant_gruppe').on(t.mandant_id, t.gid, t.sichtbeobachtung_id),
     index('sichtbeobachtung_mandant_sichtbeobachtung').on(t.sichtbeobachtung_id),
   ],
@@ -617,11 +592,8 @@ export const sichtbeobachtungGezeigt = portal.table(
     place: point('place').notNull(),
   },
   (t) => [
-    // boxes: QGIS asks for the map's extent
     index('sichtbeobachtung_gezeigt_place').using('gist', t.place),
-    // one species, or the species of a group
     index('sichtbeobachtung_gezeigt_art').on(t.art, t.datum),
-    // counts per cell inside a box
     index('sichtbeobachtung_gezeigt_zelle').on(t.cell_x, t.cell_y),
   ],
 );
@@ -644,11 +616,7 @@ export const rasterZelle = portal.table(
     cell_y: integer('cell_y').notNull(),
     cell: polygon('cell').notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.cell_x, t.cell_y] }),
-    // boxes, as above
-    index('raster_zelle_cell').using('gist', t.cell),
-  ],
+  (t) => [primaryKey({ columns: [t.cell_x, t.cell_y] }), index('raster_zelle_cell').using('gist', t.cell)],
 );
 
 // --- logs -------------------------------------------------------------------------------------------------------

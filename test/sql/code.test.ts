@@ -88,6 +88,19 @@ describe('the database', () => {
     );
   });
 
+  it('every index says what it is for, but those that only keep a key unique', async () => {
+    const rows = await sql<{ name: string }[]>`
+      select x.indexrelid::regclass::text as name
+      from pg_index x
+      join pg_class c on c.oid = x.indexrelid
+      where c.relnamespace = 'portal'::regnamespace and obj_description(x.indexrelid, 'pg_class') is null
+        and not exists (select from pg_constraint k where k.conindid = x.indexrelid and k.contype in ('p', 'u'))`;
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      [],
+    );
+  });
+
   it('has an empty search path on security-definer and trigger functions', async () => {
     const rows = await sql`
       select p.oid::regprocedure::text as name, coalesce(p.proconfig::text, '') as config
