@@ -1,19 +1,15 @@
 // Operator commands (D5).
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { readCatalogue } from './catalog/catalogue.ts';
 import { ImportError } from './catalog/csv.ts';
-import { type DemoLogin, listDemoLoginnames, loadDemo, makeDemoPassword } from './catalog/demo.ts';
+import type { DemoLogin } from './catalog/demo.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
-import { listKnownIds, loadCatalogue } from './db/catalogue.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, getLogin, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
-import { startBoss } from './jobs/boss.ts';
-import { refreshBoundaries } from './jobs/boundaries.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createProgress } from './observe/progress.ts';
 import { describeLogins } from './welcome.ts';
@@ -54,9 +50,11 @@ const options = {
 } as const;
 type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] extends 'string' ? string : boolean };
 
+// Each loads what it alone needs: reading all of it took half a second of every command.
 const commands: Record<string, (database: Database, values: Values, rest: string[], config: Config) => Promise<void>> = {
   async migrate(database) {
     const outcome = await migrateDatabase(database);
+    const { startBoss } = await import('./jobs/boss.ts');
     // The queue's own tables too, so that the service may run without the right to create any.
     await (await startBoss(database, () => {}, { supervise: false })).stop();
     const sentence = {
@@ -70,6 +68,10 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 
   async 'catalog import'(database, _values, [dir]) {
     if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog import VERZEICHNIS');
+    const [{ readCatalogue }, { listKnownIds, loadCatalogue }] = await Promise.all([
+      import('./catalog/catalogue.ts'),
+      import('./db/catalogue.ts'),
+    ]);
     const catalogue = await readCatalogue(dir, await listKnownIds(database.sql));
     await loadCatalogue(database, catalogue, progress.step);
     progress.end();
@@ -139,6 +141,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 
   async 'grenzen refresh'(database, values, _rest, config) {
     if (!config.boundary) throw new UsageError('BOUNDARY_URL ist nicht gesetzt: Dort steht, woher die Grenzen kommen.');
+    const { refreshBoundaries } = await import('./jobs/boundaries.ts');
     const outcome = await refreshBoundaries(database, config.boundary, { force: Boolean(values.force), report: progress.step });
     progress.end();
     const { mandanten, zugeordnet, maskiert, uebergangen } = outcome;
@@ -155,6 +158,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
   },
 
   async 'demo load'(database, values) {
+    const { loadDemo } = await import('./catalog/demo.ts');
     const created = await loadDemo(database, progress);
     const logins: DemoLogin[] = values.logins ? await renewDemoPasswords(database) : created;
     console.log(['Die Demo ist geladen.', ...describeLogins(logins)].join('\n'));
@@ -162,6 +166,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 };
 
 async function renewDemoPasswords(database: Database): Promise<DemoLogin[]> {
+  const { listDemoLoginnames, makeDemoPassword } = await import('./catalog/demo.ts');
   const logins: DemoLogin[] = [];
   for (const loginname of await listDemoLoginnames()) {
     const password = makeDemoPassword();
