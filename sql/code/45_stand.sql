@@ -22,12 +22,17 @@ begin
 end
 $$;
 
--- returns  text that differs after every committed change, and with every release
+-- returns  text that differs after every committed change, with every release, and after every start or restore of the database:
+--          a backup counts from its own time on, and would come to a number again that stood for something else
 create or replace function api.get_stand()
   returns text
-  language sql
+  language plpgsql
   stable
 as $$
-  select coalesce(sum(t.anzahl), 0) || '-' || left((select i.code_hash from portal.installation i), 8) from portal.stand t
+begin
+  return (select coalesce(sum(t.anzahl), 0) from portal.stand t)
+    || '-' || coalesce((select left(i.code_hash, 8) from portal.installation i), '')
+    || '-' || left(md5(extract(epoch from pg_postmaster_start_time()) || ' ' || 'portal.stand'::regclass::oid), 8);
+end
 $$;
 comment on function api.get_stand() is 'Version of everything that anonymous readers may see; differs after every committed change';

@@ -94,25 +94,28 @@ create or replace trigger _200_raster after insert or update of x_min, y_min, x_
   for each statement execute function private.installation_after_write();
 
 -- what anonymous readers may see
-create or replace trigger _900_stand after insert or update or delete on portal.mandant
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.mandant
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.artengruppe
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.artengruppe
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.art
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.art
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.art_mandant
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.art_mandant
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.art_foto
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.art_foto
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.verwechslung
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.verwechslung
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.verwechslung_art
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.verwechslung_art
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.verwechslung_foto
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.verwechslung_foto
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.stadium
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.stadium
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.aktivitaet
+create or replace trigger _900_stand after insert or update or delete or truncate on portal.aktivitaet
   for each statement execute function private.count_change();
 create or replace trigger _900_stand after insert or update or delete on portal.sichtbeobachtung
+  for each statement execute function private.count_change();
+-- Of the change log only what is removed: a new entry comes with the change that it tells of.
+create or replace trigger _900_stand after delete or truncate on portal.protokoll
   for each statement execute function private.count_change();

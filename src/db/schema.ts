@@ -508,7 +508,7 @@ export const sichtbeobachtung = portal.table(
     ),
     index('sichtbeobachtung_neu').on(t.id).where(published(t)),
     index('sichtbeobachtung_shown').using('gist', t.shown_point, t.datum, t.id).where(released(t)),
-    index('sichtbeobachtung_shown_unreleased')
+    index('sichtbeobachtung_unreleased')
       .using('gist', t.shown_point, t.datum, t.id)
       .where(sql`${t.bereich} = 'oeffentlich' and ${t.status} <> 'freigegeben'`),
     index('sichtbeobachtung_raster')
@@ -519,7 +519,7 @@ export const sichtbeobachtung = portal.table(
     index('sichtbeobachtung_art_jahr').on(t.art, t.jahr, t.id).where(published(t)),
     index('sichtbeobachtung_gruppe').on(t.gid, t.id).where(published(t)),
     index('sichtbeobachtung_jahr').on(t.jahr, t.id).where(published(t)),
-    index('sichtbeobachtung_status').on(t.status, t.id).where(published(t)),
+    index('sichtbeobachtung_status_shown').on(t.status, t.id, t.shown_point, t.datum, t.art, t.schutz).where(published(t)),
     index('sichtbeobachtung_nutzer').on(t.nutzer_id, t.id),
     index('sichtbeobachtung_zelle').on(t.cell_x, t.cell_y),
     index('sichtbeobachtung_stadium').on(t.stadium_id).where(sql`${t.stadium_id} is not null`),

@@ -1,12 +1,16 @@
-// Bounded waiting for the database. The driver queues without limit: behind a few slow statements every request would hang.
+// Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
+// would hang.
 
 export interface AdmissionOptions {
-  /** Calls that may run at once: the connections of the pool. */
+  /** Runs at once; for the database, the connections of the pool. */
   slots: number;
-  /** Calls that may wait. */
+  /** Runs that may wait. */
   queue: number;
   /** Longest wait for a slot in milliseconds. */
   waitMs: number;
+}
+
+export interface CallOptions extends AdmissionOptions {
   /** Longest run of a call in milliseconds: the driver may lose a statement whose connection breaks. */
   runMs: number;
 }
@@ -24,20 +28,26 @@ interface Client {
   begin(...args: any[]): unknown;
 }
 
-/**
- * The same client, whose calls and transactions wait for a free connection within bounds and fail with OverloadError beyond.
- * Its calls are plain promises that may be asked for `raw` bytes: no fragments, no cursors.
- */
-export function admitCalls<C extends Client>(client: C, options: AdmissionOptions): C {
+/** What is given to the result runs when a slot is free, within bounds; beyond them it fails with OverloadError. */
+export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>) => Promise<T> {
   const admission = new Admission(options);
-  const admit = async (run: () => unknown) => {
+  return async (run) => {
     await admission.enter();
     try {
-      return await withDeadline(run(), options.runMs);
+      return await run();
     } finally {
       admission.leave();
     }
   };
+}
+
+/**
+ * The same client, whose calls and transactions wait for a free connection within bounds and fail with OverloadError beyond.
+ * Its calls are plain promises that may be asked for `raw` bytes: no fragments, no cursors.
+ */
+export function admitCalls<C extends Client>(client: C, options: CallOptions): C {
+  const limited = limitRuns(options);
+  const admit = (run: () => unknown) => limited(() => withDeadline(run(), options.runMs));
   return new Proxy(client, {
     apply: (target, _self, args) => {
       let isRaw = false;

@@ -33,7 +33,7 @@ export function keepAnswers(maxBytes: number): KeptAnswers {
   const set = (address: string, kept: Kept) => {
     remove(address);
     if (sizeOf(address, kept) > maxBytes * largestShare) return;
-    answers.set(address, kept);
+    answers.set(address, kept.answer ? { ...kept, answer: { ...kept.answer, body: toOwn(kept.answer.body) } } : kept);
     bytes += sizeOf(address, kept);
     for (const oldest of answers.keys()) {
       if (bytes <= maxBytes) return;
@@ -48,4 +48,12 @@ export function keepAnswers(maxBytes: number): KeptAnswers {
     },
     set,
   };
+}
+
+// Node cuts small buffers from a shared one, and each would keep 64 kB of it.
+function toOwn(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  if (bytes.buffer.byteLength === bytes.length) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }

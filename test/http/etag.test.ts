@@ -51,6 +51,8 @@ describe('an anonymous read', () => {
         sql`update portal.art_mandant set sensibel = true where mandant_id = 1 and art = ${arten.rotmilan}`,
       ],
       ['the tenant', sql`update portal.mandant set name = 'Nord' where kuerzel = 'N'`],
+      ['a table that was emptied', sql`truncate portal.art_foto`],
+      ['what is left of the change log', sql`delete from portal.protokoll`],
     ] as const) {
       await change;
       const answer = await read(path, tag);

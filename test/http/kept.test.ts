@@ -32,6 +32,13 @@ describe('kept answers', () => {
     assert.deepEqual([kept.get('a')?.answer?.body.length, kept.get('b')], [500, undefined]);
   });
 
+  it('hold no memory but their own', () => {
+    const kept = keepAnswers(10_000);
+    kept.set('a', { tag: '"1"', answer: { body: Buffer.from('{"result":[]}'), type: 'text/plain' } });
+    const body = kept.get('a')?.answer?.body;
+    assert.deepEqual([body?.toString(), body?.buffer.byteLength], ['{"result":[]}', 13]);
+  });
+
   it('stay within the limit whatever their addresses are', () => {
     const kept = keepAnswers(10_000);
     for (let n = 0; n < 1000; n++) kept.set(`${n}`.padStart(100, '0'), { tag: '"1"' });

@@ -68,6 +68,23 @@ it('a page of many rows leaves others their turn', async () => {
   assert.equal(xml.match(/<row>/g)?.length, 1000);
 });
 
+it('more long pages at once than can be made soon are refused, and the others are whole', async () => {
+  await service.database.sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+    select (select min(u.id) from portal.nutzer u), ${arten.amsel}::integer, st_setsrid(st_makepoint(417000 + n, 5531000), 25832),
+      date '2026-09-01', 'oeffentlich', 'freigegeben'
+    from generate_series(1, 400) n`;
+  const answers = await Promise.all(
+    Array.from({ length: 150 }, (_, n) => service.request(`/sichtbeobachtungen?limit=400&format=xml&n=${n}`)),
+  );
+  const statuses = answers.map(({ status }) => status);
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
+  for (const { status, text } of answers) {
+    assert.equal(text.match(/<row>/g)?.length, status === 200 ? 400 : undefined);
+    assert.ok(text.endsWith('</xml>'));
+  }
+});
+
 describe('XML carries the same members as JSON, in the same order, with the same values', () => {
   const paths: [path: () => string, readers: (Account | null)[]][] = [
     [() => '/sichtbeobachtungen?limit=1', [null, 'melder', 'expertin']],

@@ -13,6 +13,7 @@ export interface Mutant {
 
 const derived = 'function private.sichtbeobachtung_before_write()';
 const byWalk = 'function private.list_sichtbeobachtung_id_by_walk(';
+const byWalkOfReader = 'function private.list_sichtbeobachtung_id_by_walk_of_reader(';
 const byPlace = 'function private.list_sichtbeobachtung_id_by_place(';
 const byPlaceOfReader = 'function private.list_sichtbeobachtung_id_by_place_of_reader(';
 const ofFilters = 'function private.list_sichtbeobachtung_id_of_filters(';
@@ -121,8 +122,20 @@ export const mutants: Mutant[] = [
     to: 'trunc(coordinate / 5000)',
   },
   {
-    name: 'a walk over the newest records looks at the true point',
+    name: 'a walk of anonymous readers looks at the true point of what only the addressed tenant protects',
     within: byWalk,
+    from: 'when private.is_masked(',
+    to: 'when false and private.is_masked(',
+  },
+  {
+    name: 'a walk of anonymous readers takes all records for their own',
+    within: byWalk,
+    from: '0, null, false',
+    to: 'null, null, false',
+  },
+  {
+    name: 'a walk of logged-in readers looks at the true point',
+    within: byWalkOfReader,
     from: 'then w.raster_point',
     to: 'and false then w.raster_point',
   },

@@ -1,2 +1,0 @@
-DROP INDEX "portal"."sichtbeobachtung_shown_unreleased";--> statement-breakpoint
-CREATE INDEX "sichtbeobachtung_shown_unreleased" ON "portal"."sichtbeobachtung" USING gist ("shown_point","datum","id") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" <> 'freigegeben';
