@@ -1,6 +1,6 @@
-// Starts the service: configuration, database, HTTP, signals. `npm start` gives V8 one helper thread, a young generation of
-// 4 MB, and lets its heap grow by half instead of threefold before it is cleared: answers are made of large buffers, and
-// collecting them took half a core and 100 MB more otherwise, XML another 170 MB.
+// Starts the service: configuration, database, HTTP, signals. `npm start` gives V8 one helper thread and a young generation of
+// 4 MB, and has it clear the heap when that grew by half: answers are made of large buffers, and collecting them took half a
+// core and 100 MB more otherwise, XML another 170 MB.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';

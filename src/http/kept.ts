@@ -25,28 +25,27 @@ export function keepAnswers(maxBytes: number): KeptAnswers {
   const answers = new Map<string, Kept>();
   let bytes = 0;
   const sizeOf = (address: string, { answer }: Kept) => (answer?.body.length ?? 0) + 2 * address.length + entryBytes;
-  const remove = (address: string): Kept | undefined => {
+  const remove = (address: string) => {
     const kept = answers.get(address);
     if (kept && answers.delete(address)) bytes -= sizeOf(address, kept);
-    return kept;
-  };
-  const set = (address: string, kept: Kept) => {
-    remove(address);
-    if (sizeOf(address, kept) > maxBytes * largestShare) return;
-    answers.set(address, kept.answer ? { ...kept, answer: { ...kept.answer, body: toOwn(kept.answer.body) } } : kept);
-    bytes += sizeOf(address, kept);
-    for (const oldest of answers.keys()) {
-      if (bytes <= maxBytes) return;
-      remove(oldest);
-    }
   };
   return {
     get(address) {
-      const kept = remove(address);
-      if (kept) set(address, kept);
+      const kept = answers.get(address);
+      if (kept && answers.delete(address)) answers.set(address, kept);
       return kept;
     },
-    set,
+    set(address, kept) {
+      remove(address);
+      if (sizeOf(address, kept) > maxBytes * largestShare) return;
+      const { tag, answer } = kept;
+      answers.set(address, answer ? { tag, answer: { ...answer, body: toOwn(answer.body) } } : { tag });
+      bytes += sizeOf(address, kept);
+      for (const oldest of answers.keys()) {
+        if (bytes <= maxBytes) return;
+        remove(oldest);
+      }
+    },
   };
 }
 

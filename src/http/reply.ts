@@ -54,7 +54,8 @@ export interface Rows {
   restrict?: string | undefined;
 }
 
-// A page of a thousand rows takes 40 ms as XML: one after the other, and 503 within two seconds when too many want one (S5.3).
+// A page of a thousand rows takes 40 ms as XML. What must be parsed and is long is made one after the other; 503 within two
+// seconds when too many ask for it (S5.3).
 const longRows = 128 * 1024;
 const inTurn = limitRuns({ slots: 1, queue: 40, waitMs: 1500 });
 const xmlType = 'text/xml; charset=utf-8';

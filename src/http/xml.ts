@@ -9,15 +9,14 @@ export type Value = string | number | boolean | null | Value[] | { [name: string
 /** Members whose text goes into a CDATA section. */
 const cdataMembers = new Set(['next']);
 
-// Between so many rows other requests have their turn: a page of a thousand takes 40 ms.
+// Between so many rows other requests have their turn.
 const rowsAtOnce = 100;
 
 // XML 1.0 has no way to write most control characters: they are left out.
 const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' };
 
 /**
- * One XML document. Its parts are made one by one: the library's tree of a thousand rows at once took 60 MB, and half as long
- * again.
+ * One XML document. Its rows are made one by one: as one tree of the library, a thousand of them took 60 ms instead of 42.
  * @param root name of the root element
  * @param members names that the interface gives, not its users
  */
