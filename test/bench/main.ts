@@ -1,6 +1,7 @@
 // npm run bench: databases of several sizes, every case against the database, the service and what it is compared with.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openDatabase, poolSize, type Sql } from '../../src/db/client.ts';
 import type { Call } from './calls.ts';
@@ -60,6 +61,7 @@ interface Plan {
 
 /** Everything that answers at one size. */
 interface Stand {
+  sql: Sql;
   databaseUrl: string;
   scripts: string;
   servers: Partial<Record<Side, Server>>;
@@ -127,6 +129,7 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
     plan.sides.includes('postgraphile') && cases.some((c) => plan.isChosen(c.name) && c.sides.includes('postgraphile'));
   const postgraphile = isCompared ? await startPostgraphile(databaseUrl, report) : null;
   const stand: Stand = {
+    sql,
     databaseUrl,
     scripts: await makeDir(),
     servers: { http: service, again, constant: rival, naive: rival, ...(postgraphile && { postgraphile }) },
@@ -163,10 +166,22 @@ async function measureCase(each: Case, calls: Call[], size: number, plan: Plan, 
   for (let round = 0; round < plan.rounds; round++) {
     for (const side of each.sides.filter((candidate) => plan.sides.includes(candidate))) {
       rounds.set(side, [...(rounds.get(side) ?? []), await measureSide(side, calls, plan.seconds, stand)]);
+      await endLeftovers(stand.sql);
     }
   }
   const sides = Object.fromEntries([...rounds].map(([side, measures]) => [side, medianOf(measures)]));
   return { size, name: each.name, title: each.title, sides };
+}
+
+/** Ends what a server goes on with although its clients went: PostGraphile's slow ones would take minutes of both cores from others. */
+async function endLeftovers(sql: Sql): Promise<void> {
+  for (let quiet = 0; quiet < 2; ) {
+    const [left] = await sql<{ count: number }[]>`
+      select count(pg_cancel_backend(a.pid))::integer as count from pg_stat_activity a
+      where a.datname = current_database() and a.backend_type = 'client backend' and a.state = 'active' and a.pid <> pg_backend_pid()`;
+    quiet = left?.count === 0 ? quiet + 1 : 0;
+    await sleep(50);
+  }
 }
 
 function measureSide(side: Side, calls: Call[], seconds: number, stand: Stand): Promise<Measure> {
