@@ -7,7 +7,7 @@ comment on index portal.sichtbeobachtung_status_shown is
 comment on index portal.sichtbeobachtung_shown is
   'bbox=, with or without days: nearest to the greatest id inside the box. A plain index on the place made the planner sort whole boxes (503 ms instead of 1.9 for 100 km at 10 million)';
 comment on index portal.sichtbeobachtung_unreleased is
-  'bbox= of logged-in readers: what is published but not released. With days as the one before, though nobody asks for them: without, a page of a 100 km box read 620 pages of it instead of 208 at 10 million';
+  'bbox= of logged-in readers: what is published but not released. With days as in sichtbeobachtung_shown: without them a page of a 100 km box read 620 pages of it instead of 208 at 10 million';
 comment on index portal.sichtbeobachtung_raster is 'bbox= at a tenant that alone protects the species: by the centre of the cell';
 comment on index portal.sichtbeobachtung_datum is 'datum_von=, datum_bis= without a box';
 comment on index portal.sichtbeobachtung_art is 'one species; protecting it anew';

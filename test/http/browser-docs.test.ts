@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { type ServerType, serve } from '@hono/node-server';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, startTestService, type TestService, testConfig } from '../support/service.ts';
 
 const executablePath = '/usr/bin/chromium';
 const skip = existsSync(executablePath) ? false : `there is no ${executablePath}: apt install chromium`;
@@ -22,15 +22,7 @@ describe('GET /api/v2 in a browser', { skip }, () => {
   let browser: Browser;
   before(async () => {
     // 127.0.0.1 is no tenant's domain.
-    const config = {
-      publicUrl: 'http://{domain}:8080',
-      defaultTenant: 'N',
-      trustProxy: false,
-      tokenTtlDays: 30,
-      answerCacheBytes: 8 * 1024 * 1024,
-      metricsToken: null,
-    };
-    service = await startTestService({ config });
+    service = await startTestService({ config: { ...testConfig, defaultTenant: 'N' } });
     await new Promise<void>((resolve) => {
       server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 }, () => resolve());
     });

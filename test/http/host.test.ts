@@ -2,17 +2,9 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../../src/http/context.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService, type TestService, testConfig } from '../support/service.ts';
 
-const standard = {
-  publicUrl: 'http://{domain}:8080',
-  defaultTenant: null,
-  trustProxy: false,
-  tokenTtlDays: 30,
-  answerCacheBytes: 8 * 1024 * 1024,
-  metricsToken: null,
-};
-const settings: Deps['config'] = { ...standard };
+const settings: Deps['config'] = { ...testConfig };
 
 let service: TestService;
 before(async () => {
@@ -21,7 +13,7 @@ before(async () => {
 
 /** The species list of the service with these settings. */
 async function ask(config: Partial<Deps['config']>, host: string, headers: Record<string, string> = {}) {
-  Object.assign(settings, standard, config);
+  Object.assign(settings, testConfig, config);
   const url = `http://${host}/api/v2/arten?limit=1&restrict=art_id&gid=1`;
   const response = await service.app.request(url, { headers: { host, ...headers } });
   const text = await response.text();

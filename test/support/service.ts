@@ -59,6 +59,16 @@ export interface TestService {
   makeReleased(fields?: Record<string, string | undefined>, options?: RequestOptions): Promise<number>;
 }
 
+/** Settings of a service under test. */
+export const testConfig: Deps['config'] = {
+  publicUrl: 'http://{domain}:8080',
+  defaultTenant: null,
+  trustProxy: false,
+  tokenTtlDays: 30,
+  answerCacheBytes: 8 * 1024 * 1024,
+  metricsToken: null,
+};
+
 export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {
   const database = await openTestDatabase();
   const { sql } = database;
@@ -78,14 +88,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     sql,
     regexpSql: database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
-    config: {
-      publicUrl: 'http://{domain}:8080',
-      defaultTenant: null,
-      trustProxy: false,
-      tokenTtlDays: 30,
-      answerCacheBytes: 8 * 1024 * 1024,
-      metricsToken: null,
-    },
+    config: testConfig,
     metrics: createMetrics(),
     media,
     secretKey: createSecretKey(Buffer.alloc(32, 1)),
