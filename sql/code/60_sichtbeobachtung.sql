@@ -17,6 +17,16 @@ as $$
   select not exempt and nutzer_id is distinct from reader and (schutz = 2 or (schutz = 1 and coalesce(sensibel_here, false)))
 $$;
 
+-- Whether everyone is shown a record: public and released. Written out where a partial index has it as its condition.
+create or replace function private.is_frei(bereich portal.bereich, status portal.status)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+as $$
+  select bereich = 'oeffentlich' and status = 'freigegeben'
+$$;
+
 -- How far a record is protected, before anybody asks for it.
 --   sensibel   the recorder's own mark
 --   art        species
@@ -131,7 +141,7 @@ begin
     new.schutz := case when new.sensibel then 2 else 0 end;
   end if;
   new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end;
-  new.kopf_json := case when new.bereich = 'oeffentlich' and new.status = 'freigegeben'
+  new.kopf_json := case when private.is_frei(new.bereich, new.status)
     then private.to_kopf_json(new.id, new.guid, new.anzahl, new.point, new.datum) end;
   return new;
 end
@@ -167,8 +177,8 @@ create or replace function private.sichtbeobachtung_mandant_after_insert()
   set search_path = ''
 as $$
 begin
-  insert into portal.sichtbeobachtung_mandant (mandant_id, sichtbeobachtung_id, gid, exakt)
-  select k.mandant_id, n.id, n.gid, k.exakt
+  insert into portal.sichtbeobachtung_mandant (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
+  select k.mandant_id, n.id, n.gid, k.exakt, private.is_frei(n.bereich, n.status)
   from new_row n, private.list_mandant_of_sichtbeobachtung(n.point, n.cell_x, n.cell_y, n.schutz) k;
   return null;
 end
@@ -186,12 +196,13 @@ begin
     select n.id
     from new_row n
     join old_row o using (id)
-    where not public.st_orderingequals(n.point, o.point) or n.gid <> o.gid or (n.schutz > 0) <> (o.schutz > 0)));
+    where not public.st_orderingequals(n.point, o.point) or n.gid <> o.gid or (n.schutz > 0) <> (o.schutz > 0)
+      or private.is_frei(n.bereich, n.status) <> private.is_frei(o.bereich, o.status)));
   return null;
 end
 $$;
 
--- Brings the tenants of records in line with boundaries and protection; touches only what differs.
+-- Brings the tenants of records in line with boundaries, protection and release; touches only what differs.
 --   id       records
 -- returns    those of them whose tenants changed, as far as anybody is shown them
 create or replace function private.set_sichtbeobachtung_mandant(id bigint[])
@@ -206,7 +217,7 @@ begin
     return '{}';
   end if;
   with wanted as (
-    select k.mandant_id, s.id as sichtbeobachtung_id, s.gid, s.schutz, k.exakt
+    select k.mandant_id, s.id as sichtbeobachtung_id, s.gid, s.schutz, k.exakt, private.is_frei(s.bereich, s.status) as frei
     from portal.sichtbeobachtung s, private.list_mandant_of_sichtbeobachtung(s.point, s.cell_x, s.cell_y, s.schutz) k
     where s.id = any (set_sichtbeobachtung_mandant.id)
   ),
@@ -222,11 +233,11 @@ begin
         select from wanted w where w.mandant_id = l.mandant_id and w.sichtbeobachtung_id = l.sichtbeobachtung_id)
   ),
   written as (
-    insert into portal.sichtbeobachtung_mandant as l (mandant_id, sichtbeobachtung_id, gid, exakt)
-    select w.mandant_id, w.sichtbeobachtung_id, w.gid, w.exakt from wanted w
-    on conflict (mandant_id, sichtbeobachtung_id) do update
-      set gid = excluded.gid, exakt = excluded.exakt
-      where (l.gid, l.exakt) is distinct from (excluded.gid, excluded.exakt)
+    insert into portal.sichtbeobachtung_mandant as l (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
+    select w.mandant_id, w.sichtbeobachtung_id, w.gid, w.exakt, w.frei from wanted w
+    on conflict (sichtbeobachtung_id, mandant_id) do update
+      set gid = excluded.gid, exakt = excluded.exakt, frei = excluded.frei
+      where (l.gid, l.exakt, l.frei) is distinct from (excluded.gid, excluded.exakt, excluded.frei)
   )
   -- On which side of a border a protected record lies is part of its place: `exakt` alone counts for the others only.
   select coalesce(array_agg(distinct sichtbeobachtung_id), '{}') into v_changed

@@ -135,7 +135,7 @@ begin
       from portal.art a
       where a.id = s.art))
     || case when detail then ',"eu_guid":' || (select private.to_json_text(a.eu_guid) from portal.art a where a.id = s.art) else '' end
-    || private.to_medien_json(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio, s.bereich = 'oeffentlich' and s.status = 'freigegeben')
+    || private.to_medien_json(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio, private.is_frei(s.bereich, s.status))
     || private.to_json_text(s.bemerkung)
     || case when reader is null then '' else ',"bemerkung_experte":' || private.to_json_text(s.bemerkung_experte) end
     || ',"phaenogramm":' || (s.stadium_id is null or s.stadium_id <> all (v_other_stadien))

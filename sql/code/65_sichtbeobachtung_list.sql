@@ -101,24 +101,21 @@ begin
 
   -- Written as ranges of rows, which only the index of the tenant's own records delivers in order: as `mandant_id = …` the
   -- planner prefers to walk everybody's records (290 ms at 1 million for the smallest tenant). `limit 1001`, the most that a
-  -- page needs, says that little is wanted; a limit that the planner does not know counts as a tenth of the table. `offset 0`
-  -- keeps it from looking the records up in a spatial index that holds released ones only.
+  -- page needs, says that little is wanted; a limit that the planner does not know counts as a tenth of the table. Records are
+  -- looked up only where the true point alone doesn't say enough, and as a value: `exists` might become a scan of all of them.
   if reader is null and mandant is not null and v_filters = 1 then
     return array(
       select n.id
       from (
         select l.sichtbeobachtung_id as id
         from portal.sichtbeobachtung_mandant l
-        cross join lateral (
-          select r.bereich, r.status, r.schutz, r.art, r.nutzer_id
-          from portal.sichtbeobachtung r
-          where r.id = l.sichtbeobachtung_id
-          offset 0
-        ) s
-        where (l.mandant_id, l.sichtbeobachtung_id) >= (mandant, 0) and (l.mandant_id, l.sichtbeobachtung_id) < (mandant, before_id)
-          and s.bereich = 'oeffentlich' and s.status = 'freigegeben'
-          and (l.exakt or private.is_masked(s.schutz, s.art = any (v_arts_here), s.nutzer_id, null, false))
-        order by l.mandant_id desc, l.sichtbeobachtung_id desc
+        where (l.mandant_id, l.frei, l.sichtbeobachtung_id) >= (mandant, true, 0)
+          and (l.mandant_id, l.frei, l.sichtbeobachtung_id) < (mandant, true, before_id)
+          and (l.exakt or (
+            select private.is_masked(s.schutz, s.art = any (v_arts_here), s.nutzer_id, null, false)
+            from portal.sichtbeobachtung s
+            where s.id = l.sichtbeobachtung_id))
+        order by l.mandant_id desc, l.frei desc, l.sichtbeobachtung_id desc
         limit 1001
       ) n
       limit row_limit);
@@ -128,17 +125,13 @@ begin
       from (
         select l.sichtbeobachtung_id as id
         from portal.sichtbeobachtung_mandant l
-        cross join lateral (
-          select r.bereich, r.status, r.schutz, r.art, r.nutzer_id
-          from portal.sichtbeobachtung r
-          where r.id = l.sichtbeobachtung_id
-          offset 0
-        ) s
-        where (l.mandant_id, l.gid, l.sichtbeobachtung_id) >= (mandant, gids[1], 0)
-          and (l.mandant_id, l.gid, l.sichtbeobachtung_id) < (mandant, gids[1], before_id)
-          and s.bereich = 'oeffentlich' and s.status = 'freigegeben'
-          and (l.exakt or private.is_masked(s.schutz, s.art = any (v_arts_here), s.nutzer_id, null, false))
-        order by l.mandant_id desc, l.gid desc, l.sichtbeobachtung_id desc
+        where (l.mandant_id, l.frei, l.gid, l.sichtbeobachtung_id) >= (mandant, true, gids[1], 0)
+          and (l.mandant_id, l.frei, l.gid, l.sichtbeobachtung_id) < (mandant, true, gids[1], before_id)
+          and (l.exakt or (
+            select private.is_masked(s.schutz, s.art = any (v_arts_here), s.nutzer_id, null, false)
+            from portal.sichtbeobachtung s
+            where s.id = l.sichtbeobachtung_id))
+        order by l.mandant_id desc, l.frei desc, l.gid desc, l.sichtbeobachtung_id desc
         limit 1001
       ) n
       limit row_limit);
@@ -188,7 +181,6 @@ declare
     || ' and s.id < $3';
   -- what the index of the walk delivers, by id
   v_base text := format('select s.* from portal.sichtbeobachtung s where %s', v_scope);
-  v_order text := 's.id';
   v_columns text;
   v_values text;
   v_from text;
@@ -231,20 +223,28 @@ begin
     if cardinality(arts) = 1 then
       v_base := v_base || ' and s.art = ($5)[1]';
     elsif mandant is not null then
-      v_columns := case when cardinality(gids) = 1 then '(l.mandant_id, l.gid, l.sichtbeobachtung_id)'
-        else '(l.mandant_id, l.sichtbeobachtung_id)' end;
-      v_values := case when cardinality(gids) = 1 then '$10, ($6)[1]' else '$10' end;
-      v_base := format(
-        'select l.sichtbeobachtung_id, l.exakt from portal.sichtbeobachtung_mandant l where %1$s >= (%2$s, 0) and %1$s < (%2$s, $3)',
-        v_columns, v_values);
-      v_order := replace(btrim(v_columns, '()'), ',', ' desc,');
+      v_columns := format('(l.mandant_id, l.frei, %sl.sichtbeobachtung_id)', case when cardinality(gids) = 1 then 'l.gid, ' end);
+      v_values := format('($10, %%L, %s%%s)', case when cardinality(gids) = 1 then '($6)[1], ' end);
+      -- The index holds what everyone is shown, then the rest, both by id.
+      select format('(select * from (%s) w order by w.sichtbeobachtung_id desc limit $16)', string_agg(
+        format(
+          '(select l.sichtbeobachtung_id, l.exakt from portal.sichtbeobachtung_mandant l '
+          'where %1$s >= %2$s and %1$s < %3$s order by %4$s desc limit $16)',
+          v_columns, format(v_values, f.frei, 0), format(v_values, f.frei, '$3'), replace(btrim(v_columns, '()'), ',', ' desc,')),
+        ' union all '))
+      into v_base
+      from (values (true), (false)) f (frei)
+      where case when reader is null then f.frei
+        else coalesce(f.frei = (list_sichtbeobachtung_id_of_filters.status = 'freigegeben'), true) end;
     elsif cardinality(gids) = 1 then
       v_base := v_base || ' and s.gid = ($6)[1]';
     elsif list_sichtbeobachtung_id_of_filters.jahr is not null then
       v_base := v_base || ' and s.jahr = $7';
     end if;
   end if;
-  v_base := format('(%s order by %s desc limit $16)', v_base, v_order);
+  if v_columns is null then
+    v_base := format('(%s order by s.id desc limit $16)', v_base);
+  end if;
   if mandant is not null then
     v_of_mandant := array[format(
       'exists (select from portal.sichtbeobachtung_mandant t '

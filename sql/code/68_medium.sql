@@ -73,7 +73,7 @@ begin
   where s.id = private.get_sichtbeobachtung_of_medium(get_medium.name);
   if not found then
     raise exception 'no such file' using errcode = 'NFUND';
-  elsif v_record.bereich = 'oeffentlich' and v_record.status = 'freigegeben' then
+  elsif private.is_frei(v_record.bereich, v_record.status) then
     return true;
   elsif exists (select from portal.nutzer u where u.id = reader and u.status = 1)
     and private.is_visible(v_record.bereich, v_record.status, v_record.nutzer_id, reader) then

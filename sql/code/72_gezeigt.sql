@@ -110,7 +110,7 @@ as $$
 begin
   -- Most new records are not released: then this look is all that it costs.
   perform private.set_gezeigt(array(
-    select n.id from new_row n where n.bereich = 'oeffentlich' and n.status = 'freigegeben'));
+    select n.id from new_row n where private.is_frei(n.bereich, n.status)));
   return null;
 end
 $$;
@@ -127,7 +127,7 @@ begin
     select n.id
     from new_row n
     join old_row o using (id)
-    where n.bereich = 'oeffentlich' and n.status = 'freigegeben' or o.bereich = 'oeffentlich' and o.status = 'freigegeben'));
+    where private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status)));
   return null;
 end
 $$;
@@ -141,7 +141,7 @@ create or replace function private.gezeigt_after_delete()
 as $$
 begin
   perform private.set_gezeigt(array(
-    select o.id from old_row o where o.bereich = 'oeffentlich' and o.status = 'freigegeben'));
+    select o.id from old_row o where private.is_frei(o.bereich, o.status)));
   return null;
 end
 $$;

@@ -551,6 +551,8 @@ export const sichtbeobachtungMandant = portal.table(
     sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
     gid: integer('gid').notNull(),
     exakt: boolean('exakt').notNull(),
+    // public and released: lists of everyone don't walk through an import that waits for its review
+    frei: boolean('frei').notNull(),
   },
   (t) => [
     foreignKey({
@@ -558,9 +560,9 @@ export const sichtbeobachtungMandant = portal.table(
       columns: [t.sichtbeobachtung_id],
       foreignColumns: [sichtbeobachtung.id],
     }).onDelete('cascade'),
-    primaryKey({ name: 'sichtbeobachtung_mandant_pk', columns: [t.mandant_id, t.sichtbeobachtung_id] }),
-    index('sichtbeobachtung_mandant_gruppe').on(t.mandant_id, t.gid, t.sichtbeobachtung_id),
-    index('sichtbeobachtung_mandant_sichtbeobachtung').on(t.sichtbeobachtung_id),
+    primaryKey({ name: 'sichtbeobachtung_mandant_pk', columns: [t.sichtbeobachtung_id, t.mandant_id] }),
+    index('sichtbeobachtung_mandant_frei').on(t.mandant_id, t.frei, t.sichtbeobachtung_id),
+    index('sichtbeobachtung_mandant_gruppe').on(t.mandant_id, t.frei, t.gid, t.sichtbeobachtung_id),
   ],
 );
 

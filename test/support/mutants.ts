@@ -20,7 +20,6 @@ const ofFilters = 'function private.list_sichtbeobachtung_id_of_filters(';
 const list = 'function private.list_sichtbeobachtung_id(';
 const render = 'function private.render_sichtbeobachtung(';
 const links = 'function private.set_sichtbeobachtung_mandant(';
-const ownTenant = 'and (l.exakt or private.is_masked(s.schutz, s.art = any (v_arts_here), s.nutzer_id, null, false))';
 
 export const mutants: Mutant[] = [
   {
@@ -219,18 +218,18 @@ export const mutants: Mutant[] = [
   {
     name: 'the tenant filter of anonymous readers knows true points only',
     within: list,
-    from: `${ownTenant}
-        order by l.mandant_id desc, l.sichtbeobachtung_id`,
-    to: `and l.exakt
-        order by l.mandant_id desc, l.sichtbeobachtung_id`,
+    from: `(mandant, true, before_id)
+          and (l.exakt or`,
+    to: `(mandant, true, before_id)
+          and (l.exakt or false and`,
   },
   {
     name: 'the tenant filter with a group knows true points only',
     within: list,
-    from: `${ownTenant}
-        order by l.mandant_id desc, l.gid`,
-    to: `and l.exakt
-        order by l.mandant_id desc, l.gid`,
+    from: `(mandant, true, gids[1], before_id)
+          and (l.exakt or`,
+    to: `(mandant, true, gids[1], before_id)
+          and (l.exakt or false and`,
   },
   {
     name: 'the tenant filter with others knows true points only',
@@ -285,6 +284,18 @@ export const mutants: Mutant[] = [
     within: 'function private.sichtbeobachtung_mandant_after_update()',
     from: ' or (n.schutz > 0) <> (o.schutz > 0)',
     to: '',
+  },
+  {
+    name: 'the tenants of a record do not follow its release',
+    within: 'function private.sichtbeobachtung_mandant_after_update()',
+    from: 'or private.is_frei(n.bereich, n.status) <> private.is_frei(o.bereich, o.status)',
+    to: '',
+  },
+  {
+    name: 'the tenant filter with a status walks the other half',
+    within: ofFilters,
+    from: "f.frei = (list_sichtbeobachtung_id_of_filters.status = 'freigegeben')",
+    to: "f.frei = (list_sichtbeobachtung_id_of_filters.status <> 'freigegeben')",
   },
   {
     name: 'a moved border tells in the change log on which side a protected record lies',

@@ -56,12 +56,12 @@ export async function listWrong(sql: Sql): Promise<string[]> {
       union all
       select coalesce(w.id, l.sichtbeobachtung_id), 'tenants'
       from (
-        select t.id, n.mandant_id, n.inside, t.gid
+        select t.id, n.mandant_id, n.inside, t.gid, t.public
         from truth t join near n on n.id = t.id
         where n.inside or t.hidden_somewhere
       ) w
       full join portal.sichtbeobachtung_mandant l on l.sichtbeobachtung_id = w.id and l.mandant_id = w.mandant_id
-      where (w.inside, w.gid) is distinct from (l.exakt, l.gid)
+      where (w.inside, w.gid, w.public) is distinct from (l.exakt, l.gid, l.frei)
       union all
       select coalesce(t.id, g.id), 'shown'
       from (select * from truth where public) t
