@@ -16,25 +16,30 @@ const rowsAtOnce = 100;
 const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' };
 
 /**
- * One XML document. Its rows are made one by one: as one tree of the library, a thousand of them took 60 ms instead of 42.
+ * One XML document in UTF-8. Its rows are made one by one: as one tree of the library, a thousand of them took 60 ms instead of
+ * 42. Each is turned into bytes at once: as text, which the library puts together from hundreds of pieces, they held so much
+ * memory that a page of a hundred took a fifth longer.
  * @param root name of the root element
  * @param members names that the interface gives, not its users
  */
-export async function toXml(root: string, members: { [name: string]: Value }): Promise<string> {
-  let xml = `<?xml version="1.0" encoding="UTF-8"?><${root}>`;
+export async function toXml(root: string, members: { [name: string]: Value }): Promise<Buffer<ArrayBuffer>> {
+  const parts: Buffer[] = [];
+  const write = (xml: string) => parts.push(Buffer.from(xml));
+  write(`<?xml version="1.0" encoding="UTF-8"?><${root}>`);
   for (const [name, value] of Object.entries(members)) {
     if (!Array.isArray(value) || value.length === 0) {
-      xml += toElement((document) => appendMembers(document, { [name]: value }));
+      write(toElement((document) => appendMembers(document, { [name]: value })));
       continue;
     }
-    xml += `<${name}>`;
+    write(`<${name}>`);
     for (const [index, row] of value.entries()) {
-      xml += toElement((document) => appendValue(document.ele('row'), row));
+      write(toElement((document) => appendValue(document.ele('row'), row)));
       if (index % rowsAtOnce === rowsAtOnce - 1) await setImmediate();
     }
-    xml += `</${name}>`;
+    write(`</${name}>`);
   }
-  return `${xml}</${root}>`;
+  write(`</${root}>`);
+  return Buffer.concat(parts);
 }
 
 function toElement(append: (document: XMLBuilder) => void): string {
