@@ -202,6 +202,19 @@ begin
 end
 $$;
 
+create or replace function private.sichtbeobachtung_mandant_after_delete()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  delete from portal.sichtbeobachtung_mandant l using old_row o where l.sichtbeobachtung_id = o.id;
+  return null;
+end
+$$;
+
 -- Brings the tenants of records in line with boundaries, protection and release; touches only what differs.
 --   id       records
 -- returns    those of them whose tenants changed, as far as anybody is shown them

@@ -55,6 +55,9 @@ create or replace trigger _200_mandant_insert after insert on portal.sichtbeobac
 create or replace trigger _200_mandant_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
   for each statement execute function private.sichtbeobachtung_mandant_after_update();
+create or replace trigger _200_mandant_delete after delete on portal.sichtbeobachtung
+  referencing old table as old_row
+  for each statement execute function private.sichtbeobachtung_mandant_after_delete();
 create or replace trigger _300_protokoll_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
   for each statement execute function private.protokoll_after_insert();

@@ -37,12 +37,17 @@ describe('0003_released_links', () => {
     await sql`
       alter table portal.sichtbeobachtung_mandant add constraint sichtbeobachtung_mandant_pk primary key (mandant_id, sichtbeobachtung_id)`;
     await sql`create index sichtbeobachtung_mandant_gruppe on portal.sichtbeobachtung_mandant (mandant_id, gid, sichtbeobachtung_id)`;
+    await sql`alter table portal.sichtbeobachtung_mandant add foreign key (sichtbeobachtung_id) references portal.sichtbeobachtung (id)`;
     await sql`create index sichtbeobachtung_mandant_sichtbeobachtung on portal.sichtbeobachtung_mandant (sichtbeobachtung_id)`;
+    await sql`drop trigger _200_mandant_delete on portal.sichtbeobachtung`;
     await sql`delete from drizzle.__drizzle_migrations where created_at = (select max(created_at) from drizzle.__drizzle_migrations)`;
 
     await migrateDatabase(database);
     assert.deepEqual(await describeTable(), table);
     assert.deepEqual(await readLinks(), links);
     assert.deepEqual(await listWrong(sql), []);
+    // Before sql/code is replaced: here it is unchanged.
+    await sql`delete from portal.sichtbeobachtung`;
+    assert.equal((await readLinks()).length, 0);
   });
 });
