@@ -65,7 +65,7 @@ function boxCase(name: keyof typeof boxes, tenantOf: (facts: Facts) => Tenant, s
 }
 
 // The frequencies of species are uneven: half of what people ask for is among the first twenty.
-function speciesOf(facts: Facts, n: number): { artId: string } {
+function speciesOf(facts: Facts, n: number): Facts['species'][number] {
   return pick(n % 2 === 0 ? facts.species.slice(0, 20) : facts.species, n, 'species');
 }
 
@@ -138,7 +138,15 @@ export const readCases: Case[] = [
   boxCase('bbox10', (facts) => facts.plain, '', '', all),
   boxCase('bbox100', (facts) => facts.plain, '', ''),
   boxCase('country', (facts) => facts.plain, '', ''),
-  listCase('species', 'species', (facts, n) => ({ filter: { artId: speciesOf(facts, n).artId } }), all),
+  listCase(
+    'species',
+    'species',
+    (facts, n) => {
+      const { art, artId } = speciesOf(facts, n);
+      return { filter: { artId }, art };
+    },
+    all,
+  ),
   listCase('species-year', 'species + year', (facts, n) => ({
     filter: { artId: speciesOf(facts, n).artId, jahr: 1996 + (n % 30) },
   })),

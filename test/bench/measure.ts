@@ -118,7 +118,12 @@ export function percentileOf(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-export const medianOfNumbers = (values: readonly number[]) => percentileOf(values, 0.5);
+/** The middle value; of an even number of values the mean of the two in the middle. */
+export function medianOfNumbers(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).sort();
+  const middle = sorted.length / 2;
+  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
+}
 
 function percentilesOf(latencies: number[]): Percentiles {
   return { p50: percentileOf(latencies, 0.5), p95: percentileOf(latencies, 0.95) };

@@ -141,7 +141,8 @@ by pgbench; "pgbench /s" the same by as many clients as the service has connecti
 \`ANSWER_CACHE_MB=0\`, so that every answer is made anew; "asked again" the service as \`npm start\` runs it, which keeps answers
 as long as nothing changes, while nothing changes. "constant body" is a handler on the same stack that returns a page from
 memory, "naive" one that reads the same records as rows and makes JSON of them, "PostGraphile" a view with the same columns.
-Cases with several requests vary them: boxes, species, tenants, readers.
+Cases with several requests vary them: boxes, species, tenants, readers. Before its rounds each case runs for a second that
+does not count, so that what it reads is in memory.
 
 ![p50 in the database against the number of sightings](latency.svg)
 

@@ -5,7 +5,7 @@ create schema bench_graphql;
 
 -- Every sighting, whoever may see it: for the ids that the service chose, the primary key is the way.
 create view bench_graphql.meldung as
-select s.id, s.guid,
+select s.id, s.guid, s.art as aid,
   case s.bereich when 'oeffentlich' then 'Öffentliche Meldungen' else 'Persönliche Erfassungen' end as bereich,
   private.to_status_text(s.status) as status, s.anzahl, st_y(k.place) as lat, st_x(k.place) as lon,
   to_char(s.datum, 'DD.MM.YYYY') as datum, coalesce(am.name_deutsch, a.name_deutsch) as titel_deutsch,
