@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Sql } from '../../src/db/client.ts';
 
 const walks = [
-  { name: 'list_sichtbeobachtung_id_by_walk', depths: 'array[1000, 1000 + 90 * row_limit]' },
+  { name: 'list_sichtbeobachtung_id_by_walk', depths: 'array[500, 500 + 80 * row_limit]' },
   { name: 'list_sichtbeobachtung_id_by_walk_of_reader', depths: 'array[250, 250 + 40 * row_limit]' },
   { name: 'list_sichtbeobachtung_id_of_filters', depths: 'array[1000, 30000 + 100 * row_limit]' },
 ];
