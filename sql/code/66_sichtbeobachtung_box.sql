@@ -25,15 +25,15 @@ declare
   v_id bigint[];
 begin
   if reader is null then
-    v_id := coalesce(
-      private.list_sichtbeobachtung_id_by_walk(arts_here, x1, y1, x2, y2, v_von, v_bis, before_id, row_limit),
-      private.list_sichtbeobachtung_id_by_place(arts_here, x1, y1, x2, y2, datum_von, datum_bis, before_id, row_limit));
+    status := 'freigegeben';
+    v_id := private.list_sichtbeobachtung_id_by_walk(arts_here, x1, y1, x2, y2, v_von, v_bis, before_id, row_limit);
   else
-    v_id := coalesce(
-      private.list_sichtbeobachtung_id_by_walk_of_reader(
-        reader, exempt, status, arts_here, x1, y1, x2, y2, v_von, v_bis, before_id, row_limit),
-      private.list_sichtbeobachtung_id_by_place_of_reader(
-        reader, exempt, status, arts_here, x1, y1, x2, y2, v_von, v_bis, before_id, row_limit));
+    v_id := private.list_sichtbeobachtung_id_by_walk_of_reader(
+      reader, exempt, status, arts_here, x1, y1, x2, y2, v_von, v_bis, before_id, row_limit);
+  end if;
+  if v_id is null then
+    v_id := private.list_sichtbeobachtung_id_by_place(
+      reader, exempt, status, arts_here, x1, y1, x2, y2, datum_von, datum_bis, before_id, row_limit);
   end if;
   -- Sorted here: with sorting switched off, as the index needs it, a sort looks so dear that it is compiled first (20 ms).
   return array(select b.id from unnest(v_id) b (id) order by b.id desc limit row_limit);
@@ -137,13 +137,14 @@ begin
 end
 $$;
 
--- Any other box, for anonymous readers: by the index on the place that most readers are shown, and by the one on the centres
--- of cells for what only the addressed tenant protects.
+-- Any other box: by the indexes on the place that everyone is shown of what nobody protects, released or not, and by the one on
+-- the centres of cells of what anybody protects. There the box is widened, because the place that this reader is shown is at
+-- most half a cell from the centre.
 -- parameters as in private.list_sichtbeobachtung_id_in_box
--- returns  ids, up to twice row_limit in any order; the newest row_limit are among them
+-- returns  ids, up to three times row_limit in any order; the newest row_limit are among them
 create or replace function private.list_sichtbeobachtung_id_by_place(
-  arts_here integer[], x1 float8, y1 float8, x2 float8, y2 float8, datum_von date, datum_bis date, before_id bigint,
-  row_limit integer)
+  reader bigint, exempt boolean, status portal.status, arts_here integer[], x1 float8, y1 float8, x2 float8, y2 float8,
+  datum_von date, datum_bis date, before_id bigint, row_limit integer)
   returns bigint[]
   language plpgsql
   stable
@@ -151,112 +152,72 @@ create or replace function private.list_sichtbeobachtung_id_by_place(
   set enable_sort = off
   set enable_bitmapscan = off
 as $$
+#variable_conflict use_column
 declare
+  v_status portal.status := list_sichtbeobachtung_id_by_place.status;
   v_box public.geometry := st_makeenvelope(x1, y1, x2, y2, 25832);
   v_von date := coalesce(datum_von, '-infinity');
   v_bis date := coalesce(datum_bis, 'infinity');
-  v_shown bigint[];
-  v_cell bigint[] := '{}';
+  v_released bigint[] := '{}';
+  v_others bigint[] := '{}';
+  v_protected bigint[];
 begin
   -- && compares boxes of 32-bit floats and takes in what lies 0.3 m outside: hence the comparison of the coordinates.
-  if datum_von is null and datum_bis is null then
+  if v_status <> 'freigegeben' then
+    null; -- none of the released ones is asked for
+  elsif datum_von is null and datum_bis is null then
     -- On its own: a condition that is always true costs a quarter more, because the index tests it too.
-    v_shown := array(
+    v_released := array(
       select s.id
       from portal.sichtbeobachtung s
-      where s.bereich = 'oeffentlich' and s.status = 'freigegeben'
+      where s.bereich = 'oeffentlich' and s.status = 'freigegeben' and s.schutz = 0
         and s.shown_point && v_box
         and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
-        and not (s.schutz = 1 and s.art = any (arts_here))
         and s.id < before_id
       order by s.id <-> before_id
       limit row_limit);
   else
-    v_shown := array(
-      select s.id
-      from portal.sichtbeobachtung s
-      where s.bereich = 'oeffentlich' and s.status = 'freigegeben'
-        and s.shown_point && v_box
-        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
-        and s.datum between v_von and v_bis
-        and not (s.schutz = 1 and s.art = any (arts_here))
-        and s.id < before_id
-      order by s.id <-> before_id
-      limit row_limit);
-  end if;
-  if cardinality(arts_here) > 0 then
-    -- Only what is newer than a full page of the others: without that condition all the protected records of a large box were
-    -- compared with the tenant's species (100 km at 10 million: 3.2 ms against 1.1).
-    v_cell := array(
-      select s.id
-      from portal.sichtbeobachtung s
-      where s.bereich = 'oeffentlich' and s.status = 'freigegeben' and s.schutz = 1
-        and s.raster_point && v_box
-        and st_x(s.raster_point) between x1 and x2 and st_y(s.raster_point) between y1 and y2
-        and s.datum between v_von and v_bis
-        and s.art = any (arts_here)
-        and s.id < before_id and s.id > coalesce(v_shown[row_limit], 0)
-      order by s.id <-> before_id
-      limit row_limit);
-  end if;
-  return v_shown || v_cell;
-end
-$$;
-
--- The same for readers who are logged in: two indexes hold what is published, and the place that this reader is shown is at
--- most half a cell from the one in them, whichever of the two is masked; so the box is widened, and the place compared.
--- parameters as in private.list_sichtbeobachtung_id_in_box
--- returns  ids, up to twice row_limit in any order; the newest row_limit are among them
-create or replace function private.list_sichtbeobachtung_id_by_place_of_reader(
-  reader bigint, exempt boolean, status portal.status, arts_here integer[], x1 float8, y1 float8, x2 float8, y2 float8,
-  von date, bis date, before_id bigint, row_limit integer)
-  returns bigint[]
-  language plpgsql
-  stable
-  set enable_sort = off
-  set enable_bitmapscan = off
-as $$
-#variable_conflict use_column
-declare
-  v_box public.geometry := st_expand(st_makeenvelope(x1, y1, x2, y2, 25832), 2500.5);
-  v_released bigint[] := '{}';
-  v_others bigint[] := '{}';
-begin
-  if coalesce(list_sichtbeobachtung_id_by_place_of_reader.status, 'freigegeben') = 'freigegeben' then
     v_released := array(
       select s.id
       from portal.sichtbeobachtung s
-      cross join lateral (
-        select case when private.is_masked(s.schutz, s.art = any (arts_here), s.nutzer_id, reader, exempt) then s.raster_point
-          else s.point end as place
-      ) k
-      where s.bereich = 'oeffentlich' and s.status = 'freigegeben'
+      where s.bereich = 'oeffentlich' and s.status = 'freigegeben' and s.schutz = 0
         and s.shown_point && v_box
-        and st_x(k.place) between x1 and x2 and st_y(k.place) between y1 and y2
-        and s.datum between von and bis
+        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and s.datum between v_von and v_bis
         and s.id < before_id
       order by s.id <-> before_id
       limit row_limit);
   end if;
-  if list_sichtbeobachtung_id_by_place_of_reader.status is distinct from 'freigegeben' then
+  -- From here on only what is newer than a full page of the above: otherwise all of a large box would be compared.
+  if v_status is distinct from 'freigegeben' then
     v_others := array(
       select s.id
       from portal.sichtbeobachtung s
-      cross join lateral (
-        select case when private.is_masked(s.schutz, s.art = any (arts_here), s.nutzer_id, reader, exempt) then s.raster_point
-          else s.point end as place
-      ) k
-      where s.bereich = 'oeffentlich' and s.status <> 'freigegeben'
+      where s.bereich = 'oeffentlich' and s.status <> 'freigegeben' and s.schutz = 0
         and s.shown_point && v_box
-        and st_x(k.place) between x1 and x2 and st_y(k.place) between y1 and y2
-        and s.datum between von and bis
-        and (list_sichtbeobachtung_id_by_place_of_reader.status is null
-          or s.status = list_sichtbeobachtung_id_by_place_of_reader.status)
+        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and s.datum between v_von and v_bis
+        and (v_status is null or s.status = v_status)
         and s.id < before_id and s.id > coalesce(v_released[row_limit], 0)
       order by s.id <-> before_id
       limit row_limit);
   end if;
-  return v_released || v_others;
+  v_protected := array(
+    select s.id
+    from portal.sichtbeobachtung s
+    cross join lateral (
+      select case when private.is_masked(s.schutz, s.art = any (arts_here), s.nutzer_id, reader, exempt) then s.raster_point
+        else s.point end as place
+    ) k
+    where s.bereich = 'oeffentlich' and s.schutz > 0
+      and s.raster_point && st_expand(v_box, 2500.5)
+      and st_x(k.place) between x1 and x2 and st_y(k.place) between y1 and y2
+      and s.datum between v_von and v_bis
+      and (v_status is null or s.status = v_status)
+      and s.id < before_id and s.id > coalesce(v_released[row_limit], 0)
+    order by s.id <-> before_id
+    limit row_limit);
+  return v_released || v_others || v_protected;
 end
 $$;
 

@@ -511,9 +511,9 @@ export const sichtbeobachtung = portal.table(
     index('sichtbeobachtung_unreleased')
       .using('gist', t.shown_point, t.datum, t.id)
       .where(sql`${t.bereich} = 'oeffentlich' and ${t.status} <> 'freigegeben'`),
-    index('sichtbeobachtung_raster')
+    index('sichtbeobachtung_protected')
       .using('gist', t.raster_point, t.id)
-      .where(sql`${released(t)} and ${t.schutz} = 1`),
+      .where(sql`${published(t)} and ${t.schutz} > 0`),
     index('sichtbeobachtung_datum').using('gist', t.datum, t.id).where(released(t)),
     index('sichtbeobachtung_art').on(t.art, t.id),
     index('sichtbeobachtung_art_jahr').on(t.art, t.jahr, t.id).where(published(t)),

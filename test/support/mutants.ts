@@ -15,7 +15,6 @@ const derived = 'function private.sichtbeobachtung_before_write()';
 const byWalk = 'function private.list_sichtbeobachtung_id_by_walk(';
 const byWalkOfReader = 'function private.list_sichtbeobachtung_id_by_walk_of_reader(';
 const byPlace = 'function private.list_sichtbeobachtung_id_by_place(';
-const byPlaceOfReader = 'function private.list_sichtbeobachtung_id_by_place_of_reader(';
 const ofFilters = 'function private.list_sichtbeobachtung_id_of_filters(';
 const list = 'function private.list_sichtbeobachtung_id(';
 const render = 'function private.render_sichtbeobachtung(';
@@ -139,63 +138,46 @@ export const mutants: Mutant[] = [
     to: 'and false then w.raster_point',
   },
   {
-    name: 'a box of anonymous readers looks at the true point',
-    within: byPlace,
-    from: `st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
-        and not (s.schutz`,
-    to: `st_x(s.point) between x1 and x2 and st_y(s.point) between y1 and y2
-        and not (s.schutz`,
-  },
-  {
-    name: 'a box with days looks at the true point',
-    within: byPlace,
-    from: `st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
-        and s.datum`,
-    to: `st_x(s.point) between x1 and x2 and st_y(s.point) between y1 and y2
-        and s.datum`,
-  },
-  {
     name: 'a box finds the true point of what only the addressed tenant protects',
     within: byPlace,
-    from: `between y1 and y2
-        and not (s.schutz = 1 and s.art = any (arts_here))`,
-    to: 'between y1 and y2',
+    from: `s.status = 'freigegeben' and s.schutz = 0
+        and s.shown_point && v_box
+        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and s.id`,
+    to: `s.status = 'freigegeben'
+        and s.shown_point && v_box
+        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and s.id`,
   },
   {
-    name: 'a box does not find the centre of what only the addressed tenant protects',
+    name: 'a box with days finds the true point of what only the addressed tenant protects',
     within: byPlace,
-    from: 'if cardinality(arts_here) > 0 then',
-    to: 'if false then',
+    from: `s.status = 'freigegeben' and s.schutz = 0
+        and s.shown_point && v_box
+        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and s.datum`,
+    to: `s.status = 'freigegeben'
+        and s.shown_point && v_box
+        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and s.datum`,
   },
   {
-    name: 'a box of logged-in readers looks at the true point of what is released',
-    within: byPlaceOfReader,
-    from: `then s.raster_point
-          else s.point end as place
-      ) k
-      where s.bereich = 'oeffentlich' and s.status = 'freigegeben'`,
-    to: `and false then s.raster_point
-          else s.point end as place
-      ) k
-      where s.bereich = 'oeffentlich' and s.status = 'freigegeben'`,
+    name: 'a box of logged-in readers finds the true point of what only the addressed tenant protects',
+    within: byPlace,
+    from: "s.status <> 'freigegeben' and s.schutz = 0",
+    to: "s.status <> 'freigegeben'",
   },
   {
-    name: 'a box of logged-in readers looks at the true point of what is not released',
-    within: byPlaceOfReader,
-    from: `then s.raster_point
-          else s.point end as place
-      ) k
-      where s.bereich = 'oeffentlich' and s.status <> 'freigegeben'`,
-    to: `and false then s.raster_point
-          else s.point end as place
-      ) k
-      where s.bereich = 'oeffentlich' and s.status <> 'freigegeben'`,
+    name: 'a box looks at the true point of what is protected',
+    within: byPlace,
+    from: 'then s.raster_point',
+    to: 'and false then s.raster_point',
   },
   {
-    name: 'a box of logged-in readers is not widened for the index',
-    within: byPlaceOfReader,
-    from: 'st_expand(st_makeenvelope(x1, y1, x2, y2, 25832), 2500.5)',
-    to: 'st_makeenvelope(x1, y1, x2, y2, 25832)',
+    name: 'a box is not widened for what is protected',
+    within: byPlace,
+    from: 'st_expand(v_box, 2500.5)',
+    to: 'v_box',
   },
   {
     name: 'a box with other filters looks at the true point',
