@@ -124,6 +124,19 @@ begin
 end
 $$;
 
+create or replace function private.mandant_after_truncate()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  delete from portal.mandant_sichtbeobachtung;
+  return null;
+end
+$$;
+
 -- A tenant that goes: its definitions and cells end before it, so that its records are re-masked, re-placed and logged once.
 create or replace function private.mandant_before_delete()
   returns trigger
@@ -134,13 +147,13 @@ create or replace function private.mandant_before_delete()
 as $$
 declare
   v_linked bigint[] := array(
-    select l.sichtbeobachtung_id from portal.sichtbeobachtung_mandant l where l.mandant_id = old.id);
+    select l.sichtbeobachtung_id from portal.mandant_sichtbeobachtung l where l.mandant_id = old.id);
   -- Nobody else logs meanwhile: every writer waits for the catalogue lock.
   v_logged bigint := coalesce((select max(p.id) from portal.protokoll p), 0);
 begin
   delete from portal.art_mandant am where am.mandant_id = old.id;
   delete from portal.mandant_zelle z where z.mandant_id = old.id;
-  delete from portal.sichtbeobachtung_mandant l where l.mandant_id = old.id;
+  delete from portal.mandant_sichtbeobachtung l where l.mandant_id = old.id;
   insert into portal.protokoll (audit, sichtbeobachtung_id)
   select 'UPDATE', u.id
   from pg_catalog.unnest(v_linked) u (id)

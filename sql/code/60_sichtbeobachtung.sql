@@ -177,7 +177,7 @@ create or replace function private.sichtbeobachtung_mandant_after_insert()
   set search_path = ''
 as $$
 begin
-  insert into portal.sichtbeobachtung_mandant (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
+  insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
   select k.mandant_id, n.id, n.gid, k.exakt, private.is_frei(n.bereich, n.status)
   from new_row n, private.list_mandant_of_sichtbeobachtung(n.point, n.cell_x, n.cell_y, n.schutz) k;
   return null;
@@ -210,7 +210,7 @@ create or replace function private.sichtbeobachtung_mandant_after_delete()
   set search_path = ''
 as $$
 begin
-  delete from portal.sichtbeobachtung_mandant l using old_row o where l.sichtbeobachtung_id = o.id;
+  delete from portal.mandant_sichtbeobachtung l using old_row o where l.sichtbeobachtung_id = o.id;
   return null;
 end
 $$;
@@ -236,17 +236,17 @@ begin
   ),
   present as (
     select l.mandant_id, l.sichtbeobachtung_id, l.exakt
-    from portal.sichtbeobachtung_mandant l
+    from portal.mandant_sichtbeobachtung l
     where l.sichtbeobachtung_id = any (set_sichtbeobachtung_mandant.id)
   ),
   removed as (
-    delete from portal.sichtbeobachtung_mandant l
+    delete from portal.mandant_sichtbeobachtung l
     where l.sichtbeobachtung_id = any (set_sichtbeobachtung_mandant.id)
       and not exists (
         select from wanted w where w.mandant_id = l.mandant_id and w.sichtbeobachtung_id = l.sichtbeobachtung_id)
   ),
   written as (
-    insert into portal.sichtbeobachtung_mandant as l (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
+    insert into portal.mandant_sichtbeobachtung as l (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
     select w.mandant_id, w.sichtbeobachtung_id, w.gid, w.exakt, w.frei from wanted w
     on conflict (sichtbeobachtung_id, mandant_id) do update
       set gid = excluded.gid, exakt = excluded.exakt, frei = excluded.frei

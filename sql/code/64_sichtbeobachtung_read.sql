@@ -156,7 +156,7 @@ begin
       || ',"mandanten":' || coalesce((
         select '[' || string_agg(
           '{"kuerzel":' || private.to_json_text(m.kuerzel) || ',"name":' || private.to_json_text(m.name) || '}', ',' order by m.kuerzel) || ']'
-        from portal.sichtbeobachtung_mandant l
+        from portal.mandant_sichtbeobachtung l
         join portal.mandant m on m.id = l.mandant_id
         where l.sichtbeobachtung_id = s.id and (l.exakt or k.masked)), '[]')
       else '' end

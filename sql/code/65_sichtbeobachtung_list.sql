@@ -108,7 +108,7 @@ begin
       select n.id
       from (
         select l.sichtbeobachtung_id as id
-        from portal.sichtbeobachtung_mandant l
+        from portal.mandant_sichtbeobachtung l
         where (l.mandant_id, l.frei, l.sichtbeobachtung_id) >= (mandant, true, 0)
           and (l.mandant_id, l.frei, l.sichtbeobachtung_id) < (mandant, true, before_id)
           and (l.exakt or (
@@ -124,7 +124,7 @@ begin
       select n.id
       from (
         select l.sichtbeobachtung_id as id
-        from portal.sichtbeobachtung_mandant l
+        from portal.mandant_sichtbeobachtung l
         where (l.mandant_id, l.frei, l.gid, l.sichtbeobachtung_id) >= (mandant, true, gids[1], 0)
           and (l.mandant_id, l.frei, l.gid, l.sichtbeobachtung_id) < (mandant, true, gids[1], before_id)
           and (l.exakt or (
@@ -228,7 +228,7 @@ begin
       -- The index holds what everyone is shown, then the rest, both by id.
       select format('(select * from (%s) w order by w.sichtbeobachtung_id desc limit $16)', string_agg(
         format(
-          '(select l.sichtbeobachtung_id, l.exakt from portal.sichtbeobachtung_mandant l '
+          '(select l.sichtbeobachtung_id, l.exakt from portal.mandant_sichtbeobachtung l '
           'where %1$s >= %2$s and %1$s < %3$s order by %4$s desc limit $16)',
           v_columns, format(v_values, f.frei, 0), format(v_values, f.frei, '$3'), replace(btrim(v_columns, '()'), ',', ' desc,')),
         ' union all '))
@@ -247,7 +247,7 @@ begin
   end if;
   if mandant is not null then
     v_of_mandant := array[format(
-      'exists (select from portal.sichtbeobachtung_mandant t '
+      'exists (select from portal.mandant_sichtbeobachtung t '
       'where t.sichtbeobachtung_id = s.id and t.mandant_id = $10 and (t.exakt or %s))', v_masked)];
   end if;
   if v_columns is null then

@@ -14,6 +14,8 @@ create or replace trigger _200_derive_update after update on portal.mandant
   for each statement execute function private.mandant_after_update();
 create or replace trigger _200_derive_delete before delete on portal.mandant
   for each row execute function private.mandant_before_delete();
+create or replace trigger _200_derive_truncate after truncate on portal.mandant
+  for each statement execute function private.mandant_after_truncate();
 
 -- species
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art

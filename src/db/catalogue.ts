@@ -118,7 +118,7 @@ export async function loadCatalogue(
       await alongside(async (statement) => [...(await tx.execute(statement))]);
     });
     // Fresh statistics at once: plans made for an empty table would stay until autovacuum comes by.
-    await client`analyze portal.art, portal.art_mandant, portal.mandant_zelle, portal.mandant_teil, portal.sichtbeobachtung, portal.sichtbeobachtung_mandant,
+    await client`analyze portal.art, portal.art_mandant, portal.mandant_zelle, portal.mandant_teil, portal.sichtbeobachtung, portal.mandant_sichtbeobachtung,
       portal.sichtbeobachtung_gezeigt, portal.sichtbeobachtung_exakt, portal.raster_zelle`;
   } finally {
     await client.end({ timeout: 5 });

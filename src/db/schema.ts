@@ -543,8 +543,8 @@ export const mediumEntfernt = portal.table('medium_entfernt', {
  * other tenant that its cell touches, because to most readers it is in all of them (D4). Kept by triggers alone: foreign keys
  * took a sixth of a bulk import.
  */
-export const sichtbeobachtungMandant = portal.table(
-  'sichtbeobachtung_mandant',
+export const mandantSichtbeobachtung = portal.table(
+  'mandant_sichtbeobachtung',
   {
     mandant_id: integer('mandant_id').notNull(),
     sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
@@ -554,9 +554,9 @@ export const sichtbeobachtungMandant = portal.table(
     frei: boolean('frei').notNull(),
   },
   (t) => [
-    primaryKey({ name: 'sichtbeobachtung_mandant_pk', columns: [t.sichtbeobachtung_id, t.mandant_id] }),
-    index('sichtbeobachtung_mandant_frei').on(t.mandant_id, t.frei, t.sichtbeobachtung_id),
-    index('sichtbeobachtung_mandant_gruppe').on(t.mandant_id, t.frei, t.gid, t.sichtbeobachtung_id),
+    primaryKey({ name: 'mandant_sichtbeobachtung_pk', columns: [t.sichtbeobachtung_id, t.mandant_id] }),
+    index('mandant_sichtbeobachtung_frei').on(t.mandant_id, t.frei, t.sichtbeobachtung_id),
+    index('mandant_sichtbeobachtung_gruppe').on(t.mandant_id, t.frei, t.gid, t.sichtbeobachtung_id),
   ],
 );
 

@@ -92,7 +92,7 @@ export async function loadSichtbeobachtungen(
     // Plans that were made for a much smaller table would stay until autovacuum comes by.
     const [known] = await sql<{ rows: number }[]>`
       select reltuples::float8 as rows from pg_class where oid = 'portal.sichtbeobachtung'::regclass`;
-    if (total > (known?.rows ?? 0) / 2) await sql`analyze portal.sichtbeobachtung, portal.sichtbeobachtung_mandant`;
+    if (total > (known?.rows ?? 0) / 2) await sql`analyze portal.sichtbeobachtung, portal.mandant_sichtbeobachtung`;
     return total;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '23505') {

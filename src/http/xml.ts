@@ -65,9 +65,11 @@ function appendValue(element: XMLBuilder, value: Value): void {
   else if (value !== '') element.txt(escapeEntities(String(value)));
 }
 
-// The library leaves an ampersand alone that looks like the begin of an entity: a remark of `&lt;` would arrive as `<`.
+// The library leaves an ampersand alone that looks like the begin of an entity: a remark of `&lt;` would arrive as `<`. All of
+// them, because it may look like one only when forbidden characters were left out of it. A carriage return would be read as a
+// line feed.
 function escapeEntities(text: string): string {
-  return text.replace(/&(?=[a-z]+;|#\d+;)/gi, '&amp;');
+  return text.replaceAll('&', '&amp;').replaceAll('\r', '&#13;');
 }
 
 // `]]>` would end the section: it is split between two.

@@ -183,7 +183,7 @@ begin
   cross join lateral private.get_schutz(p.sensibel, r.art, c.cell_x, c.cell_y) k
   order by i;
 
-  insert into portal.sichtbeobachtung_mandant (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
+  insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
   select k.mandant_id, s.id, s.gid, k.exakt, private.is_frei(s.bereich, s.status)
   from portal.sichtbeobachtung s, private.list_mandant_of_sichtbeobachtung(s.point, s.cell_x, s.cell_y, s.schutz) k
   where s.id between von and bis;

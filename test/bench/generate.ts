@@ -11,7 +11,7 @@ import { checkSample } from './sample.ts';
 
 const species = 12_000;
 const rowsPerStep = 250_000;
-const tables = ['sichtbeobachtung', 'sichtbeobachtung_mandant', 'protokoll', 'qs'];
+const tables = ['sichtbeobachtung', 'mandant_sichtbeobachtung', 'protokoll', 'qs'];
 
 /** URL of the database of a size on the server of `url`. */
 export function databaseUrlOf(url: string, size: number): string {
@@ -120,7 +120,9 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
     select format('%I.%I', i.schemaname, i.indexname) as name, i.indexdef as definition
     from pg_indexes i
     where i.schemaname = 'portal' and i.tablename in (select unnest(${`{${tables}}`}::text[]))
-      and not exists (select from pg_constraint k where k.conname = i.indexname)
+      and not exists (
+        select from pg_constraint k
+        where k.conindid = format('%I.%I', i.schemaname, i.indexname)::regclass and k.contype in ('p', 'u', 'x'))
     order by i.indexdef ~ 'gist' desc, i.indexname`;
   for (const { name } of rows) await sql.unsafe(`drop index ${name}`);
   return rows.map((row) => row.definition);

@@ -15,7 +15,7 @@ export async function checkSample(sql: Sql, size: number): Promise<number> {
     (select s.id from portal.sichtbeobachtung s where s.schutz = 2 limit 60)
     union (select s.id from portal.sichtbeobachtung s where s.schutz = 1 limit 60)
     union (
-      select l.sichtbeobachtung_id from portal.sichtbeobachtung_mandant l
+      select l.sichtbeobachtung_id from portal.mandant_sichtbeobachtung l
       where not l.exakt order by l.sichtbeobachtung_id limit 60)
     union (
       select 1 + floor(bench.unit(n, 900) * ${size}::bigint)::bigint from generate_series(1, ${sampleSize}::integer) n)`;
@@ -29,7 +29,7 @@ export async function checkSample(sql: Sql, size: number): Promise<number> {
           select
             (select json_agg(to_jsonb(s) order by s.id) from portal.sichtbeobachtung s where s.id = any (${ids}::bigint[]))::text as records,
             (select json_agg(l order by l.mandant_id, l.sichtbeobachtung_id)
-              from portal.sichtbeobachtung_mandant l where l.sichtbeobachtung_id = any (${ids}::bigint[]))::text as links,
+              from portal.mandant_sichtbeobachtung l where l.sichtbeobachtung_id = any (${ids}::bigint[]))::text as links,
             (select json_agg(p.sichtbeobachtung_id order by p.sichtbeobachtung_id)
               from portal.protokoll p where p.sichtbeobachtung_id = any (${ids}::bigint[]) and p.audit = 'CREATE')::text as protokoll,
             (select json_agg(to_jsonb(q) - '{id,zeitpunkt}'::text[] order by q.sichtbeobachtung_id)

@@ -141,5 +141,5 @@ export async function removeWritten(sql: Sql, size: number): Promise<void> {
   if (count === 0) return;
   await sql`delete from portal.protokoll where sichtbeobachtung_id > ${size}::bigint`;
   await sql`delete from portal.qs where sichtbeobachtung_id > ${size}::bigint`;
-  await sql.unsafe('vacuum (analyze) portal.sichtbeobachtung, portal.sichtbeobachtung_mandant, portal.protokoll, portal.qs');
+  await sql.unsafe('vacuum (analyze) portal.sichtbeobachtung, portal.mandant_sichtbeobachtung, portal.protokoll, portal.qs');
 }

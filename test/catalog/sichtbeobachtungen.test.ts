@@ -37,7 +37,7 @@ async function describeRecords(account: Account) {
     select to_jsonb(s) - '{id,guid,nutzer_id,angelegt}'::text[] as columns,
       st_asewkt(s.point, 17) as point, st_asewkt(s.shown_point, 17) as shown_point, st_asewkt(s.raster_point, 17) as raster_point,
       (select jsonb_agg(to_jsonb(l) - 'sichtbeobachtung_id' order by l.mandant_id)
-        from portal.sichtbeobachtung_mandant l where l.sichtbeobachtung_id = s.id) as mandanten,
+        from portal.mandant_sichtbeobachtung l where l.sichtbeobachtung_id = s.id) as mandanten,
       (select jsonb_agg(p.audit) from portal.protokoll p where p.sichtbeobachtung_id = s.id) as protokoll,
       (select jsonb_agg(to_jsonb(q) - '{id,sichtbeobachtung_id,nutzer_id,zeitpunkt}'::text[])
         from portal.qs q where q.sichtbeobachtung_id = s.id) as qs
@@ -203,7 +203,7 @@ describe('many sightings', () => {
         (count(*) filter (where own.bemerkung = 'Nummer ' || own.position))::integer as in_order,
         (select count(*)::integer from portal.protokoll p join own on own.id = p.sichtbeobachtung_id where p.audit = 'CREATE') as created,
         (select count(distinct l.sichtbeobachtung_id)::integer
-          from portal.sichtbeobachtung_mandant l join own on own.id = l.sichtbeobachtung_id) as placed
+          from portal.mandant_sichtbeobachtung l join own on own.id = l.sichtbeobachtung_id) as placed
       from own`;
     assert.deepEqual({ ...sums }, { records: 10_000, in_order: 10_000, created: 10_000, placed: 10_000 });
   });

@@ -58,6 +58,11 @@ it('what looks like a reference to a character is text', async () => {
   assert.ok(xml.endsWith('<xml><a>&amp;amp; &amp;lt; &amp;#65; &amp;#x41; &amp;auml; &amp; ü</a></xml>'), xml);
 });
 
+it('what looks like a reference only without the characters that XML forbids is text too, and line ends stay', async () => {
+  const xml = String(await toXml('xml', { a: 'A &fo\u0001o; B &#6\u00015; &b\ufffeg;\r\n' }));
+  assert.ok(xml.endsWith('<xml><a>A &amp;foo; B &amp;#65; &amp;bg;&#13;\n</a></xml>'), xml);
+});
+
 it('a page of many rows leaves others their turn', async () => {
   let turns = 0;
   const taking = setInterval(() => turns++);

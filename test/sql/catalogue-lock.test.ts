@@ -40,7 +40,7 @@ async function shownOf(id: number): Promise<string> {
   const [row] = await sql`
     select case when s.schutz = 2 and st_orderingequals(s.shown_point, s.raster_point) then 'masked' else 'exact' end as shown, (
       select string_agg(case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end, ' ' order by m.kuerzel)
-      from portal.sichtbeobachtung_mandant l join portal.mandant m on m.id = l.mandant_id
+      from portal.mandant_sichtbeobachtung l join portal.mandant m on m.id = l.mandant_id
       where l.sichtbeobachtung_id = s.id) as links
     from portal.sichtbeobachtung s where s.id = ${id}`;
   return `${row?.shown} ${row?.links}`;

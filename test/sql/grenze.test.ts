@@ -174,7 +174,7 @@ describe('what happens between the computation and the change', () => {
     const before = (await list())[0]?.ids;
     let changed: Promise<unknown> = Promise.resolve();
     await holder.begin(async (tx) => {
-      await tx`select * from portal.sichtbeobachtung_mandant for share`;
+      await tx`select * from portal.mandant_sichtbeobachtung for share`;
       changed = finish();
       changed.catch(() => {});
       // It holds the catalogue lock now, and waits for a link.

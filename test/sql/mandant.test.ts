@@ -67,7 +67,7 @@ async function setBorders(kuerzel: string, x1: number, x2: number): Promise<void
 async function linksOf(id: number): Promise<string> {
   const rows = await sql`
     select case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end as link
-    from portal.sichtbeobachtung_mandant l join portal.mandant m on m.id = l.mandant_id
+    from portal.mandant_sichtbeobachtung l join portal.mandant m on m.id = l.mandant_id
     where l.sichtbeobachtung_id = ${id} order by m.kuerzel`;
   return rows.map((row) => row.link).join(' ');
 }
@@ -319,7 +319,7 @@ describe('a tenant', () => {
     }
     assert.equal(await linksOf(milan), '');
     assert.equal(await linksOf(elsewhere), 'N');
-    for (const table of ['mandant_zelle', 'mandant_teil', 'mandant_domain', 'art_mandant', 'sichtbeobachtung_mandant']) {
+    for (const table of ['mandant_zelle', 'mandant_teil', 'mandant_domain', 'art_mandant', 'mandant_sichtbeobachtung']) {
       const rows = await sql`select from ${sql(`portal.${table}`)} where mandant_id = ${mandant?.id}`;
       assert.equal(rows.length, 0, table);
     }

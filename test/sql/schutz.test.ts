@@ -47,7 +47,7 @@ const marked: Protection = { schutz: 2, sensible_art: false, shown: 'cell' };
 async function linksOf(id: number): Promise<string> {
   const rows = await sql`
     select case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end || case when l.gid = s.gid then '' else ' wrong group' end as link
-    from portal.sichtbeobachtung_mandant l
+    from portal.mandant_sichtbeobachtung l
     join portal.mandant m on m.id = l.mandant_id
     join portal.sichtbeobachtung s on s.id = l.sichtbeobachtung_id
     where s.id = ${id} order by m.kuerzel`;

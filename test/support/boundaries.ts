@@ -92,7 +92,7 @@ export async function readPlacements(sql: Sql): Promise<Map<number, Placement>> 
   const rows = await sql<(Placement & { id: number })[]>`
     select s.id, s.schutz, s.sensible_art, coalesce((
       select string_agg(case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end, ' ' order by m.kuerzel)
-      from portal.sichtbeobachtung_mandant l join portal.mandant m on m.id = l.mandant_id
+      from portal.mandant_sichtbeobachtung l join portal.mandant m on m.id = l.mandant_id
       where l.sichtbeobachtung_id = s.id), '') as links
     from portal.sichtbeobachtung s`;
   return new Map(rows.map(({ id, ...placement }) => [id, placement]));
@@ -192,7 +192,7 @@ export async function readBoundaries(sql: Sql): Promise<Record<string, unknown>>
       (select md5(string_agg(z::text, ' ' order by z.mandant_id, z.cell_x, z.cell_y)) from portal.mandant_zelle z) as cells,
       (select md5(string_agg(t.mandant_id || t.text, ' ' order by t.mandant_id, t.text))
         from (select mandant_id, st_asewkt(st_normalize(teil)) as text from portal.mandant_teil) t) as parts,
-      (select md5(string_agg(l::text, ' ' order by l.mandant_id, l.sichtbeobachtung_id)) from portal.sichtbeobachtung_mandant l) as links,
+      (select md5(string_agg(l::text, ' ' order by l.mandant_id, l.sichtbeobachtung_id)) from portal.mandant_sichtbeobachtung l) as links,
       (select count(*) from portal.protokoll) as entries`;
   return { ...row };
 }

@@ -60,7 +60,7 @@ export async function listWrong(sql: Sql): Promise<string[]> {
         from truth t join near n on n.id = t.id
         where n.inside or t.hidden_somewhere
       ) w
-      full join portal.sichtbeobachtung_mandant l on l.sichtbeobachtung_id = w.id and l.mandant_id = w.mandant_id
+      full join portal.mandant_sichtbeobachtung l on l.sichtbeobachtung_id = w.id and l.mandant_id = w.mandant_id
       where (w.inside, w.gid, w.public) is distinct from (l.exakt, l.gid, l.frei)
       union all
       select coalesce(t.id, g.id), 'shown'
