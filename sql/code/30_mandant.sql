@@ -124,6 +124,7 @@ begin
 end
 $$;
 
+-- Nothing else empties the links then: no foreign key leads from them to the tenants.
 create or replace function private.mandant_after_truncate()
   returns trigger
   language plpgsql

@@ -214,7 +214,7 @@ begin
       and st_x(k.place) between x1 and x2 and st_y(k.place) between y1 and y2
       and s.datum between v_von and v_bis
       and (v_status is null or s.status = v_status)
-      and s.id < before_id and s.id > coalesce(v_released[row_limit], 0)
+      and s.id < before_id and s.id > coalesce(greatest(v_released[row_limit], v_others[row_limit]), 0)
     order by s.id <-> before_id
     limit row_limit);
   return v_released || v_others || v_protected;
