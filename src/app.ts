@@ -18,8 +18,10 @@ import { protokollRoutes } from './http/protokoll.ts';
 import { qsRoutes } from './http/qs.ts';
 import { registerRoutes } from './http/register.ts';
 import { replyError } from './http/reply.ts';
+import { scopeMiddleware } from './http/scope.ts';
 import { sichtbeobachtungenRoutes } from './http/sichtbeobachtungen.ts';
 import { stadienRoutes } from './http/stadien.ts';
+import { describeFault } from './observe/fault.ts';
 
 // Reads whose answer to anonymous clients changes with the data only.
 const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '/sichtbeobachtungen/:id', '/protokoll'];
@@ -27,7 +29,7 @@ const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
   const app = new Hono<Env>();
-  app.use(countRequests(deps), protocolMiddleware(deps.drain));
+  app.use(scopeMiddleware(deps), countRequests(deps), protocolMiddleware(deps.drain));
 
   app.route('/', healthRoutes(deps));
   app.route('/', metricsRoutes(deps));
@@ -75,10 +77,4 @@ export function healthRoutes({ sql, drain }: Pick<Deps, 'sql' | 'drain'>): Hono<
       const ready = await isMigrated(sql).catch(() => false);
       return ready ? c.text('ok') : c.text('Die Datenbank antwortet nicht oder ist nicht migriert.', 503);
     });
-}
-
-function describeFault(error: Error): Record<string, unknown> {
-  const source = error.cause instanceof Error ? error.cause : error;
-  const frames = source.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
-  return { name: source.name, code: 'code' in source ? source.code : undefined, frames: frames.slice(0, 6) };
 }

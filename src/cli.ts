@@ -53,7 +53,7 @@ type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] 
 // Each loads what it alone needs: reading all of it took half a second of every command.
 const commands: Record<string, (database: Database, values: Values, rest: string[], config: Config) => Promise<void>> = {
   async migrate(database) {
-    const outcome = await migrateDatabase(database);
+    const outcome = await migrateDatabase(database, { report: (line) => console.error(line) });
     const { startBoss } = await import('./jobs/boss.ts');
     // The queue's own tables too, so that the service may run without the right to create any.
     await (await startBoss(database, () => {}, { supervise: false })).stop();

@@ -8,7 +8,8 @@ export interface Config {
   port: number;
   publicUrl: string;
   defaultTenant: string | null;
-  trustProxy: boolean;
+  /** Proxies in front that are believed; 0: none. */
+  trustedHops: number;
   tokenTtlDays: number;
   /** What answers that are kept in memory may take together. */
   answerCacheBytes: number;
@@ -19,8 +20,16 @@ export interface Config {
   mediaUrl: string;
   /** null: MEDIA_URL is a directory. */
   s3: S3Settings | null;
-  /** Requests with files that may be under way at once. */
+  /** Requests with files that may be under way at once, and those of one account. */
   maxUploads: number;
+  maxUploadsPerAccount: number;
+  maxConnections: number;
+  maxConnectionsPerNetwork: number;
+  headersTimeoutSeconds: number;
+  requestTimeoutSeconds: number;
+  /** Bytes a second that a body must come with, and that an answer must be read with. */
+  minReceiveRate: number;
+  minSendRate: number;
   role: Role;
   /** null: boundaries are not refreshed. */
   boundary: {
@@ -78,7 +87,8 @@ export const settings = {
   DEFAULT_TENANT: { fallback: null, meaning: 'Kürzel des Mandanten für unbekannte Hosts; ohne Angabe: 421' },
   TRUST_PROXY: {
     fallback: 'false',
-    meaning: 'X-Forwarded-Host, -Proto und -For eines vorgeschalteten Servers glauben (true, false)',
+    meaning:
+      'X-Forwarded-Host, -Proto und -For vorgeschalteter Server glauben: true (einer), ihre Anzahl (bis 9) oder false; es zählt, was der äußerste von ihnen eintrug',
   },
   SMTP_URL: {
     fallback: null,
@@ -94,7 +104,26 @@ export const settings = {
   AWS_ACCESS_KEY_ID: { fallback: null, meaning: 'Kennung für S3; nötig mit s3://' },
   AWS_SECRET_ACCESS_KEY: { fallback: null, meaning: 'geheimer Schlüssel für S3; nötig mit s3://' },
   AWS_SESSION_TOKEN: { fallback: null, meaning: 'befristeter Schlüssel für S3, falls der Server einen verlangt' },
-  MAX_UPLOADS: { fallback: '8', meaning: 'Meldungen mit Dateien, die zugleich angenommen werden; weitere: 503' },
+  MAX_UPLOADS: {
+    fallback: '8',
+    meaning: 'Meldungen mit Dateien, die zugleich angenommen werden, aus einem Netz die Hälfte; weitere: 503',
+  },
+  MAX_UPLOADS_PER_ACCOUNT: { fallback: '2', meaning: 'davon von einem Konto zugleich; weitere: 503' },
+  MAX_CONNECTIONS: { fallback: '2000', meaning: 'Verbindungen zugleich; weitere werden geschlossen' },
+  MAX_CONNECTIONS_PER_NETWORK: {
+    fallback: '250',
+    meaning: 'davon aus einem Netz (IPv4-Adresse, IPv6 /64); weitere: 503; nur ohne TRUST_PROXY',
+  },
+  HEADERS_TIMEOUT: { fallback: '15', meaning: 'Sekunden, in denen der Kopf einer Anfrage da sein muss' },
+  REQUEST_TIMEOUT: { fallback: '900', meaning: 'Sekunden, in denen eine ganze Anfrage da sein muss' },
+  MIN_RECEIVE_RATE: {
+    fallback: '4096',
+    meaning: 'Bytes je Sekunde, die von einer Anfrage nach 10 Sekunden mindestens kommen müssen; sonst 408',
+  },
+  MIN_SEND_RATE: {
+    fallback: '32768',
+    meaning: 'Bytes je Sekunde, mit denen eine Antwort nach 10 Sekunden mindestens gelesen werden muss; sonst wird geschlossen',
+  },
   ROLE: { fallback: 'all', meaning: 'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all' },
   BOUNDARY_URL: {
     fallback: null,
@@ -149,7 +178,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     const value = (read(name) ?? '').toLowerCase();
     if (['true', '1', 'on', 'yes'].includes(value)) return true;
     if (['false', '0', 'off', 'no'].includes(value)) return false;
-    throw new ConfigError(`${name} ist „${value}“, erlaubt sind true und false.`);
+    const others = name === 'TRUST_PROXY' ? ', oder die Anzahl der Server, 1 bis 9' : '';
+    throw new ConfigError(`${name} ist „${value}“, erlaubt sind true und false${others}.`);
+  };
+  const readHops = (): number => {
+    const value = read('TRUST_PROXY') ?? '';
+    return /^[2-9]$/.test(value) ? Number(value) : Number(readBoolean('TRUST_PROXY'));
   };
 
   const port = readInteger('PORT', 0, 65535);
@@ -209,7 +243,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     port,
     publicUrl: publicUrl.replace(/\/+$/, ''),
     defaultTenant: read('DEFAULT_TENANT'),
-    trustProxy: readBoolean('TRUST_PROXY'),
+    trustedHops: readHops(),
     answerCacheBytes: readInteger('ANSWER_CACHE_MB', 0, 1024) * 1024 * 1024,
     tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
     smtpUrl,
@@ -217,6 +251,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     mediaUrl,
     s3,
     maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
+    maxUploadsPerAccount: readInteger('MAX_UPLOADS_PER_ACCOUNT', 1, 1000),
+    maxConnections: readInteger('MAX_CONNECTIONS', 10, 100_000),
+    maxConnectionsPerNetwork: readInteger('MAX_CONNECTIONS_PER_NETWORK', 1, 100_000),
+    headersTimeoutSeconds: readInteger('HEADERS_TIMEOUT', 1, 600),
+    requestTimeoutSeconds: readInteger('REQUEST_TIMEOUT', 10, 86_400),
+    minReceiveRate: readInteger('MIN_RECEIVE_RATE', 0, 10_000_000),
+    minSendRate: readInteger('MIN_SEND_RATE', 1, 10_000_000),
     role,
     boundary:
       boundaryUrl === null

@@ -3,16 +3,17 @@
 // core and 100 MB more otherwise, XML another 170 MB.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServerType, serve } from '@hono/node-server';
 import { createApp, healthRoutes } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
-import { openDatabase, poolSize } from './db/client.ts';
+import { connectionCount, openDatabase, poolSize } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
 import { hasMandant } from './db/mandant.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
+import { currentScope } from './guard/request.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { metricsRoutes } from './http/metrics.ts';
+import { listen } from './http/server.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
 import { workMail } from './jobs/mail.ts';
@@ -21,8 +22,9 @@ import { workSweep } from './jobs/sweep.ts';
 import { createPhotoPool } from './media/photo.ts';
 import { openStorage } from './media/storage.ts';
 import { createUploads } from './media/uploads.ts';
-import { describeStartError } from './observe/fault.ts';
-import { createLog } from './observe/log.ts';
+import { readBuild } from './observe/build.ts';
+import { describeFault, describeStartError } from './observe/fault.ts';
+import { createLog, type Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { describeFirstSteps } from './welcome.ts';
@@ -43,7 +45,7 @@ async function main(): Promise<void> {
       process.exit(1);
     },
   });
-  await migrateDatabase(database);
+  await migrateDatabase(database, { report: (line) => out.write(`${line}\n`) });
   for (const warning of await listGrantWarnings(database.sql)) out.write(`${warning}\n`);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
@@ -52,13 +54,17 @@ async function main(): Promise<void> {
 
   // 503 within two seconds when all connections are busy (S5.3): what waits longer has been given up by its client.
   const bounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
-  const sql = admitCalls(database.sql, { slots: poolSize, ...bounds });
+  const sql = admitCalls(database.sql, { slots: connectionCount, share: poolSize, ...bounds });
+  // Of two, one network has one.
+  const small = { ...bounds, slots: 2, share: 1, queue: 40 };
+  const slowSql = admitCalls(sql, small);
   const regexpSql =
-    database.kind === 'postgres'
-      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: 500 } }), { slots: 2, ...bounds, queue: 20 })
-      : sql;
+    database.kind === 'postgres' ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: 500 } }), small) : sql;
   const media = {
-    uploads: createUploads(join(config.dataDir, 'uploads'), config.maxUploads),
+    uploads: createUploads(join(config.dataDir, 'uploads'), {
+      all: config.maxUploads,
+      perAccount: config.maxUploadsPerAccount,
+    }),
     photos: createPhotoPool(),
     storage: openStorage(config.mediaUrl, config.s3),
   };
@@ -76,8 +82,9 @@ async function main(): Promise<void> {
   const app =
     config.role === 'worker'
       ? healthRoutes({ sql, drain }).route('/', metricsRoutes({ metrics, config }))
-      : createApp({ sql, drain, regexpSql, queue: boss, media, config, secretKey, log, metrics });
-  const server = await listen(app.fetch, config.host, config.port);
+      : createApp({ sql, drain, regexpSql, slowSql, queue: boss, media, config, build: readBuild(), secretKey, log, metrics });
+  surviveDefects(log);
+  const server = await listen(app.fetch, config.host, config.port, config);
   out.write(describeFirstSteps(config, logins, database.kind));
 
   const stop = async (signal: string) => {
@@ -100,11 +107,14 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
 }
 
-function listen(fetch: Parameters<typeof serve>[0]['fetch'], hostname: string, port: number): Promise<ServerType> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch, hostname, port }, () => resolve(server));
-    server.on('error', reject);
-  });
+// An error that nobody waited for is a defect; it ends the request that it belongs to, not everybody's.
+function surviveDefects(log: Log): void {
+  const survive = (error: unknown) => {
+    log.error(describeFault(error), 'defect: an error that nobody waited for');
+    currentScope()?.fail(error);
+  };
+  process.on('uncaughtException', survive);
+  process.on('unhandledRejection', survive);
 }
 
 if (process.argv.includes('--help')) {

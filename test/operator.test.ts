@@ -289,7 +289,11 @@ describe('a start that can not succeed ends with one line and code 1', () => {
       { DATABASE_URL: 'postgres://x:geheim@127.0.0.1:1/z' },
       /^Die Datenbank ist nicht erreichbar \(Verbindung abgelehnt\).*\n$/,
     ],
-    ['TRUST_PROXY', { TRUST_PROXY: 'vielleicht' }, /^TRUST_PROXY ist „vielleicht“, erlaubt sind true und false\.\n$/],
+    [
+      'TRUST_PROXY',
+      { TRUST_PROXY: 'vielleicht' },
+      /^TRUST_PROXY ist „vielleicht“, erlaubt sind true und false, oder die Anzahl der Server, 1 bis 9\.\n$/,
+    ],
     [
       'BOUNDARY_URL of another kind',
       { BOUNDARY_URL: 'ftp://x:geheim@y/z' },

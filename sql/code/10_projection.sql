@@ -95,10 +95,11 @@ $$;
 -- A boundary as it is stored, from a GeoJSON geometry.
 --   geojson  Polygon or MultiPolygon
 --   srid     4326 (degrees, longitude first) or 25832 (metres)
+--   repairable  whether one that is not valid is repaired; false where too many of its lines cross, because that can't be ended
 -- returns    multipolygon, EPSG:25832 (metres), made valid
 -- errors     PROJK the coordinates are none of this system; GBIET outside the window in which UTM zone 32 means anything;
 --            GRENZ no polygon with an area
-create or replace function private.to_boundary(geojson text, srid integer)
+create or replace function private.to_boundary(geojson text, srid integer, repairable boolean)
   returns public.geometry
   language plpgsql
   stable
@@ -119,7 +120,14 @@ begin
     and public.st_ymin(v_boundary) >= -89 and public.st_ymax(v_boundary) <= 89) then
     raise exception 'boundary is far outside' using errcode = 'GBIET';
   end if;
-  v_boundary := public.st_multi(public.st_collectionextract(public.st_makevalid(public.st_transform(v_boundary, 25832)), 3));
+  v_boundary := public.st_transform(v_boundary, 25832);
+  if not public.st_isvalid(v_boundary) then
+    if not repairable then
+      raise exception 'boundary is too knotted to be repaired' using errcode = 'GRENZ';
+    end if;
+    v_boundary := public.st_makevalid(v_boundary);
+  end if;
+  v_boundary := public.st_multi(public.st_collectionextract(v_boundary, 3));
   if public.st_area(v_boundary) = 0 then
     raise exception 'boundary has no area' using errcode = 'GRENZ';
   end if;

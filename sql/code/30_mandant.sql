@@ -1,30 +1,5 @@
 -- Tenants: which ones a point lies in, which ones a cell touches, and the tables that answer it fast.
 
--- The catalogue lock. Whether a record is protected is read from the species' definitions and the tenants' cells; a
--- writer that read "not sensitive" while somebody else commits "sensitive" would leave an exact place public for ever.
--- So every write of a sighting holds this lock shared, every change of what the decision is read from holds it alone.
--- An advisory lock, because `for share` on the species would write a row version for every sighting of a common species.
---   exclusive  true for a change of the catalogue or the boundaries
--- errors       RLSCH when the transaction works on an old snapshot (repeatable read, serializable), where waiting
---              for the lock would not show what was committed meanwhile
-create or replace function private.require_catalogue_lock(exclusive boolean)
-  returns void
-  language plpgsql
-  volatile
-as $$
-begin
-  if pg_catalog.current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'sightings, catalogue and boundaries are written at isolation level read committed only'
-      using errcode = 'RLSCH';
-  end if;
-  if exclusive then
-    perform pg_catalog.pg_advisory_xact_lock(25832, 1);
-  else
-    perform pg_catalog.pg_advisory_xact_lock_shared(25832, 1);
-  end if;
-end
-$$;
-
 -- The tenants whose boundary contains a point, its edge included; a point on a border is in both.
 --   point   EPSG:25832
 -- returns   ids of tenants, none outside of all
@@ -192,30 +167,34 @@ comment on function api.list_mandant() is
 
 -- Creates a tenant or updates it; its cells, parts and the sightings concerned follow.
 --   geojson  Polygon or MultiPolygon, EPSG:4326
+--   bemerkung_geschuetzter  zeigen or verbergen: the remark and the biotope photo of protected records (D6.5)
 -- errors     GRENZ, PROJK, GBIET unusable boundary; 23505 a domain or schluessel belongs to another tenant
-create or replace function api.set_mandant(kuerzel text, name text, schluessel text, domains text[], geojson text)
+create or replace function api.set_mandant(
+  kuerzel portal.kurztext, name portal.kurztext, schluessel portal.kurztext, domains portal.kurztexte, geojson portal.dokument,
+  bemerkung_geschuetzter portal.kurztext)
   returns integer
   language plpgsql
   volatile
 as $$
 declare
-  v_boundary public.geometry := private.to_boundary(geojson, 4326);
+  v_boundary public.geometry := private.to_boundary(geojson, 4326, repairable => true);
   v_quelle constant text := 'Katalog';
   v_id integer;
 begin
   update portal.mandant m
   set kuerzel = set_mandant.kuerzel, name = set_mandant.name, schluessel = set_mandant.schluessel, domains = set_mandant.domains,
-    boundary = v_boundary, quelle = v_quelle,
+    bemerkung_geschuetzter = set_mandant.bemerkung_geschuetzter, boundary = v_boundary, quelle = v_quelle,
     stand = case when st_orderingequals(m.boundary, v_boundary) then m.stand else now() end
   where lower(m.kuerzel) = lower(set_mandant.kuerzel)
   returning m.id into v_id;
   if not found then
-    insert into portal.mandant as m (kuerzel, name, schluessel, domains, boundary, quelle)
-    values (set_mandant.kuerzel, set_mandant.name, set_mandant.schluessel, set_mandant.domains, v_boundary, v_quelle)
+    insert into portal.mandant as m (kuerzel, name, schluessel, domains, boundary, quelle, bemerkung_geschuetzter)
+    values (set_mandant.kuerzel, set_mandant.name, set_mandant.schluessel, set_mandant.domains, v_boundary, v_quelle,
+      set_mandant.bemerkung_geschuetzter)
     returning m.id into v_id;
   end if;
   return v_id;
 end
 $$;
-comment on function api.set_mandant(text, text, text, text[], text) is
+comment on function api.set_mandant(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztexte, portal.dokument, portal.kurztext) is
   'Creates or updates the tenant with this abbreviation; boundary as GeoJSON in EPSG:4326; returns its id';

@@ -1,12 +1,12 @@
 -- Runs of the boundary job: what is read from the source is collected, checked as a whole, and made valid in one transaction.
 
--- Begins a run. The caller's connection holds the runs' lock until it ends, so a run that is still marked as running while
--- the lock is free was killed.
+-- Begins a run. A run that is still marked as running although the connection that began it has gone was killed. (The embedded
+-- database knows one connection only, that of its process: there a run ends at the latest with that.)
 --   quelle     where the boundaries come from, without secrets
 --   erzwungen  large changes are accepted
 -- returns      id of the run
 -- errors       GLAUF another run is going on
-create or replace function api.create_grenzlauf(quelle text, erzwungen boolean)
+create or replace function api.create_grenzlauf(quelle portal.kurztext, erzwungen boolean)
   returns bigint
   language plpgsql
   volatile
@@ -14,7 +14,12 @@ as $$
 declare
   v_id bigint;
 begin
-  if not pg_try_advisory_lock(25832, 2) then
+  perform private.require_run_lock();
+  if exists (
+    select
+    from portal.grenzlauf g
+    join pg_stat_activity a on (a.pid, a.backend_start) = (g.verbindung, g.verbunden)
+    where g.ergebnis = 'laeuft') then
     raise exception 'another run is going on' using errcode = 'GLAUF';
   end if;
   update portal.grenzlauf g
@@ -22,22 +27,25 @@ begin
   where g.ergebnis = 'laeuft';
   delete from portal.grenzlauf_gebiet;
   delete from portal.mandant_entwurf;
-  insert into portal.grenzlauf (quelle, erzwungen)
-  values (create_grenzlauf.quelle, create_grenzlauf.erzwungen)
+  insert into portal.grenzlauf (quelle, erzwungen, verbindung, verbunden)
+  values (create_grenzlauf.quelle, create_grenzlauf.erzwungen, pg_backend_pid(),
+    (select a.backend_start from pg_stat_activity a where a.pid = pg_backend_pid()))
   returning id into v_id;
   return v_id;
 end
 $$;
-comment on function api.create_grenzlauf(text, boolean) is
+comment on function api.create_grenzlauf(portal.kurztext, boolean) is
   'Begins a run of the boundary job; the connection that calls it must stay open until the run has ended; returns its id';
 
 -- Collects one feature of the source.
 --   wert     value of the property that names the tenant: its schluessel, or else its kuerzel in any case
 --   geojson  Polygon or MultiPolygon
 --   srid     4326 or 25832
+--   repairable  few of its lines cross: it is repaired when it is not valid, which takes the longer the more do
 -- returns    false: no tenant has this name, the feature is passed over
 -- errors     GRENZ, PROJK, GBIET as private.to_boundary
-create or replace function api.create_grenzlauf_gebiet(grenzlauf_id bigint, wert text, geojson text, srid integer)
+create or replace function api.create_grenzlauf_gebiet(
+  grenzlauf_id bigint, wert portal.kurztext, geojson portal.dokument, srid integer, repairable boolean)
   returns boolean
   language plpgsql
   volatile
@@ -51,11 +59,11 @@ begin
     return false;
   end if;
   insert into portal.grenzlauf_gebiet (grenzlauf_id, mandant_id, gebiet)
-  values (create_grenzlauf_gebiet.grenzlauf_id, v_mandant_id, private.to_boundary(geojson, srid));
+  values (create_grenzlauf_gebiet.grenzlauf_id, v_mandant_id, private.to_boundary(geojson, srid, repairable));
   return true;
 end
 $$;
-comment on function api.create_grenzlauf_gebiet(bigint, text, text, integer) is
+comment on function api.create_grenzlauf_gebiet(bigint, portal.kurztext, portal.dokument, integer, boolean) is
   'Collects one feature for a run of the boundary job; false when it names no tenant';
 
 -- Merges what was collected for each tenant, and drafts those boundaries that differ from the present ones: in more than the
@@ -174,8 +182,7 @@ declare
 begin
   -- Before any row, in the order of everyone who takes both.
   perform private.require_catalogue_lock(exclusive => true);
-  -- The runs' lock is this connection's already, unless the connection is a new one.
-  if not pg_try_advisory_xact_lock(25832, 2)
+  if not exists (select from portal.grenzlauf g where g.id = set_grenzlauf_grenze.grenzlauf_id and g.ergebnis = 'laeuft')
     or cardinality(mandant_id) <> (
       select count(*)
       from portal.mandant_entwurf e
@@ -218,7 +225,7 @@ comment on function api.set_grenzlauf_grenze(bigint, integer[], integer) is
 --   ergebnis     erfolgreich, unveraendert or fehlgeschlagen
 --   uebergangen  features that named no tenant
 --   grund        a sentence that says why it failed, null for the others
-create or replace function api.update_grenzlauf(id bigint, ergebnis text, uebergangen integer, grund text)
+create or replace function api.update_grenzlauf(id bigint, ergebnis portal.kurztext, uebergangen integer, grund portal.kurztext)
   returns void
   language plpgsql
   volatile
@@ -235,7 +242,7 @@ begin
   delete from portal.mandant_entwurf;
 end
 $$;
-comment on function api.update_grenzlauf(bigint, text, integer, text) is
+comment on function api.update_grenzlauf(bigint, portal.kurztext, integer, portal.kurztext) is
   'Ends a run of the boundary job with its result and, when it failed, the reason';
 
 -- When the last run of the boundary job began, whatever became of it, and what time it is.

@@ -96,7 +96,8 @@ comment on function api.list_artengruppe(boolean, integer, integer) is
 
 -- name_regexp_ci is matched against each name separately (D1.10).
 create or replace function api.list_art(
-  tenant integer, is_animal boolean, artengruppe text, gid integer, name_regexp_ci text, before_id integer, row_limit integer)
+  tenant integer, is_animal boolean, artengruppe portal.kurztext, gid integer, name_regexp_ci portal.kurztext,
+  before_id integer, row_limit integer)
   returns table (result text, last_id integer)
   language plpgsql
   stable
@@ -131,7 +132,7 @@ begin
   from page p;
 end
 $$;
-comment on function api.list_art(integer, boolean, text, integer, text, integer, integer) is
+comment on function api.list_art(integer, boolean, portal.kurztext, integer, portal.kurztext, integer, integer) is
   'Species that a tenant defines, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';
 
 -- A species that becomes or stops being sensitive somewhere: its old records are masked or shown at once (S1.5).

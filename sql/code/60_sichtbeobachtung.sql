@@ -17,6 +17,18 @@ as $$
   select not exempt and nutzer_id is distinct from reader and (schutz = 2 or (schutz = 1 and coalesce(sensibel_here, false)))
 $$;
 
+-- Whether a tenant keeps back what may describe the place of a protected record: its remark and its photo of the biotope (D6.5).
+-- Whom it is kept from, private.is_masked says.
+create or replace function private.is_verborgen(tenant integer)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return exists (select from portal.mandant m where m.id = tenant and m.bemerkung_geschuetzter = 'verbergen');
+end
+$$;
+
 -- Whether everyone is shown a record: public and released. Written out where a partial index has it as its condition.
 create or replace function private.is_frei(bereich portal.bereich, status portal.status)
   returns boolean

@@ -45,8 +45,8 @@ $$;
 --             DOPPL the same species, place and date is stored for this user already (detail = its id)
 create or replace function api.create_sichtbeobachtung(
   tenant integer, reader bigint, art integer, lat float8, lon float8, srid integer, anzahl integer, sensibel boolean,
-  datum date, bereich text, bemerkung text, stadium_id integer, aktivitaet_id integer,
-  foto text, foto_2 text, foto_3 text, biotopfoto text, audio text)
+  datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer, aktivitaet_id integer,
+  foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext, biotopfoto portal.kurztext, audio portal.kurztext)
   returns table (id bigint, guid uuid)
   language plpgsql
   volatile
@@ -84,7 +84,7 @@ begin
   end loop;
 end
 $$;
-comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8, float8, integer, integer, boolean, date, text, text, integer, integer, text, text, text, text, text) is
+comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
   'Stores a sighting at a position in EPSG:25832, 4326 or 3857, as the addressed tenant and the user; returns id and guid';
 
 -- Stores many sightings at once, in the order given; a sighting that is stored already is passed over.
@@ -92,7 +92,7 @@ comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8
 --           stadium_id, aktivitaet_id, status, experte_id; all but the first four may be null
 -- returns   how many were stored
 -- errors    as api.create_sichtbeobachtung
-create or replace function api.create_sichtbeobachtungen(rows text)
+create or replace function api.create_sichtbeobachtungen(rows portal.dokument)
   returns bigint
   language plpgsql
   volatile
@@ -115,5 +115,5 @@ begin
   return v_count;
 end
 $$;
-comment on function api.create_sichtbeobachtungen(text) is
+comment on function api.create_sichtbeobachtungen(portal.dokument) is
   'Stores many sightings given as a JSON array; returns how many were not there already';

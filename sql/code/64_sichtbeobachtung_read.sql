@@ -25,7 +25,10 @@ as $$
 $$;
 
 -- The files of a sighting in its JSON, up to the value of bemerkung. Most sightings have none.
-create or replace function private.to_medien_json(foto text, foto_2 text, foto_3 text, biotopfoto text, audio text, released boolean)
+--   released         everyone may see them
+--   biotop_released  the same of the biotope photo, which a tenant may keep back
+create or replace function private.to_medien_json(
+  foto text, foto_2 text, foto_3 text, biotopfoto text, audio text, released boolean, biotop_released boolean)
   returns text
   language sql
   immutable
@@ -36,7 +39,7 @@ as $$
     else ',"foto":' || private.to_medium_text(foto, released)
       || ',"foto_2":' || private.to_medium_text(foto_2, released)
       || ',"foto_3":' || private.to_medium_text(foto_3, released)
-      || ',"biotopfoto":' || private.to_medium_text(biotopfoto, released)
+      || ',"biotopfoto":' || private.to_medium_text(biotopfoto, biotop_released)
       || ',"audio":' || private.to_medium_text(audio, released)
       || ',"bemerkung":' end
 $$;
@@ -93,8 +96,8 @@ $$;
 --   tenant  the addressed tenant: names, ids, sensitivity
 --   reader  who asks, null for anonymous
 --   detail  the full field set of the single read
--- returns   JSON array as text, with private.to_medium_text in it; concatenated, because that was the fastest way to build it (0.45 ms a page against 0.55
---           for row_to_json and 1.46 for jsonb_agg)
+-- returns   the members of a JSON array as text, with private.to_medium_text in it; null for none. Concatenated, because that was
+--           the fastest way to build it (0.45 ms a page against 0.55 for row_to_json and 1.46 for jsonb_agg)
 create or replace function private.render_sichtbeobachtung(id bigint[], tenant integer, reader bigint, detail boolean)
   returns text
   language plpgsql
@@ -102,6 +105,7 @@ create or replace function private.render_sichtbeobachtung(id bigint[], tenant i
 as $$
 declare
   v_exempt boolean := private.is_exempt(reader);
+  v_verborgen boolean := private.is_verborgen(tenant);
   -- A handful of groups and stages, read once instead of for every record; recorders are read only when they are shown.
   v_animal_gids integer[] := array(select g.id from portal.artengruppe g where g.is_animal);
   v_other_stadien integer[] := array(select t.id from portal.stadium t where not t.phaenogramm);
@@ -135,8 +139,11 @@ begin
       from portal.art a
       where a.id = s.art))
     || case when detail then ',"eu_guid":' || (select private.to_json_text(a.eu_guid) from portal.art a where a.id = s.art) else '' end
-    || private.to_medien_json(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio, private.is_frei(s.bereich, s.status))
-    || private.to_json_text(s.bemerkung)
+    || private.to_medien_json(
+      s.foto, s.foto_2, s.foto_3, case when not k.verborgen then s.biotopfoto end, s.audio, private.is_frei(s.bereich, s.status),
+      private.is_frei(s.bereich, s.status)
+        and not (v_verborgen and private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false)))
+    || private.to_json_text(case when not k.verborgen then s.bemerkung end)
     || case when reader is null then '' else ',"bemerkung_experte":' || private.to_json_text(s.bemerkung_experte) end
     || ',"phaenogramm":' || (s.stadium_id is null or s.stadium_id <> all (v_other_stadien))
     || coalesce(am.art_json, private.to_art_json(am.art_id, am.legacy_regional_art_id)) || (s.gid = any (v_animal_gids))
@@ -175,9 +182,9 @@ begin
     select private.is_masked(s.schutz, am.sensibel, s.nutzer_id, reader, v_exempt) as masked
   ) d
   cross join lateral (
-    select d.masked, case when d.masked then s.raster_point else s.point end as place
+    select d.masked, d.masked and v_verborgen as verborgen, case when d.masked then s.raster_point else s.point end as place
   ) k;
-  return '[' || coalesce(v_result, '') || ']';
+  return v_result;
 end
 $$;
 
@@ -206,6 +213,7 @@ create or replace function private.render_sichtbeobachtung_of_all(id bigint[], t
   stable
 as $$
 declare
+  v_verborgen boolean := private.is_verborgen(tenant);
   v_animal_gids integer[] := array(select g.id from portal.artengruppe g where g.is_animal);
   v_other_stadien integer[] := array(select t.id from portal.stadium t where not t.phaenogramm);
   v_result text;
@@ -218,8 +226,9 @@ begin
         coalesce(am.name_deutsch, a.name_deutsch), coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich))
       from portal.art a
       where a.id = s.art))
-    || private.to_medien_json(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio, true)
-    || private.to_json_text(s.bemerkung)
+    || private.to_medien_json(
+      s.foto, s.foto_2, s.foto_3, case when not (k.masked and v_verborgen) then s.biotopfoto end, s.audio, true, true)
+    || private.to_json_text(case when not (k.masked and v_verborgen) then s.bemerkung end)
     || case when s.stadium_id is null or s.stadium_id <> all (v_other_stadien) then ',"phaenogramm":true' else ',"phaenogramm":false' end
     || coalesce(am.art_json, private.to_art_json(am.art_id, am.legacy_regional_art_id))
     || case when s.gid = any (v_animal_gids) then 'true' else 'false' end
@@ -238,7 +247,43 @@ begin
   cross join lateral (
     select private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false) as masked
   ) k;
-  return '[' || coalesce(v_result, '') || ']';
+  return v_result;
+end
+$$;
+
+-- A page of records as this reader is shown them, ended before it becomes larger than a page may be; its first record is always
+-- there. A hundred at a time, and where those are too many fewer, so that what has no place in the page is not rendered either.
+--   id         records, in the order of the answer
+--   max_bytes  of the page
+-- returns      result: JSON array as text; shown: how many of the records are in it
+create or replace function private.render_page(id bigint[], tenant integer, reader bigint, max_bytes integer)
+  returns table (result text, shown integer)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_variable
+declare
+  v_count constant integer := cardinality(id);
+  v_rows text := '';
+  v_part text;
+  v_step integer := 100;
+begin
+  shown := 0;
+  while shown < v_count loop
+    v_part := case when reader is null then private.render_sichtbeobachtung_of_all(id[shown + 1:shown + v_step], tenant)
+      else private.render_sichtbeobachtung(id[shown + 1:shown + v_step], tenant, reader, detail => false) end;
+    if octet_length(v_rows) + octet_length(v_part) <= max_bytes or (shown = 0 and v_step = 1) then
+      v_rows := case when shown = 0 then v_part else v_rows || ',' || v_part end;
+      shown := least(shown + v_step, v_count);
+    elsif v_step > 1 then
+      v_step := v_step / 10;
+    else
+      exit;
+    end if;
+  end loop;
+  result := '[' || v_rows || ']';
+  return next;
 end
 $$;
 
@@ -255,7 +300,7 @@ begin
     where s.id = get_sichtbeobachtung.id and private.is_visible(s.bereich, s.status, s.nutzer_id, reader)) then
     raise exception 'no such sighting' using errcode = 'NFUND';
   end if;
-  return private.render_sichtbeobachtung(array[get_sichtbeobachtung.id], tenant, reader, detail => true);
+  return '[' || private.render_sichtbeobachtung(array[get_sichtbeobachtung.id], tenant, reader, detail => true) || ']';
 end
 $$;
 comment on function api.get_sichtbeobachtung(integer, bigint, bigint) is
@@ -269,12 +314,13 @@ comment on function api.get_sichtbeobachtung(integer, bigint, bigint) is
 --   bbox          left, bottom, right, top in EPSG:25832 (metres), edges included
 --   before_id     only records with a smaller id (the cursor)
 --   others        filters as in api-v2, null = any
--- returns         result: JSON array as text; last_id: the id to go on after, null on the last page
+-- returns         result: JSON array as text, of 2 MiB at most; last_id: the id to go on after, null on the last page
 -- errors          ANMLD (column names the parameter) needs a login; MANUN no such tenant
 create or replace function api.list_sichtbeobachtung(
-  tenant integer, reader bigint, bereich text, status text, titel_deutsch text, titel_wissenschaftlich text, eu_guid text,
-  art_id text, legacy_regional_art_id integer, artengruppe_id integer, legacy_regional_artengruppe_id integer,
-  is_animal boolean, jahr integer, datum_von date, datum_bis date, mandant text, bbox float8[], before_id bigint, row_limit integer)
+  tenant integer, reader bigint, bereich portal.kurztext, status portal.kurztext, titel_deutsch portal.kurztext,
+  titel_wissenschaftlich portal.kurztext, eu_guid portal.kurztext, art_id portal.kurztext, legacy_regional_art_id integer,
+  artengruppe_id integer, legacy_regional_artengruppe_id integer, is_animal boolean, jahr integer, datum_von date,
+  datum_bis date, mandant portal.kurztext, bbox float8[], before_id bigint, row_limit integer)
   returns table (result text, last_id bigint)
   language plpgsql
   stable
@@ -285,6 +331,7 @@ declare
   v_gids integer[];
   v_mandant integer;
   v_id bigint[];
+  v_shown integer;
 begin
   if reader is null and list_sichtbeobachtung.bereich <> 'oeffentlich' then
     raise exception 'needs a login' using errcode = 'ANMLD', column = 'bereich';
@@ -316,14 +363,12 @@ begin
     tenant, reader, list_sichtbeobachtung.bereich, list_sichtbeobachtung.status::portal.status, v_arts, v_gids,
     list_sichtbeobachtung.jahr, datum_von, datum_bis, v_mandant, bbox,
     coalesce(before_id, 9007199254740991), row_limit + 1);
-  if cardinality(v_id) > row_limit then
-    v_id := v_id[:row_limit];
-    last_id := v_id[row_limit];
+  select p.result, p.shown into result, v_shown from private.render_page(v_id[:row_limit], tenant, reader, 2097152) p;
+  if cardinality(v_id) > v_shown then
+    last_id := v_id[v_shown];
   end if;
-  result := case when reader is null then private.render_sichtbeobachtung_of_all(v_id, tenant)
-    else private.render_sichtbeobachtung(v_id, tenant, reader, detail => false) end;
   return next;
 end
 $$;
-comment on function api.list_sichtbeobachtung(integer, bigint, text, text, text, text, text, text, integer, integer, integer, boolean, integer, date, date, text, float8[], bigint, integer) is
+comment on function api.list_sichtbeobachtung(integer, bigint, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, integer, boolean, integer, date, date, portal.kurztext, float8[], bigint, integer) is
   'Sightings that match all filters, id descending, masked for this reader: one page as JSON text; last_id is the id to go on after, null on the last page';

@@ -34,9 +34,10 @@ $$;
 -- errors      NFUND unknown id; NRCHT not permitted, nothing is changed (D2.5, D3.5); ARTUN, STDUN, AKTUN, WERTB, GBTAU,
 --             GBIET, DATUM; DOPPL the change would make it equal to another record (detail = its id)
 create or replace function api.update_sichtbeobachtung(
-  tenant integer, reader bigint, id bigint, fields text[], art integer, lat float8, lon float8, srid integer, anzahl integer,
-  sensibel boolean, datum date, bereich text, bemerkung text, stadium_id integer, aktivitaet_id integer, status text,
-  foto text, foto_2 text, foto_3 text, biotopfoto text, audio text)
+  tenant integer, reader bigint, id bigint, fields portal.kurztexte, art integer, lat float8, lon float8, srid integer,
+  anzahl integer, sensibel boolean, datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer,
+  aktivitaet_id integer, status portal.kurztext, foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext,
+  biotopfoto portal.kurztext, audio portal.kurztext)
   returns text[]
   language plpgsql
   volatile
@@ -113,7 +114,7 @@ begin
   return private.list_medium_removed(v_record, (select s from portal.sichtbeobachtung s where s.id = v_record.id));
 end
 $$;
-comment on function api.update_sichtbeobachtung(integer, bigint, bigint, text[], integer, float8, float8, integer, integer, boolean, date, text, text, integer, integer, text, text, text, text, text, text) is
+comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.kurztexte, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
   'Changes the named fields of a sighting as its author, or reviews it as expert or administrator; returns files it no longer has';
 
 -- returns  names of the files that it had

@@ -57,33 +57,56 @@ as $$
 $$;
 
 -- Whether everyone may see a stored file.
+--   tenant   the addressed tenant: it may keep back the biotope photo of a protected record (D6.5)
 --   reader   for whom its address was signed, null for a plain address (D3.20)
 -- returns    true: everyone; false: this reader
 -- errors     NFUND unknown, or not for this reader (any more)
-create or replace function api.get_medium(reader bigint, name text)
+create or replace function api.get_medium(tenant integer, reader bigint, name portal.kurztext)
   returns boolean
   language plpgsql
   stable
 as $$
 declare
   v_record portal.sichtbeobachtung;
+  v_sensibel_here boolean;
+  v_verborgen boolean := false;
 begin
   select s.* into v_record
   from portal.sichtbeobachtung s
   where s.id = private.get_sichtbeobachtung_of_medium(get_medium.name);
   if not found then
     raise exception 'no such file' using errcode = 'NFUND';
-  elsif private.is_frei(v_record.bereich, v_record.status) then
+  end if;
+  if v_record.biotopfoto = get_medium.name and private.is_verborgen(tenant) then
+    select am.sensibel into v_sensibel_here
+    from portal.art_mandant am
+    where am.mandant_id = tenant and am.art = v_record.art;
+    v_verborgen := private.is_masked(v_record.schutz, v_sensibel_here, v_record.nutzer_id, null, false);
+  end if;
+  if private.is_frei(v_record.bereich, v_record.status) and not v_verborgen then
     return true;
   elsif exists (select from portal.nutzer u where u.id = reader and u.status = 1)
-    and private.is_visible(v_record.bereich, v_record.status, v_record.nutzer_id, reader) then
+    and private.is_visible(v_record.bereich, v_record.status, v_record.nutzer_id, reader)
+    and not (v_verborgen and private.is_masked(
+      v_record.schutz, v_sensibel_here, v_record.nutzer_id, reader, private.is_exempt(reader))) then
     return false;
   end if;
   raise exception 'no such file' using errcode = 'NFUND';
 end
 $$;
-comment on function api.get_medium(bigint, text) is
-  'Whether everyone (true) or this reader only (false) may see a stored file; fails for all others';
+comment on function api.get_medium(integer, bigint, portal.kurztext) is
+  'Whether everyone (true) or this reader only (false) may see a stored file at the addressed tenant; fails for all others';
+
+-- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
+create or replace function api.get_medium(reader bigint, name portal.kurztext)
+  returns boolean
+  language sql
+  stable
+as $$
+  select api.get_medium(null, reader, name)
+$$;
+comment on function api.get_medium(bigint, portal.kurztext) is
+  'Whether everyone (true) or this reader only (false) may see a stored file; for instances of release 0.1.0';
 
 -- Files to be removed from the storage. One that a record names again is none of them.
 create or replace function api.list_medium_entfernt(row_limit integer)
@@ -100,7 +123,7 @@ $$;
 comment on function api.list_medium_entfernt(integer) is 'Names of files that no record has any more and that are still stored';
 
 -- Forgets files that were removed from the storage, and those that a record names again.
-create or replace function api.delete_medium_entfernt(names text[])
+create or replace function api.delete_medium_entfernt(names portal.kurztexte)
   returns void
   language sql
   volatile
@@ -108,14 +131,14 @@ as $$
   delete from portal.medium_entfernt e
   where e.name = any (names) or private.get_sichtbeobachtung_of_medium(e.name) is not null
 $$;
-comment on function api.delete_medium_entfernt(text[]) is 'Forgets files that were removed from the storage';
+comment on function api.delete_medium_entfernt(portal.kurztexte) is 'Forgets files that were removed from the storage';
 
 -- Of some stored files, those that no record names: left behind by uploads that did not come to their end.
-create or replace function api.list_medium_unbekannt(names text[])
+create or replace function api.list_medium_unbekannt(names portal.kurztexte)
   returns text[]
   language sql
   stable
 as $$
   select array(select u.name from unnest(names) u (name) where private.get_sichtbeobachtung_of_medium(u.name) is null)
 $$;
-comment on function api.list_medium_unbekannt(text[]) is 'Of some stored files, those that no record names';
+comment on function api.list_medium_unbekannt(portal.kurztexte) is 'Of some stored files, those that no record names';

@@ -41,7 +41,8 @@ $$;
 --   uid                   recorder
 -- errors                  NRCHT for everyone else
 create or replace function api.list_qs(
-  reader bigint, datum_von date, datum_bis date, uid bigint, status_aenderung text, before_id bigint, row_limit integer)
+  reader bigint, datum_von date, datum_bis date, uid bigint, status_aenderung portal.kurztext, before_id bigint,
+  row_limit integer)
   returns table (result text, last_id bigint)
   language plpgsql
   stable
@@ -73,5 +74,5 @@ begin
   from page p;
 end
 $$;
-comment on function api.list_qs(bigint, date, date, bigint, text, bigint, integer) is
+comment on function api.list_qs(bigint, date, date, bigint, portal.kurztext, bigint, integer) is
   'QS log, newest first, for experts and administrators: one page as JSON text; last_id is the entry to go on after';

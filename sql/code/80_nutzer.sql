@@ -54,14 +54,17 @@ as $$
     else concat_ws(' ', nullif(vorname, ''), nullif(nachname, '')) end
 $$;
 
--- What makes two login names or addresses the same (D3.18): compatibility forms, case, surrounding and repeated blanks.
+-- What makes two login names or addresses the same (D3.18): compatibility forms, case, surrounding and repeated blanks. Null for
+-- what is too long to be either: putting a long run of combining marks in order takes the square of its length, and nothing
+-- ends a backend that is busy with it.
 create or replace function private.to_account_key(value text)
   returns text
   language sql
   immutable
   parallel safe
 as $$
-  select regexp_replace(btrim(lower(upper(lower(normalize(value, nfkc)))), E' \t'), '\s+', ' ', 'g')
+  select case when octet_length(value) <= 2000 then
+    regexp_replace(btrim(lower(upper(lower(normalize(value, nfkc)))), E' \t'), '\s+', ' ', 'g') end
 $$;
 
 create or replace function private.nutzer_before_write()
@@ -78,7 +81,8 @@ begin
 end
 $$;
 
--- Tokens die with a new password and with blocking (D3.16), also when an operator does it by SQL.
+-- Every key to an account ends with its password, address or status (D3.16, D6.11), also when an operator changes them by SQL:
+-- access keys, and the link that a mail to the old address carried. A new password also ends the count of wrong ones.
 create or replace function private.nutzer_after_update()
   returns trigger
   language plpgsql
@@ -87,8 +91,12 @@ create or replace function private.nutzer_after_update()
   set search_path = ''
 as $$
 begin
-  if new.password_hash is distinct from old.password_hash or (new.status = 0 and old.status <> 0) then
+  if (new.password_hash, new.email_key, new.status) is distinct from (old.password_hash, old.email_key, old.status) then
     delete from portal.token t where t.nutzer_id = new.id;
+    delete from portal.nutzer_link l where l.nutzer_id = new.id;
+  end if;
+  if new.password_hash is distinct from old.password_hash then
+    perform private.delete_login_versuch(new.id);
   end if;
   return null;
 end
@@ -99,7 +107,7 @@ $$;
 --   token_hash  SHA-256 of X-Auth-Token
 --   ttl_days    lifetime of a token after its last use (TOKEN_TTL_DAYS)
 -- returns       id of the account; null when name, token or their combination is wrong, expired or blocked
-create or replace function api.get_reader(loginname text, token_hash bytea, ttl_days integer)
+create or replace function api.get_reader(loginname portal.kurztext, token_hash bytea, ttl_days integer)
   returns bigint
   language plpgsql
   volatile
@@ -120,10 +128,57 @@ begin
   return v_reader;
 end
 $$;
-comment on function api.get_reader(text, bytea, integer) is
+comment on function api.get_reader(portal.kurztext, bytea, integer) is
   'Account of a login name together with the SHA-256 of one of its access keys; null when they do not belong together';
 
-create or replace function api.get_login(loginname text)
+-- Stores a new access key, unless somebody changed the account's password, address or status since its password was verified:
+-- the account is locked while it is compared, so that a change either is seen here or ends this key too. With it what a right
+-- password does to the counts of wrong ones.
+--   nutzer_id      whose password was right
+--   hash           SHA-256 of the key
+--   password_hash  the stored hash that it was right for
+--   netz           network of the client
+-- returns            false: no key, the password is not the account's any more, or it is blocked
+create or replace function api.create_token(
+  nutzer_id bigint, hash bytea, password_hash portal.kurztext, netz portal.kurztext)
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  perform from portal.nutzer u
+  where u.id = create_token.nutzer_id and u.status = 1 and u.password_hash = create_token.password_hash
+  for share;
+  if not found then
+    return false;
+  end if;
+  insert into portal.token (hash, nutzer_id) values (create_token.hash, create_token.nutzer_id);
+  -- Many, but not without end.
+  delete from portal.token t
+  where t.hash = any (array(
+    select o.hash from portal.token o where o.nutzer_id = create_token.nutzer_id order by o.genutzt desc, o.hash offset 1000));
+  perform private.forgive_login(create_token.nutzer_id, create_token.netz);
+  perform private.set_nutzer_netz(create_token.nutzer_id, create_token.netz);
+  return true;
+end
+$$;
+comment on function api.create_token(bigint, bytea, portal.kurztext, portal.kurztext) is
+  'Stores the SHA-256 of a new access key of an account whose password was verified; false when the password has changed since';
+
+-- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
+create or replace function api.create_token(nutzer_id bigint, hash bytea)
+  returns void
+  language sql
+  volatile
+as $$
+  insert into portal.token (hash, nutzer_id)
+  select create_token.hash, u.id from portal.nutzer u where u.id = create_token.nutzer_id and u.status = 1 for share
+$$;
+comment on function api.create_token(bigint, bytea) is
+  'Stores the SHA-256 of a new access key of an account that is not blocked; for instances of release 0.1.0';
+
+create or replace function api.get_login(loginname portal.kurztext)
   returns table (id bigint, name text, loginname_out text, password_hash text, status smallint)
   language sql
   stable
@@ -132,21 +187,12 @@ as $$
   from portal.nutzer u
   where u.loginname_key = private.to_account_key(get_login.loginname)
 $$;
-comment on function api.get_login(text) is 'What the password check of a login needs; no row for an unknown name';
-
-create or replace function api.create_token(nutzer_id bigint, hash bytea)
-  returns void
-  language sql
-  volatile
-as $$
-  insert into portal.token (hash, nutzer_id)
-  select create_token.hash, u.id from portal.nutzer u where u.id = create_token.nutzer_id and u.status = 1
-$$;
-comment on function api.create_token(bigint, bytea) is 'Stores the SHA-256 of a new access key of an account that is not blocked';
+comment on function api.get_login(portal.kurztext) is 'What the password check of a login needs; no row for an unknown name';
 
 -- errors  NTZER (column loginname or email) taken; 23503 unknown group
 create or replace function api.create_nutzer(
-  loginname text, email text, vorname text, nachname text, anonymisiert integer, rolle text, artengruppen integer[], password_hash text)
+  loginname portal.kurztext, email portal.kurztext, vorname portal.kurztext, nachname portal.kurztext, anonymisiert integer,
+  rolle portal.kurztext, artengruppen integer[], password_hash portal.kurztext)
   returns bigint
   language plpgsql
   volatile
@@ -154,8 +200,7 @@ as $$
 declare
   v_id bigint;
 begin
-  -- Names and addresses are given out one after the other, as in registration.
-  perform pg_advisory_xact_lock(25832, 2);
+  perform private.require_account_lock();
   if exists (select from portal.nutzer u where u.loginname_key = private.to_account_key(create_nutzer.loginname)) then
     raise exception 'login name is taken' using errcode = 'NTZER', column = 'loginname';
   end if;
@@ -173,11 +218,11 @@ begin
   return v_id;
 end
 $$;
-comment on function api.create_nutzer(text, text, text, text, integer, text, integer[], text) is
+comment on function api.create_nutzer(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, portal.kurztext, integer[], portal.kurztext) is
   'Creates an account; rolle null, expert or administrator; password_hash as made by the service';
 
 -- returns  false when there is no such account
-create or replace function api.set_password_hash(loginname text, password_hash text)
+create or replace function api.set_password_hash(loginname portal.kurztext, password_hash portal.kurztext)
   returns boolean
   language plpgsql
   volatile
@@ -189,10 +234,10 @@ begin
   return found;
 end
 $$;
-comment on function api.set_password_hash(text, text) is 'Gives an account a new password; its access keys die. False: no such account';
+comment on function api.set_password_hash(portal.kurztext, portal.kurztext) is 'Gives an account a new password; its access keys die. False: no such account';
 
 -- returns  false when there is no such account
-create or replace function api.set_nutzer_status(loginname text, status integer)
+create or replace function api.set_nutzer_status(loginname portal.kurztext, status integer)
   returns boolean
   language plpgsql
   volatile
@@ -204,7 +249,7 @@ begin
   return found;
 end
 $$;
-comment on function api.set_nutzer_status(text, integer) is 'Blocks (0) or activates (1) an account. False: no such account';
+comment on function api.set_nutzer_status(portal.kurztext, integer) is 'Blocks (0) or activates (1) an account. False: no such account';
 
 create or replace function api.delete_token(hash bytea)
   returns void

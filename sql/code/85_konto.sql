@@ -1,27 +1,38 @@
 -- What people do with their accounts: registration and lost passwords, reading and changing them, and the limits on trying.
 
--- Counts an attempt and says how long to wait when there were too many (S2.5).
+-- Whom or what attempts are counted for, as it is stored. Folded like the account it stands for: otherwise every way of writing
+-- a name had attempts of its own.
+create or replace function private.to_versuch_key(zweck text, schluessel text)
+  returns bytea
+  language sql
+  immutable
+  parallel safe
+as $$
+  select sha256(convert_to(zweck || ':' || private.to_account_key(schluessel), 'UTF8'))
+$$;
+
+-- Counts attempts and says how long to wait when there were too many (S2.5).
 --   zweck       what is counted
---   schluessel  whom or what it is counted for; stored as a hash
+--   schluessel  whom or what it is counted for, from private.to_versuch_key
 --   limit_      attempts allowed in a window of `window_seconds`
---   amount      1 counts an attempt, -1 takes one back that turned out right
+--   amount      attempts; negative takes some back that turned out right
 -- returns       0 when it may go on, else seconds until the window ends
-create or replace function api.count_versuch(zweck text, schluessel text, limit_ integer, window_seconds integer, amount integer)
+create or replace function private.count_versuch(zweck text, schluessel bytea, limit_ integer, window_seconds integer, amount integer)
   returns integer
   language plpgsql
   volatile
 as $$
+#variable_conflict use_column
 declare
-  -- Folded like the account it stands for: otherwise every way of writing a name had attempts of its own.
-  v_hash bytea := sha256(convert_to(zweck || ':' || private.to_account_key(schluessel), 'UTF8'));
   v_window interval := make_interval(secs => window_seconds);
   v_row portal.versuch;
 begin
   insert into portal.versuch as v (zweck, schluessel, anzahl)
-  values (count_versuch.zweck, v_hash, greatest(amount, 0))
+  values (count_versuch.zweck, count_versuch.schluessel, greatest(amount, 0))
   on conflict on constraint versuch_zweck_schluessel_pk do update
     set seit = case when v.seit < now() - v_window then now() else v.seit end,
-      anzahl = greatest(0, case when v.seit < now() - v_window then amount else v.anzahl + amount end)
+      -- Bounded: who goes on trying must not count into an overflow.
+      anzahl = least(1000000, greatest(0, case when v.seit < now() - v_window then amount else v.anzahl + amount end))
   returning v.* into v_row;
   if v_row.anzahl > limit_ then
     return greatest(1, ceil(extract(epoch from v_row.seit + v_window - now())))::integer;
@@ -29,14 +40,142 @@ begin
   return 0;
 end
 $$;
-comment on function api.count_versuch(text, text, integer, integer, integer) is
+
+create or replace function api.count_versuch(
+  zweck portal.kurztext, schluessel portal.kurztext, limit_ integer, window_seconds integer, amount integer)
+  returns integer
+  language sql
+  volatile
+as $$
+  select private.count_versuch(zweck, private.to_versuch_key(zweck, schluessel), limit_, window_seconds, amount)
+$$;
+comment on function api.count_versuch(portal.kurztext, portal.kurztext, integer, integer, integer) is
   'Counts an attempt in a window shared by all instances; returns 0, or the seconds to wait when there were too many';
+
+-- A network as it is kept with an account: a hash of both, so that no address is stored and none shows up twice.
+create or replace function private.to_netz_key(nutzer_id bigint, netz text)
+  returns bytea
+  language sql
+  immutable
+  parallel safe
+as $$
+  select sha256(convert_to(nutzer_id || ' ' || netz, 'UTF8'))
+$$;
+
+-- Remembers a network from which an account proved to be its owner; the twenty latest.
+create or replace function private.set_nutzer_netz(nutzer_id bigint, netz text)
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  insert into portal.nutzer_netz as n (nutzer_id, netz)
+  values (set_nutzer_netz.nutzer_id, private.to_netz_key(set_nutzer_netz.nutzer_id, set_nutzer_netz.netz))
+  on conflict on constraint nutzer_netz_nutzer_id_netz_pk do update set zuletzt = now()
+    -- Once a day is enough for what is kept for months.
+    where n.zuletzt < now() - interval '1 day';
+  if found then
+    delete from portal.nutzer_netz n
+    where n.nutzer_id = set_nutzer_netz.nutzer_id and n.netz in (
+      select o.netz from portal.nutzer_netz o where o.nutzer_id = set_nutzer_netz.nutzer_id
+      order by o.zuletzt desc, o.netz offset 20);
+  end if;
+end
+$$;
+
+-- Under what name the wrong passwords for a login name are counted: networks from which the account logged in lately count by
+-- themselves, so that a stranger who tries its name elsewhere doesn't lock it out there (S2.5).
+--   netz     network of the client
+create or replace function private.get_login_versuch(loginname text, netz text)
+  returns table (zweck text, schluessel bytea)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_column
+declare
+  v_key text := private.to_account_key(get_login_versuch.loginname);
+begin
+  select 'login netz', private.to_netz_key(u.id, get_login_versuch.netz) into zweck, schluessel
+  from portal.nutzer u
+  join portal.nutzer_netz n on n.nutzer_id = u.id and n.netz = private.to_netz_key(u.id, get_login_versuch.netz)
+  where u.loginname_key = v_key;
+  if not found then
+    zweck := 'login konto';
+    schluessel := private.to_versuch_key(zweck, v_key);
+  end if;
+  return next;
+end
+$$;
+
+-- Counts a login, before its password is looked at: many at once can't slip through together.
+--   loginname      as given
+--   netz           network of the client
+--   konto_limit    wrong passwords that an account, or one of its networks, may have in a window
+--   netz_limit     those that a network may have for all accounts together
+-- returns            0 when it may go on, else seconds to wait
+create or replace function api.count_login(
+  loginname portal.kurztext, netz portal.kurztext, konto_limit integer, netz_limit integer, window_seconds integer)
+  returns integer
+  language plpgsql
+  volatile
+as $$
+declare
+  v_wait integer := private.count_versuch(
+    'login adresse', private.to_versuch_key('login adresse', netz), netz_limit, window_seconds, 1);
+begin
+  if v_wait > 0 then
+    return v_wait;
+  end if;
+  select private.count_versuch(k.zweck, k.schluessel, konto_limit, window_seconds, 1) into v_wait
+  from private.get_login_versuch(loginname, netz) k;
+  return v_wait;
+end
+$$;
+comment on function api.count_login(portal.kurztext, portal.kurztext, integer, integer, integer) is
+  'Counts a login of an account and of a network; returns 0, or the seconds to wait when there were too many wrong ones';
+
+-- Takes a login that was right out of both counts.
+create or replace function private.forgive_login(nutzer_id bigint, netz text)
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  update portal.versuch v set anzahl = greatest(0, v.anzahl - 1)
+  where v.zweck = 'login adresse' and v.schluessel = private.to_versuch_key('login adresse', forgive_login.netz);
+  update portal.versuch v set anzahl = greatest(0, v.anzahl - 1)
+  from portal.nutzer u, private.get_login_versuch(u.loginname_key, forgive_login.netz) k
+  where u.id = forgive_login.nutzer_id and v.zweck = k.zweck and v.schluessel = k.schluessel;
+end
+$$;
+
+-- Ends the counts of wrong passwords of an account: it has a new one.
+create or replace function private.delete_login_versuch(nutzer_id bigint)
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  delete from portal.versuch v
+  using portal.nutzer u
+  where u.id = delete_login_versuch.nutzer_id and v.zweck = 'login konto'
+    and v.schluessel = private.to_versuch_key('login konto', u.loginname_key);
+  delete from portal.versuch v
+  using portal.nutzer_netz n
+  where n.nutzer_id = delete_login_versuch.nutzer_id and v.zweck = 'login netz' and v.schluessel = n.netz;
+end
+$$;
 
 -- Registers an account without a password (D3.18).
 -- returns  the account to mail a link to, and whether it is the owner of the address instead, who is told about it
 -- errors   NTZER (column loginname) the login name is taken or reserved
 create or replace function api.register_nutzer(
-  loginname text, email text, vorname text, nachname text, anonymisiert integer, portal_name text, portal_url text)
+  loginname portal.kurztext, email portal.kurztext, vorname portal.kurztext, nachname portal.kurztext, anonymisiert integer,
+  portal_name portal.kurztext, portal_url portal.kurztext)
   returns table (nutzer_id bigint, is_new boolean)
   language plpgsql
   volatile
@@ -46,8 +185,7 @@ declare
   v_loginname_key text := private.to_account_key(register_nutzer.loginname);
   v_email_key text := private.to_account_key(register_nutzer.email);
 begin
-  -- One after the other, so that two equal requests see each other.
-  perform pg_advisory_xact_lock(25832, 2);
+  perform private.require_account_lock();
   -- What nobody confirmed while its link lived is free again: name and address alike.
   delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
   delete from portal.nutzer u
@@ -74,7 +212,7 @@ begin
   return next;
 end
 $$;
-comment on function api.register_nutzer(text, text, text, text, integer, text, text) is
+comment on function api.register_nutzer(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, portal.kurztext, portal.kurztext) is
   'Registers an account without a password; a taken address is answered alike, with its owner to be told';
 
 -- Whom a mail goes to. Null fields when the account has gone meanwhile.
@@ -90,7 +228,7 @@ $$;
 comment on function api.get_mail_nutzer(bigint) is 'Address and names for a mail to an account that is not blocked';
 
 -- The account that asks for a new link, by login name or address; no row for unknown, blocked, or without an address.
-create or replace function api.get_nutzer_of(loginname text, email text)
+create or replace function api.get_nutzer_of(loginname portal.kurztext, email portal.kurztext)
   returns table (id bigint, email_key text)
   language sql
   stable
@@ -101,8 +239,33 @@ as $$
     and (u.loginname_key = private.to_account_key(get_nutzer_of.loginname)
       or u.email_key = private.to_account_key(get_nutzer_of.email))
 $$;
-comment on function api.get_nutzer_of(text, text) is 'Account of a login name or an address, to which a new link may be mailed';
+comment on function api.get_nutzer_of(portal.kurztext, portal.kurztext) is 'Account of a login name or an address, to which a new link may be mailed';
 
+-- Stores a new one-time link, unless the account's address is another one by now: the mail would go to somebody else.
+--   email    where the mail goes
+-- returns      false: no link; the address has changed, or the account is blocked
+create or replace function api.set_nutzer_link(nutzer_id bigint, hash bytea, email portal.kurztext)
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  perform from portal.nutzer u
+  where u.id = set_nutzer_link.nutzer_id and u.status = 1 and u.email = set_nutzer_link.email
+  for share;
+  if not found then
+    return false;
+  end if;
+  insert into portal.nutzer_link as l (nutzer_id, hash) values (set_nutzer_link.nutzer_id, set_nutzer_link.hash)
+  on conflict on constraint nutzer_link_pkey do update set hash = excluded.hash, angelegt = now();
+  return true;
+end
+$$;
+comment on function api.set_nutzer_link(bigint, bytea, portal.kurztext) is
+  'Stores the SHA-256 of a one-time link to be mailed to this address, which must be the account''s; its earlier link ends';
+
+-- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
 create or replace function api.set_nutzer_link(nutzer_id bigint, hash bytea)
   returns void
   language sql
@@ -111,7 +274,8 @@ as $$
   insert into portal.nutzer_link as l (nutzer_id, hash) values (set_nutzer_link.nutzer_id, set_nutzer_link.hash)
   on conflict on constraint nutzer_link_pkey do update set hash = excluded.hash, angelegt = now()
 $$;
-comment on function api.set_nutzer_link(bigint, bytea) is 'Stores the SHA-256 of a one-time link; the account''s earlier link ends';
+comment on function api.set_nutzer_link(bigint, bytea) is
+  'Stores the SHA-256 of a one-time link; the account''s earlier link ends; for instances of release 0.1.0';
 
 create or replace function api.get_nutzer_link(hash bytea)
   returns text
@@ -125,7 +289,10 @@ as $$
 $$;
 comment on function api.get_nutzer_link(bytea) is 'Login name that a one-time link belongs to; null when it is unknown, used or older than 7 days';
 
-create or replace function api.use_nutzer_link(hash bytea, password_hash text)
+-- Sets a password by a one-time link.
+--   netz     network of the client: whoever has the mail proved to be the owner, as by a login
+-- returns      false when the link is unknown, used or older than 7 days, or the account blocked
+create or replace function api.use_nutzer_link(hash bytea, password_hash portal.kurztext, netz portal.kurztext)
   returns boolean
   language plpgsql
   volatile
@@ -133,18 +300,35 @@ as $$
 declare
   v_nutzer_id bigint;
 begin
+  -- The account before its link, in the order of everyone who changes both.
+  select u.id into v_nutzer_id
+  from portal.nutzer_link l
+  join portal.nutzer u on u.id = l.nutzer_id
+  where l.hash = use_nutzer_link.hash and u.status = 1
+  for no key update of u;
   delete from portal.nutzer_link l
-  using portal.nutzer u
-  where l.hash = use_nutzer_link.hash and l.angelegt >= now() - interval '7 days' and u.id = l.nutzer_id and u.status = 1
-  returning l.nutzer_id into v_nutzer_id;
+  where l.nutzer_id = v_nutzer_id and l.hash = use_nutzer_link.hash and l.angelegt >= now() - interval '7 days';
   if not found then
     return false;
   end if;
   update portal.nutzer u set password_hash = use_nutzer_link.password_hash where u.id = v_nutzer_id;
+  perform private.set_nutzer_netz(v_nutzer_id, netz);
   return true;
 end
 $$;
-comment on function api.use_nutzer_link(bytea, text) is 'Sets a password by a one-time link and ends the link; false when it is unknown, used or older than 7 days';
+comment on function api.use_nutzer_link(bytea, portal.kurztext, portal.kurztext) is
+  'Sets a password by a one-time link and ends the link; false when it is unknown, used or older than 7 days';
+
+-- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
+create or replace function api.use_nutzer_link(hash bytea, password_hash portal.kurztext)
+  returns boolean
+  language sql
+  volatile
+as $$
+  select api.use_nutzer_link(hash, password_hash, '')
+$$;
+comment on function api.use_nutzer_link(bytea, portal.kurztext) is
+  'Sets a password by a one-time link and ends the link; for instances of release 0.1.0';
 
 -- One account with roles and restriction.
 -- errors  NRCHT another account, unless the reader is administrator, whether it exists or not (D3.23); NFUND
@@ -177,7 +361,7 @@ comment on function api.get_nutzer(bigint, bigint) is 'One account as JSON text:
 
 -- Accounts, id descending. Everyone but administrators is shown the own one only (D3.19).
 create or replace function api.list_nutzer(
-  reader bigint, email text, name_regexp_ci text, status integer, before_id bigint, row_limit integer)
+  reader bigint, email portal.kurztext, name_regexp_ci portal.kurztext, status integer, before_id bigint, row_limit integer)
   returns table (result text, last_id bigint)
   language plpgsql
   stable
@@ -207,29 +391,52 @@ begin
   from page p;
 end
 $$;
-comment on function api.list_nutzer(bigint, text, text, integer, bigint, integer) is
+comment on function api.list_nutzer(bigint, portal.kurztext, portal.kurztext, integer, bigint, integer) is
   'Accounts, id descending, for administrators; the own one for everyone else: one page as JSON text';
+
+-- Fails unless a reader may change these fields of an account.
+--   fields  names of the fields; none: whether any may be changed
+-- errors    NRCHT another account, or a field that only administrators may change
+create or replace function private.require_nutzer_right(reader bigint, id bigint, fields text[])
+  returns void
+  language plpgsql
+  stable
+as $$
+begin
+  if not private.has_rolle(reader, 'administrator')
+    and (require_nutzer_right.id <> reader or not fields <@ '{email,passwort}') then
+    raise exception 'not permitted' using errcode = 'NRCHT';
+  end if;
+end
+$$;
+
+-- The same, for the service to ask before it hashes a password.
+create or replace function api.require_nutzer_right(reader bigint, id bigint, fields portal.kurztexte)
+  returns void
+  language sql
+  stable
+as $$
+  select private.require_nutzer_right(reader, id, fields)
+$$;
+comment on function api.require_nutzer_right(bigint, bigint, portal.kurztexte) is
+  'Fails unless a reader may change these fields of an account';
 
 -- Changes an account: all fields that were sent, or none.
 --   fields  names of the fields that were sent; the values of all others are ignored
 -- errors    NRCHT another account or a field that only administrators may change; NFUND; NTZER (column email) taken;
 --           GRUPP (column artengruppenbeschraenkung) unknown group; LADMN the last active administrator would be gone
 create or replace function api.update_nutzer(
-  reader bigint, id bigint, fields text[], email text, password_hash text, nachname text, vorname text, anonymisiert integer,
-  status integer, rollen text[], artengruppen integer[])
+  reader bigint, id bigint, fields portal.kurztexte, email portal.kurztext, password_hash portal.kurztext,
+  nachname portal.kurztext, vorname portal.kurztext, anonymisiert integer, status integer, rollen portal.kurztexte,
+  artengruppen integer[])
   returns bigint
   language plpgsql
   volatile
 as $$
 #variable_conflict use_column
-declare
-  v_administrator boolean := private.has_rolle(reader, 'administrator');
 begin
-  if not v_administrator and (update_nutzer.id <> reader or not fields <@ '{email,passwort}') then
-    raise exception 'not permitted' using errcode = 'NRCHT';
-  end if;
-  -- The last administrator, and whose an address is, are decided one change at a time; with registration.
-  perform pg_advisory_xact_lock(25832, 2);
+  perform private.require_nutzer_right(reader, update_nutzer.id, fields);
+  perform private.require_account_lock();
   perform from portal.nutzer u where u.id = update_nutzer.id for no key update;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
@@ -271,10 +478,10 @@ begin
   return update_nutzer.id;
 end
 $$;
-comment on function api.update_nutzer(bigint, bigint, text[], text, text, text, text, integer, integer, text[], integer[]) is
+comment on function api.update_nutzer(bigint, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[]) is
   'Changes the named fields of an account as its owner or as administrator, all or none; returns its id';
 
--- Removes what nobody asks for any more: counted attempts, expired access keys, links and reservations.
+-- Removes what nobody asks for any more: counted attempts, expired access keys, links, reservations, networks of old logins.
 --   ttl_days  lifetime of an access key after its last use (TOKEN_TTL_DAYS)
 create or replace function api.sweep_nutzer(ttl_days integer)
   returns void
@@ -286,6 +493,7 @@ begin
   delete from portal.token t where t.genutzt < now() - make_interval(days => ttl_days);
   delete from portal.nutzer_link l where l.angelegt < now() - interval '7 days';
   delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
+  delete from portal.nutzer_netz n where n.zuletzt < now() - interval '90 days';
 end
 $$;
 comment on function api.sweep_nutzer(integer) is 'Removes counted attempts, access keys, links and reservations that are past their time';

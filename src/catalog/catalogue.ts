@@ -178,6 +178,7 @@ const mandantFeature = v.object({
       v.minLength(1, 'eine Liste mit mindestens einer Domain'),
     ),
     schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text'))), null),
+    bemerkung_geschuetzter: v.optional(v.picklist(['zeigen', 'verbergen'], 'zeigen oder verbergen'), 'zeigen'),
   }),
   geometry: v.variant(
     'type',

@@ -15,6 +15,8 @@ export interface NewMandant {
   domains: string[];
   /** Polygon or MultiPolygon, EPSG:4326. */
   geojson: string;
+  /** Whether everybody is shown the remark and the biotope photo of a protected record (D6.5). */
+  bemerkung_geschuetzter: 'zeigen' | 'verbergen';
 }
 
 /** null: the file was not given, what is in the database stays. */
@@ -73,7 +75,8 @@ export async function loadCatalogue(
         await tx.execute(query`
           select api.set_mandant(
             kuerzel => ${mandant.kuerzel}::text, name => ${mandant.name}::text, schluessel => ${mandant.schluessel}::text,
-            domains => ${domains}::text[], geojson => ${mandant.geojson}::text)`);
+            domains => ${domains}::text[], geojson => ${mandant.geojson}::text,
+            bemerkung_geschuetzter => ${mandant.bemerkung_geschuetzter}::text)`);
       }
       for (const row of await tx.select({ id: schema.mandant.id, kuerzel: schema.mandant.kuerzel }).from(schema.mandant)) {
         ids.set(row.kuerzel.toLowerCase(), row.id);

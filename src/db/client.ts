@@ -31,6 +31,9 @@ export class DatabaseError extends Error {}
 
 // Twice the cores: four connections were 40 % faster than one, ten no faster than four.
 export const poolSize = Math.max(4, 2 * availableParallelism());
+// Beside them, for everybody else when one network's requests hold all of those.
+const reservedConnections = 2;
+export const connectionCount = poolSize + reservedConnections;
 
 /**
  * Opens PostgreSQL at `databaseUrl`, or the embedded database below `dataDir` without it. Does not connect to PostgreSQL
@@ -81,7 +84,7 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql: connect({
-      max: poolSize,
+      max: connectionCount,
       // Compiling takes longer than any of these statements.
       settings: { plan_cache_mode: 'force_generic_plan', jit: 'off', lock_timeout: 1500, statement_timeout: 8000 },
     }),

@@ -20,6 +20,8 @@ export interface NewGebiet {
   /** Polygon or MultiPolygon. */
   geojson: string;
   srid: number;
+  /** Few of its lines cross: repaired when it is not valid. */
+  repairable: boolean;
 }
 
 /**
@@ -39,7 +41,7 @@ export async function createGrenzlaufGebiet(sql: Sql, grenzlaufId: number, gebie
   const [row] = await sql<{ known: boolean }[]>`
     select api.create_grenzlauf_gebiet(
       grenzlauf_id => ${grenzlaufId}::bigint, wert => ${gebiet.wert}::text, geojson => ${gebiet.geojson}::text,
-      srid => ${gebiet.srid}::integer) as known`;
+      srid => ${gebiet.srid}::integer, repairable => ${gebiet.repairable}::boolean) as known`;
   return row?.known ?? false;
 }
 

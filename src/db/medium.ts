@@ -2,11 +2,12 @@ import type { Sql } from './client.ts';
 
 /**
  * Whether everyone (true) or this reader only (false) may see a stored file. Fails with NFUND for all others.
+ * @param tenant the addressed one: it may keep back what describes a protected place
  * @param reader for whom its address was signed, null for a plain one
  */
-export async function getMedium(sql: Sql, reader: number | null, name: string): Promise<boolean> {
+export async function getMedium(sql: Sql, tenant: number, reader: number | null, name: string): Promise<boolean> {
   const [row] = await sql<{ released: boolean }[]>`
-    select api.get_medium(reader => ${reader}::bigint, name => ${name}::text) as released`;
+    select api.get_medium(tenant => ${tenant}::integer, reader => ${reader}::bigint, name => ${name}::text) as released`;
   return row?.released === true;
 }
 

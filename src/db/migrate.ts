@@ -17,6 +17,8 @@ export interface CodeOptions {
   codeDir?: string;
   /** Release as numbers, `package.json` by default. */
   release?: number[];
+  /** Told that others are waited for. */
+  report?: (line: string) => void;
 }
 
 /**
@@ -27,33 +29,105 @@ export async function migrateDatabase(database: Database, options: CodeOptions =
   const sql = database.connect();
   try {
     await checkDatabase(sql);
-    // Of the session, not of a transaction: drizzle opens its own, and takes no lock.
-    await sql`select pg_advisory_lock(25832, 0)`;
-    try {
-      await migrateTables(database, sql);
+    return await runAlone(database, options.report ?? (() => {}), async () => {
+      const isKnown = await migrateTables(database, sql);
+      if (!isKnown) return 'database is newer';
       await sql`insert into portal.installation (guid_namespace) values (${v4()}) on conflict do nothing`;
       return await replaceCode(sql, options);
-    } finally {
-      await sql`select pg_advisory_unlock(25832, 0)`;
-    }
+    });
   } finally {
     await sql.end({ timeout: 5 });
   }
 }
 
-// The migrator takes 90 MB of memory to load: only when it has something to do.
-async function migrateTables(database: Database, sql: Sql): Promise<void> {
+const lockTable = 'drizzle.sperre_migration';
+const lockWaitMs = 10 * 60_000;
+
+// One migration after the other. By a lock on a table, which needs rights on it: an advisory lock is a number that every session
+// on the server may take. Held by a connection of its own, because drizzle opens transactions of its own.
+async function runAlone<T>(database: Database, report: (line: string) => void, run: () => Promise<T>): Promise<T> {
+  // The embedded database belongs to this process, and an open transaction would keep its other connections waiting.
+  if (database.kind === 'embedded') return run();
+  const client = database.connect({ settings: { lock_timeout: 2000, idle_in_transaction_session_timeout: 0 } });
+  try {
+    await makeLockTable(client);
+    const connection = await client.reserve();
+    const begin = performance.now();
+    for (let attempt = 1; ; attempt++) {
+      await connection`begin`;
+      try {
+        await connection.unsafe(`lock table ${lockTable} in exclusive mode`);
+        break;
+      } catch (error) {
+        await connection`rollback`;
+        if (!isLocked(error)) throw error;
+        if (performance.now() - begin > lockWaitMs) throw new DatabaseError('Eine andere Migration läuft seit zehn Minuten.');
+        if (attempt === 1) report('Eine andere Migration läuft gerade; gewartet wird, höchstens zehn Minuten …');
+      }
+    }
+    try {
+      return await run();
+    } finally {
+      await connection`commit`;
+      connection.release();
+    }
+  } finally {
+    await client.end({ timeout: 5 });
+  }
+}
+
+// In the schema that drizzle makes for its own table. Two at once may both find it missing: the second one finds it then.
+async function makeLockTable(sql: Sql): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const [found] = await sql<{ exists: boolean }[]>`select to_regclass(${lockTable}) is not null as exists`;
+    if (found?.exists) return;
+    try {
+      await sql`create schema if not exists drizzle`;
+      await sql.unsafe(`create table if not exists ${lockTable} (id boolean primary key)`);
+    } catch (error) {
+      const isRace = ['23505', '42P06', '42P07', 'XX000'].includes(String(codeOf(error)));
+      if (!isRace || attempt === 20) throw error;
+      await sleep(50 * attempt);
+    }
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+// Waited too long for a lock, or would have waited for ever.
+function isLocked(error: unknown): boolean {
+  return ['55P03', '40P01'].includes(String(codeOf(error) ?? codeOf(error instanceof Error ? error.cause : null)));
+}
+
+/**
+ * The migrator takes 90 MB of memory to load: only when it has something to do.
+ * @returns false when the database has migrations that this release doesn't know: it is older than the database
+ */
+async function migrateTables(database: Database, sql: Sql): Promise<boolean> {
   const migrationsFolder = join(root, 'sql/migrations');
   const journal = JSON.parse(await readFile(join(migrationsFolder, 'meta/_journal.json'), 'utf8')) as Journal;
+  const known = Math.max(...journal.entries.map(({ when }) => when));
   const [table] = await sql<{ exists: boolean }[]>`
     select to_regclass('drizzle.__drizzle_migrations') is not null as exists`;
   if (table?.exists) {
     const [last] = await sql<{ at: string | null }[]>`select max(created_at)::text as at from drizzle.__drizzle_migrations`;
-    if (journal.entries.every(({ when }) => when <= Number(last?.at))) return;
+    if (Number(last?.at) >= known) return Number(last?.at) === known;
   }
   const { drizzle } = await import('drizzle-orm/postgres-js');
   const { migrate } = await import('drizzle-orm/postgres-js/migrator');
-  await migrate(drizzle(database.connect()), { migrationsFolder });
+  // What waits for a table keeps everybody behind it waiting too.
+  const client = database.connect({ settings: { lock_timeout: 10_000 } });
+  try {
+    await migrate(drizzle(client), { migrationsFolder });
+  } catch (error) {
+    if (!isLocked(error)) throw error;
+    throw new DatabaseError('Tabellen der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.');
+  } finally {
+    await client.end({ timeout: 5 });
+  }
+  return true;
 }
 
 interface Journal {
@@ -108,8 +182,7 @@ async function replaceCode(sql: Sql, options: CodeOptions): Promise<CodeOutcome>
       });
       return current?.same ? 'unchanged' : 'replaced';
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (code !== '55P03' && code !== '40P01') throw error;
+      if (!isLocked(error)) throw error;
       if (attempt === 15) {
         throw new DatabaseError(
           'Funktionen oder Sichten der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.',

@@ -25,8 +25,35 @@ export async function getLogin(sql: Sql, loginname: string): Promise<Login | nul
     : null;
 }
 
-export async function createToken(sql: Sql, nutzerId: number, hash: Buffer): Promise<void> {
-  await sql`select api.create_token(nutzer_id => ${nutzerId}::bigint, hash => ${hash}::bytea)`;
+/** Stores a new access key; false when the password that was verified is not the account's any more, or it was blocked. */
+export async function createToken(
+  sql: Sql,
+  nutzerId: number,
+  hash: Buffer,
+  passwordHash: string,
+  network: string,
+): Promise<boolean> {
+  const [row] = await sql<{ made: boolean }[]>`
+    select api.create_token(
+      nutzer_id => ${nutzerId}::bigint, hash => ${hash}::bytea, password_hash => ${passwordHash}::text, netz => ${network}::text) as made`;
+  return row?.made ?? false;
+}
+
+/**
+ * Counts a login before its password is looked at.
+ * @returns seconds to wait, 0 when it may go on
+ */
+export async function countLogin(
+  sql: Sql,
+  loginname: string,
+  network: string,
+  limits: { account: number; network: number; windowSeconds: number },
+): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    select api.count_login(
+      loginname => ${loginname}::text, netz => ${network}::text, konto_limit => ${limits.account}::integer,
+      netz_limit => ${limits.network}::integer, window_seconds => ${limits.windowSeconds}::integer) as seconds`;
+  return row?.seconds ?? 0;
 }
 
 export interface NewNutzer {
@@ -112,8 +139,11 @@ export async function getNutzerOf(
   return row ? { id: row.id, emailKey: row.email_key } : null;
 }
 
-export async function setNutzerLink(sql: Sql, id: number, hash: Buffer): Promise<void> {
-  await sql`select api.set_nutzer_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea)`;
+/** Stores a one-time link to be mailed to this address; false when that is not the account's any more. */
+export async function setNutzerLink(sql: Sql, id: number, hash: Buffer, email: string): Promise<boolean> {
+  const [row] = await sql<{ stored: boolean }[]>`
+    select api.set_nutzer_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea, email => ${email}::text) as stored`;
+  return row?.stored ?? false;
 }
 
 /** Login name of a one-time link that is still good. */
@@ -123,9 +153,10 @@ export async function getNutzerLink(sql: Sql, hash: Buffer): Promise<string | nu
 }
 
 /** Sets a password by a one-time link; false when the link is not good any more. */
-export async function consumeNutzerLink(sql: Sql, hash: Buffer, passwordHash: string): Promise<boolean> {
+export async function consumeNutzerLink(sql: Sql, hash: Buffer, passwordHash: string, network: string): Promise<boolean> {
   const [row] = await sql<{ done: boolean }[]>`
-    select api.use_nutzer_link(hash => ${hash}::bytea, password_hash => ${passwordHash}::text) as done`;
+    select api.use_nutzer_link(
+      hash => ${hash}::bytea, password_hash => ${passwordHash}::text, netz => ${network}::text) as done`;
   return row?.done ?? false;
 }
 
@@ -176,6 +207,11 @@ export interface NutzerChange {
   artengruppen?: number[] | undefined;
 }
 
+/** Fails with NRCHT unless a reader may change anything of an account. */
+export async function requireNutzerRight(sql: Sql, reader: number, id: number): Promise<void> {
+  await sql`select api.require_nutzer_right(reader => ${reader}::bigint, id => ${id}::bigint, fields => '{}'::text[])`;
+}
+
 /** Changes an account, all fields or none. Fails with NRCHT, NFUND, NTZER, GRUPP and LADMN. */
 export async function updateNutzer(sql: Sql, reader: number, id: number, change: NutzerChange): Promise<void> {
   const names = {
@@ -201,7 +237,7 @@ export async function updateNutzer(sql: Sql, reader: number, id: number, change:
 
 /**
  * Counts an attempt in a window that all instances share.
- * @param amount 1 counts an attempt, -1 takes one back
+ * @param amount attempts to count
  * @returns seconds to wait, 0 when it may go on
  */
 export async function countVersuch(

@@ -80,11 +80,14 @@ export const mandant = portal.table(
     // where the boundary comes from, without secrets, and since when it is this one; kept by a trigger
     quelle: text('quelle').notNull().default('SQL'),
     stand: zeitpunkt('stand'),
+    // whether everybody is shown the remark and the biotope photo of a protected record, which may describe its place (D6.5)
+    bemerkung_geschuetzter: text('bemerkung_geschuetzter').notNull().default('zeigen'),
   },
   (t) => [
     uniqueIndex('mandant_kuerzel').on(sql`lower(${t.kuerzel})`),
     unique('mandant_schluessel').on(t.schluessel),
     check('mandant_kuerzel_filled', sql`${t.kuerzel} <> ''`),
+    check('mandant_bemerkung_geschuetzter', sql`${t.bemerkung_geschuetzter} in ('zeigen', 'verbergen')`),
     check('mandant_boundary_valid', sql`public.st_isvalid(${t.boundary})`),
   ],
 );
@@ -151,6 +154,9 @@ export const grenzlauf = portal.table(
     // features of the source that name no tenant
     uebergangen: integer('uebergangen').notNull().default(0),
     grund: text('grund'),
+    // the connection that does it: a run whose connection is gone was killed
+    verbindung: integer('verbindung'),
+    verbunden: timestamp('verbunden', { withTimezone: true }),
   },
   (t) => [
     check('grenzlauf_beendet', sql`(${t.ergebnis} = 'laeuft') = (${t.beendet} is null)`),
@@ -419,6 +425,16 @@ export const nutzerReservierung = portal.table('nutzer_reservierung', {
   angelegt: zeitpunkt('angelegt'),
 });
 
+/**
+ * Networks from which an account logged in lately: what strangers try elsewhere doesn't lock it out there. A hash, made anew for
+ * each account: no address is stored.
+ */
+export const nutzerNetz = portal.table(
+  'nutzer_netz',
+  { nutzer_id: nutzerColumn(), netz: bytea('netz').notNull(), zuletzt: zeitpunkt('zuletzt') },
+  (t) => [primaryKey({ columns: [t.nutzer_id, t.netz] })],
+);
+
 /** Attempts per window, shared by all instances (S2.5). `schluessel` is a hash: no address or name is stored. */
 export const versuch = portal.table(
   'versuch',
@@ -430,6 +446,16 @@ export const versuch = portal.table(
   },
   (t) => [primaryKey({ columns: [t.zweck, t.schluessel] }), index('versuch_seit').on(t.seit)],
 );
+
+// --- locks ------------------------------------------------------------------------------------------------------
+
+/**
+ * Tables without rows, to be locked (05_locks.sql): unlike an advisory lock, which every session on the server may take by its
+ * number, this needs rights that analysts don't have.
+ */
+const lockTable = (name: string) => portal.table(name, { id: boolean('id').primaryKey() });
+export const sperreKatalog = lockTable('sperre_katalog');
+export const sperreKonto = lockTable('sperre_konto');
 
 // --- sightings --------------------------------------------------------------------------------------------------
 
@@ -492,6 +518,9 @@ export const sichtbeobachtung = portal.table(
       'set null',
     ),
     check('sichtbeobachtung_anzahl', sql`${t.anzahl} between 1 and 20000`),
+    // D6.1
+    check('sichtbeobachtung_bemerkung_laenge', sql`length(${t.bemerkung}) <= 4000`),
+    check('sichtbeobachtung_bemerkung_experte_laenge', sql`length(${t.bemerkung_experte}) <= 4000`),
     check('sichtbeobachtung_datum', sql`${t.datum} >= date '1800-01-01'`),
     check(
       'sichtbeobachtung_schutz',
@@ -531,6 +560,13 @@ export const sichtbeobachtung = portal.table(
     ]),
   ],
 );
+
+/** Remarks as they were before D6.1 limited them: what an update to this release had to shorten is kept here whole. */
+export const bemerkungGekuerzt = portal.table('bemerkung_gekuerzt', {
+  sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).primaryKey(),
+  bemerkung: text('bemerkung'),
+  bemerkung_experte: text('bemerkung_experte'),
+});
 
 /** Names of stored files that no record names any more, until they are removed from the storage. */
 export const mediumEntfernt = portal.table('medium_entfernt', {

@@ -1,10 +1,13 @@
 // Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
-// would hang.
+// would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
+import { currentScope } from './request.ts';
 
 export interface AdmissionOptions {
   /** Runs at once; for the database, the connections of the pool. */
   slots: number;
-  /** Runs that may wait. */
+  /** Of these, what requests of one network, or of one account, may have at once; all of them without it. */
+  share?: number;
+  /** Runs that may wait; of one network, half of them. */
   queue: number;
   /** Longest wait for a slot in milliseconds. */
   waitMs: number;
@@ -32,11 +35,11 @@ interface Client {
 export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>) => Promise<T> {
   const admission = new Admission(options);
   return async (run) => {
-    await admission.enter();
+    const leave = await admission.enter();
     try {
       return await run();
     } finally {
-      admission.leave();
+      leave();
     }
   };
 }
@@ -74,39 +77,88 @@ async function withDeadline(result: unknown, ms: number): Promise<unknown> {
   }
 }
 
+interface Waiting {
+  keys: readonly string[];
+  resolve: () => void;
+  timer: NodeJS.Timeout;
+}
+
 class Admission {
-  readonly #options: AdmissionOptions;
+  readonly #options: Required<AdmissionOptions>;
   #running = 0;
-  readonly #waiting: { resolve: () => void; timer: NodeJS.Timeout }[] = [];
+  /** Network or account → what it has. */
+  readonly #held = new Map<string, number>();
+  /** Network, null for the service itself → who waits, in the order in which it is the networks' turn. */
+  readonly #lines = new Map<string | null, Waiting[]>();
+  #waiting = 0;
   constructor(options: AdmissionOptions) {
-    this.#options = options;
+    this.#options = { share: options.slots, ...options };
   }
 
-  enter(): Promise<void> {
-    if (this.#running < this.#options.slots) {
-      this.#running++;
-      return Promise.resolve();
-    }
-    if (this.#waiting.length >= this.#options.queue) return Promise.reject(new OverloadError('too many wait'));
+  /** Waits for a slot; the result gives it back. */
+  async enter(): Promise<() => void> {
+    const scope = currentScope();
+    // Work of the service itself has no share.
+    const keys = scope ? [`network ${scope.network}`, ...(scope.account === null ? [] : [`account ${scope.account}`])] : [];
+    if (this.#mayRun(keys)) this.#take(keys);
+    else await this.#wait(keys, scope?.network ?? null);
+    return () => this.#leave(keys);
+  }
+
+  #mayRun(keys: readonly string[]): boolean {
+    return this.#running < this.#options.slots && keys.every((key) => (this.#held.get(key) ?? 0) < this.#options.share);
+  }
+
+  #take(keys: readonly string[]): void {
+    this.#running++;
+    for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+  }
+
+  #wait(keys: readonly string[], network: string | null): Promise<void> {
+    const line = this.#lines.get(network) ?? [];
+    const { queue } = this.#options;
+    if (this.#waiting >= queue || line.length >= (network === null ? queue : Math.ceil(queue / 2)))
+      return Promise.reject(new OverloadError('too many wait'));
     return new Promise((resolve, reject) => {
-      const entry = {
-        resolve,
-        timer: setTimeout(() => {
-          this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-          reject(new OverloadError('waited too long'));
-        }, this.#options.waitMs),
-      };
-      this.#waiting.push(entry);
+      const timer = setTimeout(() => {
+        this.#remove(network, line, entry);
+        reject(new OverloadError('waited too long'));
+      }, this.#options.waitMs);
+      const entry: Waiting = { keys, resolve, timer };
+      line.push(entry);
+      this.#lines.set(network, line);
+      this.#waiting++;
     });
   }
 
-  leave(): void {
-    const next = this.#waiting.shift();
-    if (!next) {
-      this.#running--;
+  #leave(keys: readonly string[]): void {
+    this.#running--;
+    for (const key of keys) {
+      const left = (this.#held.get(key) ?? 0) - 1;
+      if (left > 0) this.#held.set(key, left);
+      else this.#held.delete(key);
+    }
+    if (this.#waiting > 0) this.#admitNext();
+  }
+
+  // One slot came free: it goes to the first network in turn that has somebody who may run.
+  #admitNext(): void {
+    for (const [network, line] of this.#lines) {
+      const next = line.find(({ keys }) => this.#mayRun(keys));
+      if (!next) continue;
+      clearTimeout(next.timer);
+      this.#remove(network, line, next);
+      // Behind the others.
+      if (this.#lines.delete(network)) this.#lines.set(network, line);
+      this.#take(next.keys);
+      next.resolve();
       return;
     }
-    clearTimeout(next.timer);
-    next.resolve();
+  }
+
+  #remove(network: string | null, line: Waiting[], entry: Waiting): void {
+    line.splice(line.indexOf(entry), 1);
+    this.#waiting--;
+    if (line.length === 0) this.#lines.delete(network);
   }
 }

@@ -2,12 +2,15 @@
 // sent as it is nor guessed fast.
 import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { limitRuns } from './admission.ts';
 
 const deriveKey = promisify(argon2);
 
 // OWASP's minimum for Argon2id: 19 MiB, 2 passes; about 30 ms.
 const cost = { memory: 19456, passes: 2, parallelism: 1 } as const;
 const keyLength = 32;
+// As many as Node has threads for it; who waits does so by turns of their networks.
+const inTurn = limitRuns({ slots: 4, queue: 100, waitMs: 1500 });
 
 /** The SHA-1 that a client sends for a plain password. */
 export function sha1OfPlain(password: string): string {
@@ -52,5 +55,6 @@ function derive(
   nonce: Buffer,
   { memory, passes, parallelism }: { memory: number; passes: number; parallelism: number },
 ) {
-  return deriveKey('argon2id', { message: sha1.toLowerCase(), nonce, memory, passes, parallelism, tagLength: keyLength });
+  const parameters = { message: sha1.toLowerCase(), nonce, memory, passes, parallelism, tagLength: keyLength };
+  return inTurn(() => deriveKey('argon2id', parameters));
 }

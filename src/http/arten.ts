@@ -2,10 +2,11 @@
 import { Hono } from 'hono';
 import * as v from 'valibot';
 import { getArt, listArt } from '../db/art.ts';
+import type { Sql } from '../db/client.ts';
 import type { Deps, Env } from './context.ts';
 import * as field from './fields.ts';
 import { restrictFields, textFilter } from './input.ts';
-import { requireRegexpAllowed } from './limits.ts';
+import { runRegexp } from './limits.ts';
 import { readPage } from './page.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
 
@@ -27,9 +28,8 @@ export function artenRoutes(deps: Deps): Hono<Env> {
         gid: input.gid ?? null,
         nameRegexpCi: input.name_regexp_ci ?? null,
       };
-      if (filter.nameRegexpCi !== null) await requireRegexpAllowed(c, deps);
-      const sql = filter.nameRegexpCi === null ? deps.sql : deps.regexpSql;
-      const page = await listArt(sql, c.get('tenant').id, filter, beforeId, input.limit);
+      const list = (sql: Sql) => listArt(sql, c.get('tenant').id, filter, beforeId, input.limit);
+      const page = await (filter.nameRegexpCi === null ? list(deps.sql) : runRegexp(deps, list));
       return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
     })
     .get('/arten/:id', async (c) => {

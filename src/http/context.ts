@@ -1,5 +1,6 @@
 // What a request's handlers share: who is asked (tenant), who asks (reader), and what the service was started with.
 
+import { isUtf8 } from 'node:buffer';
 import type { KeyObject } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -7,24 +8,39 @@ import type { Config } from '../config.ts';
 import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
+import { currentScope } from '../guard/request.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { PortalError } from './errors.ts';
 import type { Media } from './media.ts';
-import type { Parameters } from './query.ts';
+import { hasLongRun, isStorable, type Parameters } from './query.ts';
 
 export interface Deps {
   sql: Sql;
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
-  config: Pick<Config, 'publicUrl' | 'defaultTenant' | 'trustProxy' | 'tokenTtlDays' | 'metricsToken' | 'answerCacheBytes'>;
+  /** The same as `sql`, with a small share of it: for combinations of filters that compute for long. */
+  slowSql: Sql;
+  config: Pick<
+    Config,
+    | 'publicUrl'
+    | 'defaultTenant'
+    | 'trustedHops'
+    | 'tokenTtlDays'
+    | 'metricsToken'
+    | 'answerCacheBytes'
+    | 'maxUploadsPerAccount'
+    | 'minReceiveRate'
+  >;
   metrics: Metrics;
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
   media: Media;
+  /** Differs with everything that the service is made of. */
+  build: string;
   /** Signs cursors and the addresses of files. */
   secretKey: KeyObject;
   log: Log;
@@ -55,7 +71,7 @@ export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
     readAt = performance.now();
   };
   return async (c, next) => {
-    const host = requestHost(c, config.trustProxy);
+    const host = requestHost(c, config.trustedHops);
     const domain = domainOf(host);
     if (performance.now() - readAt > directoryLifetimeMs) await read();
     const addressed = mandanten.find((mandant) => mandant.domains.includes(domain));
@@ -63,7 +79,7 @@ export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
       addressed ?? mandanten.find((mandant) => mandant.kuerzel.toLowerCase() === config.defaultTenant?.toLowerCase());
     if (!tenant) throw new PortalError('unbekannter_host');
     c.set('tenant', tenant);
-    c.set('origin', addressed ? `${requestProtocol(c, config.trustProxy)}://${host}` : publicOrigin(tenant, config.publicUrl));
+    c.set('origin', addressed ? `${requestProtocol(c, config.trustedHops)}://${host}` : publicOrigin(tenant, config.publicUrl));
     await next();
   };
 }
@@ -81,11 +97,13 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
     let reader: number | null = null;
     if (loginname !== undefined || token !== undefined) {
       if (countHeader(c, 'x-auth-user') > 1 || countHeader(c, 'x-auth-token') > 1) throw new PortalError('ungueltige_anfrage');
-      if (loginname && token && token.length <= 256) {
+      if (loginname && token && loginname.length <= maxLoginnameBytes && token.length <= maxTokenLength) {
         const name = decodeHeader(loginname);
-        if (!name.includes('\0')) reader = await getReader(sql, name, hashToken(token), config.tokenTtlDays);
+        if (name !== null) reader = await getReader(sql, name, hashToken(token), config.tokenTtlDays);
       }
       if (reader === null) throw new PortalError('nicht_angemeldet');
+      const scope = currentScope();
+      if (scope) scope.account = reader;
       c.header('Cache-Control', 'private, no-store');
     }
     c.set('reader', reader);
@@ -100,31 +118,38 @@ export function requireReader(c: Context<Env>): number {
   return reader;
 }
 
-/** D1.16: Node hands header bytes over as latin-1; they are UTF-8, or latin-1 where they are no UTF-8. */
-export function decodeHeader(value: string): string {
+/** What X-Auth-User and X-Auth-Token may hold: far more than any login name or access key. */
+export const maxLoginnameBytes = 1000;
+export const maxTokenLength = 256;
+
+/** D1.16: Node hands header bytes over as latin-1; they are UTF-8, or latin-1 where they are no UTF-8. Null for what is no text. */
+export function decodeHeader(value: string): string | null {
   const bytes = Buffer.from(value, 'latin1');
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).normalize('NFC');
-  } catch {
-    return value.normalize('NFC');
-  }
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : value;
+  return isStorable(text) && !hasLongRun(text) ? text.normalize('NFC') : null;
 }
 
 /** Address of the client, as far as it can be known. */
-export function clientAddress(c: Context<Env>, trustProxy: boolean): string {
-  // The last entry is the one that our own proxy wrote; those before it are what the client claims.
-  const forwarded = trustProxy ? c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
-  return forwarded || c.env?.incoming?.socket.remoteAddress || 'unknown';
+export function clientAddress(c: Context<Env>, trustedHops: number): string {
+  return forwarded(c, 'x-forwarded-for', trustedHops) || c.env?.incoming?.socket.remoteAddress || 'unknown';
 }
 
-function requestHost(c: Context<Env>, trustProxy: boolean): string {
-  const forwarded = trustProxy ? c.req.header('x-forwarded-host')?.split(',', 1)[0]?.trim() : undefined;
-  return (forwarded || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
+/** The host that the client asked for, as it wrote it. */
+export function requestHost(c: Context<Env>, trustedHops: number): string {
+  return (forwarded(c, 'x-forwarded-host', trustedHops) || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
 }
 
-function requestProtocol(c: Context<Env>, trustProxy: boolean): string {
-  const forwarded = trustProxy ? c.req.header('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase() : undefined;
-  return forwarded === 'https' || forwarded === 'http' ? forwarded : c.req.url.slice(0, c.req.url.indexOf(':'));
+function requestProtocol(c: Context<Env>, trustedHops: number): string {
+  const protocol = forwarded(c, 'x-forwarded-proto', trustedHops)?.toLowerCase();
+  return protocol === 'https' || protocol === 'http' ? protocol : c.req.url.slice(0, c.req.url.indexOf(':'));
+}
+
+// D6.6: each proxy appends what it saw, so that those before the entry of the outermost one that is trusted are what the client
+// claims. Where there are fewer, the proxies replace instead of appending, and the first is the outermost's.
+function forwarded(c: Context<Env>, name: string, trustedHops: number): string | undefined {
+  if (trustedHops === 0) return undefined;
+  const entries = c.req.header(name)?.split(',') ?? [];
+  return entries[Math.max(0, entries.length - trustedHops)]?.trim();
 }
 
 // Without the port; an IPv6 address keeps its brackets.

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import type { Deps, Env } from './context.ts';
+import { type Deps, type Env, requestHost } from './context.ts';
 import { makeOpenapi } from './openapi.ts';
 
 const base = '/api/v2';
@@ -114,8 +114,7 @@ export function docsRoutes(deps: Deps): Hono<Env> {
 // Under a foreign host (DEFAULT_TENANT) the tenant's own address is another origin, which the page may not call: there the
 // document names an address relative to itself.
 function serverAddress(c: Context<Env>, { config }: Deps): string {
-  const forwarded = config.trustProxy ? c.req.header('x-forwarded-host')?.split(',', 1)[0]?.trim() : undefined;
-  const asked = (forwarded || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
+  const asked = requestHost(c, config.trustedHops);
   const origin = c.get('origin');
   return new URL(origin).host === asked ? `${origin}${base}` : base;
 }

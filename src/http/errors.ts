@@ -26,6 +26,7 @@ export const catalogue = {
     status: 409,
     message: 'Der letzte aktive Administrator kann weder gesperrt noch herabgestuft werden.',
   },
+  zu_langsam: { status: 408, message: 'Die Anfrage kam zu langsam.' },
   zu_gross: { status: 413, message: 'Die Anfrage ist zu groß.' },
   falscher_inhaltstyp: {
     status: 415,
@@ -96,14 +97,17 @@ export const sentences = {
   both: (name: string, other: string) => `${name} fehlt: ${other} und ${name} werden nur zusammen geändert.`,
   fileExpected: (name: string) => `${name} muss eine Datei sein.`,
   textExpected: (name: string) => `${name} muss ein Textfeld sein, keine Datei.`,
-  fieldTooLong: (name: string, bytes: number) => `${name} ist länger als ${bytes} Bytes.`,
   fileTooLarge: (name: string, mebibytes: number) => `${name} ist zu groß, erlaubt sind ${mebibytes} MB.`,
   photoRefused: (name: string, reason: JpegRefusal) =>
     `${name} ${photoReasons[reason]}, erlaubt sind JPEG-Fotos bis ${maxPixels / 1e6} Megapixel.`,
   audioRefused: (name: string, reason: RefusalReason) =>
     `${name} ${audioReasons[reason]}, erlaubt sind mp3, wav, aac, amr, awb, m4a, oga und flac.`,
   headerTooLarge: (bytes: number) => `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes.`,
-  tooManyParts: (parts: number) => `Das Formular hat mehr als ${parts} Felder.`,
+  tooManyFields: (fields: number) => `Das Formular hat mehr als ${fields} Felder.`,
+  fieldsTooLarge: (bytes: number) => `Die Felder des Formulars sind zusammen länger als ${bytes} Bytes.`,
+  tooLong: (name: string, characters: number) => `${name} ist zu lang, erlaubt sind höchstens ${characters} Zeichen.`,
+  tooManyMarks: (name: string, marks: number) =>
+    `${name} enthält zu viele kombinierende Zeichen hintereinander, erlaubt sind ${marks}.`,
 } as const;
 
 interface StateEntry {
@@ -140,6 +144,8 @@ const states: Record<string, StateEntry> = {
     ['lat', 'lon'],
   ),
   DATUM: invalid('erlaubt ist ein Tag zwischen dem 01.01.1800 und heute'),
+  // A text that is longer than a function takes: the service refuses it before, and names its field.
+  '23514': { code: 'ungueltiger_parameter' },
   // A regular expression that PostgreSQL can't compile, and one that ran too long. Neither names a column.
   '2201B': invalid('das ist kein gültiger regulärer Ausdruck von PostgreSQL', ['name_regexp_ci']),
   '57014': invalid('die Suche damit braucht zu lange; bitte einfacher', ['name_regexp_ci']),
@@ -186,7 +192,11 @@ export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]
   const source = 'code' in error ? error : error.cause;
   if (!(source instanceof Error) || !('code' in source) || typeof source.code !== 'string') return null;
   // A statement that was cut off is the fault of a regular expression only where there is one.
-  const state = source.code === '57014' && !sent.has('name_regexp_ci') ? undefined : states[source.code];
+  const isOther =
+    (source.code === '57014' && !sent.has('name_regexp_ci')) ||
+    // Of a table: that is a fault of the service.
+    (source.code === '23514' && !('data_type_name' in source));
+  const state = isOther ? undefined : states[source.code];
   if (state) {
     const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : null;
     // A login name that is taken is a bad value of a registration; a taken address is a conflict between accounts.

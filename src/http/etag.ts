@@ -15,18 +15,22 @@ import type { KeptAnswers } from './kept.ts';
  * once, or changes all the time, is not worth the memory, nor a statement of its own for the version.
  * @param isTold the handler reads the version together with the body, and tells it to `conditional`
  */
-export function etagMiddleware({ sql, secretKey }: Deps, answers: KeptAnswers, { isTold = false } = {}): MiddlewareHandler<Env> {
+export function etagMiddleware(
+  { sql, secretKey, build }: Deps,
+  answers: KeptAnswers,
+  { isTold = false } = {},
+): MiddlewareHandler<Env> {
   return async (c, next) => {
     if (!['GET', 'HEAD'].includes(c.req.method) || c.get('reader') !== null) return next();
     // Of this address only: what another one answers to says nothing about it. With the tenant, because a domain may move to
     // another one.
     const address = `${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`;
-    // With the key, because cursors end when it changes.
-    const suffix = createHmac('sha256', secretKey).update(address).digest('base64url').slice(0, 12);
     const kept = answers.get(address);
     let tag = '';
     const tell = (stand: string) => {
-      tag = `"${stand}-${suffix}"`;
+      // Opaque (D6.7): the version counts what happens here, also what nobody is shown. With the key, because cursors end when it
+      // changes; with the build, because it makes the body.
+      tag = `"${createHmac('sha256', secretKey).update(`${build} ${stand} ${address}`).digest('base64url').slice(0, 22)}"`;
       // Before the answer is made: a header that comes later turns it into a stream, which costs as much as the database does.
       c.header('ETag', tag);
     };

@@ -4,7 +4,23 @@
 import * as v from 'valibot';
 
 /** Text as sent, NFC; never empty. */
-export const text = (allowed = 'ein Text') => v.pipe(v.string(), v.normalize('NFC'), v.minLength(1, allowed));
+export const text = (allowed = 'ein Text') =>
+  v.pipe(v.string(), v.normalize('NFC'), v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
+
+/** D6.1: letters of a remark, whatever each of them is made of. */
+export const maxRemarkLength = 4000;
+
+/** A remark, NFC; never empty. */
+export const remark = (() => {
+  const allowed = `ein Text mit höchstens ${maxRemarkLength} Zeichen`;
+  return v.pipe(
+    v.string(),
+    v.normalize('NFC'),
+    v.minLength(1, allowed),
+    v.metadata({ maxLength: maxRemarkLength }),
+    v.check((value) => value.length <= maxRemarkLength || [...value].length <= maxRemarkLength, allowed),
+  );
+})();
 
 export const integer = (min: number, max: number) => {
   const allowed = `eine ganze Zahl von ${min} bis ${max}`;
@@ -26,7 +42,9 @@ export const double = (allowed = 'eine Zahl') =>
   v.pipe(
     v.string(),
     v.trim(),
-    v.regex(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i, allowed),
+    v.maxLength(40, allowed),
+    // No two parts of it can match the same digits: otherwise a long number that is none takes the square of its length.
+    v.regex(/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i, allowed),
     v.metadata({ type: 'number', format: 'double' }),
     v.transform(Number),
     v.finite(allowed),
@@ -63,7 +81,7 @@ export const bbox = (() => {
   return v.pipe(
     v.string(),
     v.metadata({ pattern: '^[^,]+(,[^,]+){3}$', examples: ['400000,5500000,452000,5560000'] }),
-    v.transform((value) => value.split(',')),
+    v.transform((value) => value.split(',', 5)),
     v.length(4, allowed),
     v.array(double(allowed)),
     v.check(([left = 0, bottom = 0, right = 0, top = 0]) => left < right && bottom < top, allowed),
@@ -230,6 +248,7 @@ export const listOf = <S extends v.GenericSchema<string, unknown>>(schema: S, al
   v.pipe(
     v.string(),
     v.transform((value) => value.split(',').flatMap((part) => part.trim() || [])),
+    v.maxLength(200, allowed),
     v.check((parts) => parts.every((part) => v.is(schema, part)), allowed),
     v.transform((parts) => [...new Set(parts)].map((part) => v.parse(schema, part))),
   );

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import type { Env } from './context.ts';
 import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
-import type { Parameters } from './query.ts';
+import { hasLongRun, isStorable, maxMarks, type Parameters } from './query.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
 export type Entries = Record<string, v.GenericSchema<any, any>>;
@@ -13,6 +13,17 @@ type Output<E extends Entries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
 
 // What must not stand in an answer, not even to the one who sent it (S2.2).
 const secretNames = new Set(['password', 'passwort']);
+
+/** Characters (UTF-16) of a value, before anything else is done with it; its schema may allow fewer. */
+export const maxValueLength = 2000;
+const longValues: Record<string, number> = {
+  // 4 000 characters, each of two units or of a letter and its mark
+  bemerkung: 16_000,
+  // as much as a request line holds
+  restrict: 16_000,
+  // what is no SHA-1 is a wrong password, however long (D2.9)
+  password: 128 * 1024,
+};
 
 /** Parameters that every operation takes. */
 export const formatFields = {
@@ -59,9 +70,12 @@ export function checkInput<E extends Entries>(c: Context<Env>, parameters: Param
   for (const name of Object.keys(entries)) {
     const [value, ...more] = parameters.get(name) ?? [];
     if (value === undefined) continue;
+    const maxLength = longValues[name] ?? maxValueLength;
     if (more.length > 0) problems[name] = sentences.twice(name);
-    // PostgreSQL can't store U+0000, and halves of surrogate pairs are no text.
-    else if (value.includes('\0') || !value.isWellFormed()) problems[name] = sentences.unreadable(name);
+    // Before everything that takes longer with the length: patterns, normal forms, escaping.
+    else if (value.length > maxLength) problems[name] = sentences.tooLong(name, maxLength);
+    else if (!isStorable(value)) problems[name] = sentences.unreadable(name);
+    else if (hasLongRun(value)) problems[name] = sentences.tooManyMarks(name, maxMarks);
     else values[name] = value;
   }
   const result = v.safeParse(v.object(entries), values);

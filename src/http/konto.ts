@@ -8,7 +8,8 @@ import { hashPassword, sha1OfPlain } from '../guard/password.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Deps, Env } from './context.ts';
 import { readForm } from './form.ts';
-import { requireLinkAllowed } from './limits.ts';
+import { networkOfRequest, requireLinkAllowed } from './limits.ts';
+import { hasLongRun } from './query.ts';
 
 const minLength = 8;
 const maxLength = 200;
@@ -64,26 +65,27 @@ ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
 
   return new Hono<Env>()
     .get('/konto/:token', async (c) => {
-      await requireLinkAllowed(c, deps);
+      await requireLinkAllowed(deps);
       const loginname = await getNutzerLink(sql, hashToken(c.req.param('token')));
       return loginname === null ? replyGone(c) : reply(c, 200, 'Passwort festlegen', form(loginname, null));
     })
     .post('/konto/:token', async (c) => {
-      await requireLinkAllowed(c, deps);
+      await requireLinkAllowed(deps);
       const hash = hashToken(c.req.param('token'));
       const loginname = await getNutzerLink(sql, hash);
       if (loginname === null) return replyGone(c);
-      const { fields } = await readForm(c);
+      const { fields } = await readForm(c, deps);
       const [passwort = ''] = fields.get('passwort') ?? [];
       const [wiederholung = ''] = fields.get('wiederholung') ?? [];
       const problem =
-        [...passwort].length < minLength || passwort.length > maxLength
+        passwort.length > maxLength || [...passwort].length < minLength || hasLongRun(passwort) || !passwort.isWellFormed()
           ? `Das Passwort muss ${minLength} bis ${maxLength} Zeichen haben.`
           : passwort !== wiederholung
             ? 'Die beiden Eingaben sind nicht gleich.'
             : null;
       if (problem !== null) return reply(c, 400, 'Passwort festlegen', form(loginname, problem));
-      if (!(await consumeNutzerLink(sql, hash, await hashPassword(sha1OfPlain(passwort))))) return replyGone(c);
+      const passwordHash = await hashPassword(sha1OfPlain(passwort));
+      if (!(await consumeNutzerLink(sql, hash, passwordHash, networkOfRequest()))) return replyGone(c);
       return reply(
         c,
         200,

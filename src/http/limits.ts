@@ -1,9 +1,8 @@
 // Limits on guessing and on sending mails (S2.5, D3.22). Counted in the database, so that all instances share them.
-import { isIPv6 } from 'node:net';
-import type { Context } from 'hono';
 import type { Sql, Transaction } from '../db/client.ts';
-import { countVersuch } from '../db/nutzer.ts';
-import { clientAddress, type Deps, type Env } from './context.ts';
+import { countLogin, countVersuch } from '../db/nutzer.ts';
+import { currentScope } from '../guard/request.ts';
+import type { Deps } from './context.ts';
 import { PortalError } from './errors.ts';
 
 interface Limit {
@@ -12,16 +11,27 @@ interface Limit {
   windowSeconds: number;
 }
 
-// Failed logins only: a right password is taken out again, a valid token is never counted.
-const loginOfAccount: Limit = { zweck: 'login konto', limit: 50, windowSeconds: 900 };
-const loginOfAddress: Limit = { zweck: 'login adresse', limit: 500, windowSeconds: 900 };
-const registrationOfAddress: Limit = { zweck: 'registrierung adresse', limit: 100, windowSeconds: 3600 };
-const mailOfMailbox: Limit = { zweck: 'mail postfach', limit: 5, windowSeconds: 3600 };
-// Far more than a person types, also with a request for each letter.
-const regexpOfAddress: Limit = { zweck: 'regexp adresse', limit: 300, windowSeconds: 60 };
-const linkOfAddress: Limit = { zweck: 'link adresse', limit: 100, windowSeconds: 900 };
+/** Wrong passwords of an account (in each network from which it logged in lately), and of a network, in a window. */
+export const loginLimits = { account: 50, network: 500, windowSeconds: 900 };
+export const limits = {
+  registration: { zweck: 'registrierung adresse', limit: 100, windowSeconds: 3600 },
+  mailbox: { zweck: 'mail postfach', limit: 5, windowSeconds: 3600 },
+  // Far more than a person types, also with a request for each letter; a slow one counts as ten.
+  regexp: { zweck: 'regexp adresse', limit: 300, windowSeconds: 60 },
+  link: { zweck: 'link adresse', limit: 100, windowSeconds: 900 },
+  // A taken address is answered with 409, so that whoever may ask often learns which ones are.
+  email: { zweck: 'email konto', limit: 10, windowSeconds: 3600 },
+} satisfies Record<string, Limit>;
 
-async function count(sql: Sql | Transaction, limit: Limit, schluessel: string, amount: 1 | -1 = 1): Promise<number> {
+/** What a regular expression counts that computed for longer than that. */
+const slowRegexp = { ms: 50, amount: 10 };
+
+/** Network of the client that is being answered. */
+export function networkOfRequest(): string {
+  return currentScope()?.network ?? 'unknown';
+}
+
+async function count(sql: Sql | Transaction, limit: Limit, schluessel: string, amount = 1): Promise<number> {
   return countVersuch(sql, { ...limit, schluessel, amount });
 }
 
@@ -29,45 +39,44 @@ function refuse(wait: number): void {
   if (wait > 0) throw new PortalError('zu_oft', {}, { 'Retry-After': String(wait) });
 }
 
-/** Counts a login, and refuses it with 429 when this account or this client's network had too many failed ones. */
-export async function requireLoginAllowed(c: Context<Env>, { sql, config }: Deps, loginname: string): Promise<void> {
-  // Before the password is looked at, so that many at once can't slip through together.
-  refuse(await count(sql, loginOfAddress, networkOf(c, config.trustProxy)));
-  refuse(await count(sql, loginOfAccount, loginname));
+/**
+ * Counts a login, and refuses it with 429 when this account or this client's network had too many wrong ones. A right password is
+ * taken out again, a valid token is never counted.
+ */
+export async function requireLoginAllowed({ sql }: Deps, loginname: string): Promise<void> {
+  refuse(await countLogin(sql, loginname, networkOfRequest(), loginLimits));
 }
 
-/** Takes a login that succeeded out of the count. */
-export async function forgiveLogin(c: Context<Env>, { sql, config }: Deps, loginname: string): Promise<void> {
-  await count(sql, loginOfAddress, networkOf(c, config.trustProxy), -1);
-  await count(sql, loginOfAccount, loginname, -1);
-}
-
-export async function requireRegistrationAllowed(c: Context<Env>, { sql, config }: Deps): Promise<void> {
-  refuse(await count(sql, registrationOfAddress, networkOf(c, config.trustProxy)));
+export async function requireRegistrationAllowed({ sql }: Deps): Promise<void> {
+  refuse(await count(sql, limits.registration, networkOfRequest()));
 }
 
 /** 429 when this client's network tried too many links or asked for too many new ones. */
-export async function requireLinkAllowed(c: Context<Env>, { sql, config }: Deps): Promise<void> {
-  refuse(await count(sql, linkOfAddress, networkOf(c, config.trustProxy)));
+export async function requireLinkAllowed({ sql }: Deps): Promise<void> {
+  refuse(await count(sql, limits.link, networkOfRequest()));
 }
 
-/** 429 when this client's network sent too many regular expressions, each of which may compute for half a second. */
-export async function requireRegexpAllowed(c: Context<Env>, { sql, config }: Deps): Promise<void> {
-  refuse(await count(sql, regexpOfAddress, networkOf(c, config.trustProxy)));
+/** 429 when this account changed its address too often. */
+export async function requireEmailAllowed({ sql }: Deps, reader: number): Promise<void> {
+  refuse(await count(sql, limits.email, String(reader)));
+}
+
+/**
+ * Runs what has a regular expression in it; 429 when this client's network sent too many, each of which may compute for half a
+ * second.
+ */
+export async function runRegexp<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
+  const network = networkOfRequest();
+  refuse(await count(sql, limits.regexp, network));
+  const begin = performance.now();
+  try {
+    return await run(regexpSql);
+  } finally {
+    if (performance.now() - begin > slowRegexp.ms) await count(sql, limits.regexp, network, slowRegexp.amount - 1);
+  }
 }
 
 /** False when a mailbox got enough mails; told to nobody, because it would tell that there is an account. */
 export async function isMailAllowed(sql: Sql | Transaction, mailbox: string): Promise<boolean> {
-  return (await count(sql, mailOfMailbox, mailbox)) === 0;
-}
-
-// Whoever has one IPv6 address has a whole /64 of them.
-function networkOf(c: Context<Env>, trustProxy: boolean): string {
-  const address = clientAddress(c, trustProxy).replace(/^::ffff:(?=\d+\.)/i, '');
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
-  if (tail !== undefined) while (groups.length + rest.length < 8) groups.push('0');
-  return [...groups, ...rest].slice(0, 4).join(':');
+  return (await count(sql, limits.mailbox, mailbox)) === 0;
 }

@@ -9,7 +9,7 @@ import { makeToken } from '../guard/token.ts';
 import type { Deps, Env } from './context.ts';
 import { readForm } from './form.ts';
 import { checkInput } from './input.ts';
-import { forgiveLogin, requireLoginAllowed } from './limits.ts';
+import { networkOfRequest, requireLoginAllowed } from './limits.ts';
 import type { Parameters } from './query.ts';
 import { queryParameters, readFormat, replyEmpty, replyValue } from './reply.ts';
 
@@ -20,18 +20,18 @@ export function loginRoutes(deps: Deps): Hono<Env> {
   const answer = async (c: Context<Env>, parameters: Parameters) => {
     readFormat(c);
     const { loginname, password } = checkInput(c, parameters, loginFields);
-    await requireLoginAllowed(c, deps, loginname);
+    await requireLoginAllowed(deps, loginname);
     const account = await getLogin(sql, loginname);
     // Checked in any case, so that the time says nothing (D2.9).
     const right = await verifyPassword(isSha1(password) ? password : '', account?.passwordHash ?? null);
     c.header('Cache-Control', 'private, no-store');
-    if (!account || !right || account.status !== 1) return replyEmpty(c);
-    await forgiveLogin(c, deps, loginname);
+    if (!account?.passwordHash || !right || account.status !== 1) return replyEmpty(c);
     const { token, hash } = makeToken();
-    await createToken(sql, account.id, hash);
+    // For the password that was verified only: it may have been changed meanwhile.
+    if (!(await createToken(sql, account.id, hash, account.passwordHash, networkOfRequest()))) return replyEmpty(c);
     return replyValue(c, 'result', { name: account.name, id: account.id, token, loginname: account.loginname });
   };
   return new Hono<Env>()
     .get('/login', (c) => answer(c, queryParameters(c)))
-    .post('/login', async (c) => answer(c, (await readForm(c)).fields));
+    .post('/login', async (c) => answer(c, (await readForm(c, deps)).fields));
 }

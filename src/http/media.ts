@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Context } from 'hono';
 import { type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
+import { currentScope } from '../guard/request.ts';
 import { AudioRefusedError } from '../media/audio/refusal.ts';
 import { cleanAudio } from '../media/audio.ts';
 import { makeMediumName } from '../media/name.ts';
@@ -45,8 +46,10 @@ export async function receiveMedia<R>(c: Context<Env>, deps: Deps, handle: (form
   const { media } = deps;
   let upload: Upload | null = null;
   try {
-    const { fields, files } = await readFormWithFiles(c, mediumFields, async (name, stream) => {
-      upload ??= media.uploads.begin();
+    const { fields, files } = await readFormWithFiles(c, deps, mediumFields, async (name, stream) => {
+      const scope = currentScope();
+      const owners = [`account ${c.get('reader')}`, ...(scope ? [`network ${scope.network}`] : [])];
+      upload ??= media.uploads.begin(owners);
       if (!upload) throw new PortalError('ueberlastet');
       const limit = maxBytes[name as MediumField];
       const file = await upload.receive(stream, limit);

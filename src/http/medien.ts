@@ -32,7 +32,7 @@ export function medienRoutes({ sql, media, secretKey, log }: Deps): Hono<Env> {
     const signature = readQuery(c, mediumQuery);
     const name = c.req.param('name');
     if (!isMediumName(name)) throw new PortalError('nicht_gefunden');
-    const released = await getMedium(sql, readSignature(signature, secretKey, name), name);
+    const released = await getMedium(sql, c.get('tenant').id, readSignature(signature, secretKey, name), name);
     // Asked again each time: a photo that was withdrawn is gone at once. Under its name the content never changes.
     const tag = `"${name}"`;
     c.header('Cache-Control', released ? 'no-cache' : 'private, no-store');

@@ -1,6 +1,6 @@
 // GET /metrics, and the counting behind it (D5).
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { Hono, type MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { Config } from '../config.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -9,7 +9,7 @@ import { PortalError } from './errors.ts';
 
 export interface MetricsDeps {
   metrics: Metrics;
-  config: Pick<Config, 'metricsToken' | 'trustProxy'>;
+  config: Pick<Config, 'metricsToken' | 'trustedHops'>;
 }
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
@@ -33,12 +33,18 @@ export function metricsRoutes({ metrics, config }: MetricsDeps): Hono<Env> {
     if (config.metricsToken !== null) {
       if (!isEqual(c.req.header('authorization') ?? '', `Bearer ${config.metricsToken}`))
         throw new PortalError('nicht_angemeldet', {}, { 'WWW-Authenticate': 'Bearer' });
-    } else if (config.trustProxy || !/^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/.test(address)) {
-      // Behind a proxy everyone comes from the loopback address.
+    } else if (config.trustedHops > 0 || isForwarded(c) || !/^(::1|(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/.test(address)) {
+      // Behind a proxy everyone comes from the loopback address, also when nobody said that there is one.
       throw new PortalError('nicht_erlaubt');
     }
     return c.body(await metrics.collect(), 200, { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' });
   });
+}
+
+function isForwarded(c: Context<Env>): boolean {
+  return ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'via'].some(
+    (name) => c.req.header(name) !== undefined,
+  );
 }
 
 // Of hashes, so that the time says nothing about the length either.

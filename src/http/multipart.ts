@@ -1,15 +1,18 @@
 // multipart/form-data: fields into memory, files to whoever takes them.
-import { Readable } from 'node:stream';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import { PortalError, sentences } from './errors.ts';
 import { addValue, type Parameters } from './query.ts';
 
-const maxFieldBytes = 65536;
-const maxParts = 40;
-/** Four photos of 12 MiB, a sound file of 1 MiB, and the fields. */
-export const maxBodyBytes = 52 * 1024 * 1024;
 const maxHeaderBytes = 8192;
 const headerEnd = Buffer.from('\r\n\r\n');
+
+/** What the fields of a form may be together; of files there may be as many. */
+export interface FieldBounds {
+  maxFields: number;
+  maxFieldsBytes: number;
+}
 
 /** Takes the content of a file part; told of the first byte, never of an empty part. */
 export type TakeFile<F> = (name: string, stream: Readable) => Promise<F>;
@@ -21,47 +24,36 @@ export interface Multipart<F> {
 
 /**
  * Reads a body to its end; a problem is told then, because a client that is still sending would not hear it.
+ * @param body fails when the request breaks off
  * @param takeFile its PortalErrors become the answer; its streams break off with an error when the request does
- * @throws PortalError 400 when it is no readable form, 413 when it is too large
+ * @throws PortalError 400 when it is no readable form, and what `body` throws of them
  */
 export async function readMultipart<F>(
-  body: NonNullable<Request['body']>,
+  body: AsyncIterable<Uint8Array>,
   contentType: string,
+  { maxFields, maxFieldsBytes }: FieldBounds,
   takeFile: TakeFile<F>,
 ): Promise<Multipart<F>> {
+  const busboy = makeBusboy(contentType, maxFields, maxFieldsBytes);
+  if (!busboy) throw new PortalError('ungueltige_anfrage');
   const fields: Parameters = new Map();
   const files = new Map<string, F>();
   const taking: Promise<void>[] = [];
   const open = new Set<Readable>();
   let problem: unknown = null;
 
-  const source = Readable.fromWeb(body as globalThis.Parameters<typeof Readable.fromWeb>[0]);
-  const busboy = makeBusboy(contentType);
-  if (!busboy) {
-    source.resume();
-    throw new PortalError('ungueltige_anfrage');
-  }
   const { promise: read, resolve, reject } = Promise.withResolvers<void>();
   const fail = (error: PortalError) => {
-    source.unpipe(busboy);
-    source.destroy();
     for (const stream of open) stream.destroy(error);
     reject(error);
   };
 
-  let bytes = 0;
-  const headers = new PartHeaders(contentType);
-  source.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytes) fail(new PortalError('zu_gross'));
-    else if (headers.exceeds(chunk))
-      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.headerTooLarge(maxHeaderBytes) });
-  });
-  source.on('error', () => fail(new PortalError('ungueltige_anfrage')));
-  busboy.on('field', (name, value, _nameTruncated, valueTruncated) => {
-    if (valueTruncated)
-      problem ??= new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.fieldTooLong(keyOf(name), maxFieldBytes) });
-    addValue(fields, name, value);
+  let fieldsBytes = 0;
+  busboy.on('field', (name, value, nameTruncated, valueTruncated) => {
+    fieldsBytes += name.length + Buffer.byteLength(value);
+    if (fieldsBytes > maxFieldsBytes || nameTruncated || valueTruncated)
+      problem ??= new PortalError('zu_gross', { [keyOf(name)]: sentences.fieldsTooLarge(maxFieldsBytes) });
+    else addValue(fields, name, value);
   });
   busboy.on('file', (name, stream) => {
     open.add(stream);
@@ -83,12 +75,22 @@ export async function readMultipart<F>(
   });
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
     busboy.on(event, () => {
-      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.tooManyParts(maxParts) });
+      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
     });
   }
   busboy.on('error', () => fail(new PortalError('ungueltige_anfrage')));
   busboy.on('finish', resolve);
-  source.pipe(busboy);
+
+  const headers = new PartHeaders(contentType);
+  const feed = async () => {
+    for await (const chunk of body) {
+      if (headers.exceeds(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)))
+        problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.headerTooLarge(maxHeaderBytes) });
+      if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
+    }
+    busboy.end();
+  };
+  feed().catch((error: unknown) => fail(error instanceof PortalError ? error : new PortalError('ungueltige_anfrage')));
 
   // Whatever happens, no file is still being written when this returns.
   await read.finally(() => Promise.all(taking));
@@ -114,16 +116,16 @@ async function takeFirst<F>(stream: Readable, take: () => Promise<F>): Promise<F
 }
 
 // Null when the header names no boundary.
-function makeBusboy(contentType: string): InstanceType<typeof Busboy> | null {
+function makeBusboy(contentType: string, maxFields: number, maxFieldsBytes: number): InstanceType<typeof Busboy> | null {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
       limits: {
         fieldNameSize: 200,
-        fieldSize: maxFieldBytes,
-        fields: maxParts,
-        files: maxParts,
-        parts: maxParts,
+        fieldSize: maxFieldsBytes,
+        fields: maxFields,
+        files: maxFields,
+        parts: maxFields,
         headerPairs: 20,
       },
     });

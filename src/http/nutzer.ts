@@ -1,13 +1,14 @@
 // /nutzer
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { getNutzer, listNutzer, type NutzerChange, updateNutzer } from '../db/nutzer.ts';
+import type { Sql } from '../db/client.ts';
+import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../db/nutzer.ts';
 import { hashPassword } from '../guard/password.ts';
 import { type Deps, type Env, requireReader } from './context.ts';
 import * as field from './fields.ts';
 import { readForm } from './form.ts';
 import { checkInput, restrictFields } from './input.ts';
-import { requireRegexpAllowed } from './limits.ts';
+import { requireEmailAllowed, runRegexp } from './limits.ts';
 import { readPage } from './page.ts';
 import { overridable } from './protocol.ts';
 import { readPathId, readQuery, replyRows } from './reply.ts';
@@ -37,8 +38,8 @@ export function nutzerRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       const { input, beforeId, next } = readPage(c, deps, filters);
       const filter = { email: input.email ?? null, nameRegexpCi: input.name_regexp_ci ?? null, status: input.status ?? null };
-      if (filter.nameRegexpCi !== null) await requireRegexpAllowed(c, deps);
-      const page = await listNutzer(filter.nameRegexpCi === null ? sql : deps.regexpSql, reader, filter, beforeId, input.limit);
+      const list = (client: Sql) => listNutzer(client, reader, filter, beforeId, input.limit);
+      const page = await (filter.nameRegexpCi === null ? list(sql) : runRegexp(deps, list));
       return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
     })
     .get('/nutzer/:id', async (c) => {
@@ -51,7 +52,15 @@ export function nutzerRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       readQuery(c, {});
       const id = readPathId(c);
-      const { passwort, artengruppenbeschraenkung, ...input } = checkInput(c, (await readForm(c)).fields, changeNutzerFields);
+      // Before anything is computed: hashing is dear, and somebody else's password is none of the reader's.
+      await requireNutzerRight(sql, reader, id);
+      const { passwort, artengruppenbeschraenkung, ...input } = checkInput(
+        c,
+        (await readForm(c, deps)).fields,
+        changeNutzerFields,
+      );
+      // An administrator sees all addresses anyway.
+      if (input.email && id === reader) await requireEmailAllowed(deps, reader);
       const change: NutzerChange = {
         ...input,
         passwordHash: passwort === undefined ? undefined : await hashPassword(passwort),

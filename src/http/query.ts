@@ -6,16 +6,37 @@ export type Parameters = Map<string, string[]>;
 /**
  * Splits and decodes a query string. Broken escapes stay text: working clients send `vespa%velutina` with a bare % as
  * wildcard. So does an escape that is valid but not UTF-8; valid ones around it are decoded.
+ * @param maxPairs what comes after them, but one, is not read
  */
-export function parseQuery(query: string): Parameters {
+export function parseQuery(query: string, maxPairs = Number.POSITIVE_INFINITY): Parameters {
   const parameters: Parameters = new Map();
   if (query === '') return parameters;
+  let pairs = 0;
   for (const pair of query.split('&')) {
     if (pair === '') continue;
+    // One more tells whoever counts them.
+    if (++pairs > maxPairs + 1) break;
     const at = pair.indexOf('=');
     addValue(parameters, decodeText(at < 0 ? pair : pair.slice(0, at)), at < 0 ? '' : decodeText(pair.slice(at + 1)));
   }
   return parameters;
+}
+
+/** Whether the database can store it as text: no U+0000, no halves of surrogate pairs. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/** Combining marks that a text may have in a row. */
+export const maxMarks = 30;
+const longRun = new RegExp(`\\p{M}{${maxMarks + 1}}`, 'u');
+
+/**
+ * Whether a text has more combining marks in a row than any writing needs. Putting them in order (Unicode's normal forms) takes
+ * the square of their number: 60 000 of them took three seconds.
+ */
+export function hasLongRun(text: string): boolean {
+  return longRun.test(text);
 }
 
 /** The part behind the `?` of a URL, as it was sent. */
@@ -24,6 +45,13 @@ export function queryOf(url: string): string {
   if (at < 0) return '';
   const end = url.indexOf('#', at);
   return url.slice(at + 1, end < 0 ? undefined : end);
+}
+
+/** How many values there are, of all names together. */
+export function countParameters(parameters: Parameters): number {
+  let count = 0;
+  for (const values of parameters.values()) count += values.length;
+  return count;
 }
 
 export function addValue(parameters: Parameters, name: string, value: string): void {

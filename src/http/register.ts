@@ -39,7 +39,7 @@ export function registerRoutes(deps: Deps): Hono<Env> {
   const register = async (c: Context<Env>, parameters: Parameters) => {
     readQuery(c, {});
     const input = checkInput(c, parameters, registerFields);
-    await requireRegistrationAllowed(c, deps);
+    await requireRegistrationAllowed(deps);
     await sql.begin(async (tx) => {
       const { id, isNew } = await registerNutzer(tx, {
         ...input,
@@ -55,14 +55,14 @@ export function registerRoutes(deps: Deps): Hono<Env> {
 
   return new Hono<Env>()
     .get('/register', (c) => register(c, queryParameters(c)))
-    .post('/register', async (c) => register(c, (await readForm(c)).fields))
+    .post('/register', async (c) => register(c, (await readForm(c, deps)).fields))
     .post('/passwort', async (c) => {
       readQuery(c, {});
-      const { loginname = '', email = '' } = checkInput(c, (await readForm(c)).fields, passwortFields);
+      const { loginname = '', email = '' } = checkInput(c, (await readForm(c, deps)).fields, passwortFields);
       if (loginname === '' && email === '') {
         throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
       }
-      await requireLinkAllowed(c, deps);
+      await requireLinkAllowed(deps);
       const account = await getNutzerOf(sql, { loginname: loginname || null, email: email || null });
       const mayMail = await isMailAllowed(sql, account?.emailKey ?? (email || loginname));
       // A job in every case: without one the answer would come sooner, and tell that there is no such account.

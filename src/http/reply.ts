@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Json } from '../db/page.ts';
 import { limitRuns } from '../guard/admission.ts';
+import { currentScope } from '../guard/request.ts';
 import type { Env } from './context.ts';
 import { answerError, PortalError, sentences } from './errors.ts';
 import { checkInput, type Entries, formatFields } from './input.ts';
@@ -132,6 +133,8 @@ function replyJson(c: Context<Env>, json: string, callback: string | null, statu
 
 // The one place from which bodies leave.
 function reply(c: Context<Env>, body: string | Buffer<ArrayBuffer>, type: string, status: ContentfulStatusCode): Response {
+  const scope = currentScope();
+  if (scope) scope.answerBytes = body.length;
   const conditional = c.get('conditional');
   if (conditional === undefined || status !== 200) return c.body(body, status, { 'Content-Type': type });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;

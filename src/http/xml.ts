@@ -9,8 +9,8 @@ export type Value = string | number | boolean | null | Value[] | { [name: string
 /** Members whose text goes into a CDATA section. */
 const cdataMembers = new Set(['next']);
 
-// Between so many rows other requests have their turn.
-const rowsAtOnce = 100;
+// Between so many characters other requests have their turn; a row may hold thousands.
+const charactersAtOnce = 32 * 1024;
 
 // XML 1.0 has no way to write most control characters: they are left out.
 const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' };
@@ -24,7 +24,11 @@ const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' 
  */
 export async function toXml(root: string, members: { [name: string]: Value }): Promise<Buffer<ArrayBuffer>> {
   const parts: Buffer[] = [];
-  const write = (xml: string) => parts.push(Buffer.from(xml));
+  let written = 0;
+  const write = (xml: string) => {
+    parts.push(Buffer.from(xml));
+    written += xml.length;
+  };
   write(`<?xml version="1.0" encoding="UTF-8"?><${root}>`);
   for (const [name, value] of Object.entries(members)) {
     if (!Array.isArray(value) || value.length === 0) {
@@ -32,9 +36,11 @@ export async function toXml(root: string, members: { [name: string]: Value }): P
       continue;
     }
     write(`<${name}>`);
-    for (const [index, row] of value.entries()) {
+    for (const row of value) {
       write(toElement((document) => appendValue(document.ele('row'), row)));
-      if (index % rowsAtOnce === rowsAtOnce - 1) await setImmediate();
+      if (written < charactersAtOnce) continue;
+      written = 0;
+      await setImmediate();
     }
     write(`</${name}>`);
   }

@@ -25,7 +25,10 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
       const recipient = await getMailNutzer(sql, data.nutzerId);
       // Blocked or gone since: nobody to write to.
       if (!recipient) continue;
-      const { subject, text } = await compose(sql, data, recipient);
+      const mail = await compose(sql, data, recipient);
+      // The address was changed since: a link must not go to the old one.
+      if (!mail) continue;
+      const { subject, text } = mail;
       const info = (await transport.sendMail({
         from: options.from,
         to: { name: recipient.name, address: recipient.email },
@@ -39,7 +42,7 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
 }
 
 // The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.
-async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{ subject: string; text: string }> {
+async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{ subject: string; text: string } | null> {
   const { portal } = job;
   const greeting = `Guten Tag ${recipient.name},`;
   if (job.kind === 'adresse vergeben') {
@@ -53,7 +56,7 @@ async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{
     };
   }
   const { token, hash } = makeToken();
-  await setNutzerLink(sql, job.nutzerId, hash);
+  if (!(await setNutzerLink(sql, job.nutzerId, hash, recipient.email))) return null;
   const link = `${job.origin}/api/v2/konto/${token}`;
   const origin =
     recipient.portal_name === null

@@ -23,23 +23,40 @@ export interface Upload {
 }
 
 export interface Uploads {
-  /** Null when as many requests with files as allowed are under way. */
-  begin(): Upload | null;
+  /**
+   * Null when as many requests with files as allowed are under way, of all or of one of these.
+   * @param owners whose they are: the account, and the network that it sends from
+   */
+  begin(owners: readonly string[]): Upload | null;
   /** Removes what processes left that were killed. */
   removeLeftovers(olderThan: Date): Promise<void>;
 }
 
-/**
- * @param directory for the files, made when it is missing
- * @param max requests with files at once
- */
-export function createUploads(directory: string, max: number): Uploads {
+/** Requests with files at once. */
+export interface UploadBounds {
+  all: number;
+  perAccount: number;
+}
+
+/** @param directory for the files, made when it is missing */
+export function createUploads(directory: string, bounds: UploadBounds): Uploads {
   let active = 0;
+  const held = new Map<string, number>();
+  // One network never has them all.
+  const shareOf = (owner: string) => (owner.startsWith('account ') ? bounds.perAccount : Math.ceil(bounds.all / 2));
   return {
-    begin() {
-      if (active >= max) return null;
+    begin(owners) {
+      if (active >= bounds.all || owners.some((owner) => (held.get(owner) ?? 0) >= shareOf(owner))) return null;
       active++;
-      return new UploadOnDisk(directory, () => active--);
+      for (const owner of owners) held.set(owner, (held.get(owner) ?? 0) + 1);
+      return new UploadOnDisk(directory, () => {
+        active--;
+        for (const owner of owners) {
+          const left = (held.get(owner) ?? 1) - 1;
+          if (left > 0) held.set(owner, left);
+          else held.delete(owner);
+        }
+      });
     },
     async removeLeftovers(olderThan) {
       for (const name of await readdir(directory).catch(() => [])) {

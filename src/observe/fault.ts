@@ -1,4 +1,4 @@
-// One clear line for the operator when a command can't go on.
+// Faults as operators read them: one clear line when a command can't go on, and what the log says of a defect.
 
 // Raised on purpose with a sentence for the operator.
 const expected = new Set([
@@ -22,4 +22,12 @@ export function describeStartError(error: unknown): string {
     return `Kein Zugriff auf eine Datei oder einen Port (${code}); Rechte von DATA_DIR und PORT prüfen.`;
   if (code === 'EADDRNOTAVAIL') return 'HOST ist keine Adresse dieses Rechners.';
   return error.stack ?? error.message;
+}
+
+/** A defect for the log: where it came from, never its message, which may carry a user's data. */
+export function describeFault(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const source = error.cause instanceof Error ? error.cause : error;
+  const frames = source.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return { name: source.name, code: 'code' in source ? source.code : undefined, frames: frames.slice(0, 6) };
 }

@@ -53,16 +53,30 @@ describe('the tenant is the one whose domain the request is addressed to (D1.15)
     ],
     ['X-Forwarded-Host without TRUST_PROXY', {}, 'n.test', { 'X-Forwarded-Host': 's.test' }, [200, 'N', 'http://n.test']],
     ['X-Forwarded-Proto without TRUST_PROXY', {}, 'n.test', { 'X-Forwarded-Proto': 'https' }, [200, 'N', 'http://n.test']],
-    ['X-Forwarded-Host', { trustProxy: true }, 'inside:9', { 'X-Forwarded-Host': 's.test' }, [200, 'S', 'http://s.test']],
+    ['X-Forwarded-Host', { trustedHops: 1 }, 'inside:9', { 'X-Forwarded-Host': 's.test' }, [200, 'S', 'http://s.test']],
     [
-      'the first of several',
-      { trustProxy: true },
+      'what the proxy appended, not what the client claimed (D6.6)',
+      { trustedHops: 1 },
       'inside',
-      { 'X-Forwarded-Host': 'S.test:444 , n.test' },
+      { 'X-Forwarded-Host': 'n.test, S.test:444 ' },
       [200, 'S', 'http://s.test:444'],
     ],
     [
-      ...(['X-Forwarded-Proto', { trustProxy: true }, 'inside'] as const),
+      'with two proxies, what the outer one appended',
+      { trustedHops: 2 },
+      'inside',
+      { 'X-Forwarded-Host': 'w.test, s.test, n.test', 'X-Forwarded-Proto': 'http, https, http' },
+      [200, 'S', 'https://s.test'],
+    ],
+    [
+      'with two proxies that replace, what they wrote',
+      { trustedHops: 2 },
+      'inside',
+      { 'X-Forwarded-Host': 's.test' },
+      [200, 'S', 'http://s.test'],
+    ],
+    [
+      ...(['X-Forwarded-Proto', { trustedHops: 1 }, 'inside'] as const),
       ...([{ 'X-Forwarded-Host': 's.test', 'X-Forwarded-Proto': 'HTTPS' }, [200, 'S', 'https://s.test']] as [
         Record<string, string>,
         unknown[],
@@ -70,23 +84,23 @@ describe('the tenant is the one whose domain the request is addressed to (D1.15)
     ],
     [
       'X-Forwarded-Proto alone',
-      { trustProxy: true },
+      { trustedHops: 1 },
       'n.test',
-      { 'X-Forwarded-Proto': 'https, http' },
+      { 'X-Forwarded-Proto': 'http, https' },
       [200, 'N', 'https://n.test'],
     ],
     [
       'an unknown X-Forwarded-Proto',
-      { trustProxy: true },
+      { trustedHops: 1 },
       'n.test',
       { 'X-Forwarded-Proto': 'javascript' },
       [200, 'N', 'http://n.test'],
     ],
-    ['an empty X-Forwarded-Host', { trustProxy: true }, 'n.test', { 'X-Forwarded-Host': '' }, [200, 'N', 'http://n.test']],
-    ['no forwarding headers', { trustProxy: true }, 'n.test', {}, [200, 'N', 'http://n.test']],
+    ['an empty X-Forwarded-Host', { trustedHops: 1 }, 'n.test', { 'X-Forwarded-Host': '' }, [200, 'N', 'http://n.test']],
+    ['no forwarding headers', { trustedHops: 1 }, 'n.test', {}, [200, 'N', 'http://n.test']],
     [
       'a foreign X-Forwarded-Host is 421',
-      { trustProxy: true },
+      { trustedHops: 1 },
       'n.test',
       { 'X-Forwarded-Host': 'fremd.example' },
       [421, undefined, undefined],
@@ -112,7 +126,7 @@ describe('the tenant is the one whose domain the request is addressed to (D1.15)
       'n.test:80:80',
       'n.test:',
     ]) {
-      const { status, origin, json } = await ask({ trustProxy: true }, 'w.test', { 'X-Forwarded-Host': forwarded });
+      const { status, origin, json } = await ask({ trustedHops: 1 }, 'w.test', { 'X-Forwarded-Host': forwarded });
       assert.ok([200, 400, 421].includes(status), `${forwarded}: ${status}`);
       if (status === 200) assert.ok(['http://n.test', 'http://w.test'].includes(origin), `${forwarded}: ${json.next}`);
     }

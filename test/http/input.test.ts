@@ -78,7 +78,7 @@ const kinds = {
   cursor: {
     good: 'AAAA',
     bad: ['', 'abc', 'A'.repeat(32), 'A'.repeat(10_000), '%', '../..', '=', '1'],
-    allowed: /Adresse aus next/,
+    allowed: /Adresse aus next|zu lang/,
     silent: true,
   },
   restrict: { good: 'id', bad: [], allowed: /./ },

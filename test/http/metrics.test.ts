@@ -26,11 +26,11 @@ describe('/metrics answers', () => {
     [{}, { address: '::ffff:127.0.0.1' }, 200],
     [{}, { address: '192.0.2.1' }, 403],
     [{}, { address: '1127.0.0.1' }, 403],
-    [{ trustProxy: true }, { address: '127.0.0.1' }, 403],
+    [{ trustedHops: 1 }, { address: '127.0.0.1' }, 403],
     [{ metricsToken: 'geheim' }, { address: '127.0.0.1' }, 401],
     [{ metricsToken: 'geheim' }, { authorization: 'Bearer falsch' }, 401],
     [{ metricsToken: 'geheim' }, { authorization: 'Bearer geheim', address: '192.0.2.1' }, 200],
-    [{ metricsToken: 'geheim', trustProxy: true }, { authorization: 'Bearer geheim' }, 200],
+    [{ metricsToken: 'geheim', trustedHops: 1 }, { authorization: 'Bearer geheim' }, 200],
   ];
   for (const [config, from, status] of rows) {
     it(`${JSON.stringify(config)} ${JSON.stringify(from)}: ${status}`, async () => {

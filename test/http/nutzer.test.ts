@@ -217,6 +217,7 @@ describe('PUT /nutzer/{id}', () => {
       as: 'melder',
     });
     assert.deepEqual(answer.json, { result: [{ id: ids.get('melder') }] });
+    service.forgetTokens();
     const deletion = await service.request(`/nutzer/${ids.get('melder')}`, {
       method: 'POST',
       headers: { 'X-HTTP-Method-Override': 'DELETE' },

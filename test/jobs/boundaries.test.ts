@@ -135,7 +135,7 @@ describe('a refresh', () => {
     assert.ok(bySql.stand > byJob.stand);
     const [row] =
       await sql`select st_asgeojson(st_transform(boundary, 4326), 9) as geojson, name, domains from portal.mandant where kuerzel = 'S'`;
-    await sql`select api.set_mandant('S', ${row?.name}::text, '02', array['s.test', 's2.test'], ${row?.geojson}::text)`;
+    await sql`select api.set_mandant('S', ${row?.name}::text, '02', array['s.test', 's2.test'], ${row?.geojson}::text, 'zeigen')`;
     assert.equal((await read()).quelle, 'Katalog');
     source.serve(makeTenants());
     await refresh();

@@ -294,13 +294,13 @@ export const mutants: Mutant[] = [
   {
     name: 'writers of sightings do not take the catalogue lock',
     within: 'function private.require_catalogue_lock(',
-    from: 'perform pg_catalog.pg_advisory_xact_lock_shared(25832, 1)',
+    from: 'lock table portal.sperre_katalog in row share mode',
     to: 'null',
   },
   {
     name: 'changes of the catalogue do not take the catalogue lock',
     within: 'function private.require_catalogue_lock(',
-    from: 'perform pg_catalog.pg_advisory_xact_lock(25832, 1)',
+    from: 'lock table portal.sperre_katalog in exclusive mode',
     to: 'null',
   },
   {

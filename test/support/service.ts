@@ -48,6 +48,8 @@ export interface TestService {
   /** A request to a path below /api/v2. */
   request(path: string, options?: RequestOptions): Promise<Answer>;
   tokenOf(account: Account): Promise<string>;
+  /** Logs all accounts in anew when they ask again: a change of an account ended its tokens. */
+  forgetTokens(): void;
   media: Media;
   /** Holds the directories `uploads` and `media`. */
   mediaDirectory: string;
@@ -63,10 +65,12 @@ export interface TestService {
 export const testConfig: Deps['config'] = {
   publicUrl: 'http://{domain}:8080',
   defaultTenant: null,
-  trustProxy: false,
+  trustedHops: 0,
   tokenTtlDays: 30,
   answerCacheBytes: 8 * 1024 * 1024,
   metricsToken: null,
+  maxUploadsPerAccount: 2,
+  minReceiveRate: 4096,
 };
 
 export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {
@@ -81,12 +85,14 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   });
   const media = {
     photos,
-    uploads: createUploads(join(directory, 'uploads'), 8),
+    uploads: createUploads(join(directory, 'uploads'), { all: 8, perAccount: 8 }),
     storage: openStorage(join(directory, 'media'), null),
   };
   const deps: Deps = {
     sql,
     regexpSql: database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
+    slowSql: sql,
+    build: 'test',
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
     config: testConfig,
     metrics: createMetrics(),
@@ -133,6 +139,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     mails,
     request,
     tokenOf,
+    forgetTokens: () => tokens.clear(),
     makeSichtbeobachtung,
     async makeReleased(fields, options) {
       const id = await makeSichtbeobachtung({ bereich: 'oeffentlich', ...fields }, options);

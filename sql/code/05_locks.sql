@@ -1,0 +1,63 @@
+-- Locks, and the only place that takes any by name. Each is a table of its own that is never read or written: whoever wants to
+-- lock it needs rights on it. An advisory lock is a number, which every session on the server may take for as long as it likes;
+-- an analyst who did stopped every report.
+
+-- Up to migration 0003 the catalogue lock was an advisory one. Whoever still writes holds that one, and would not be seen by who
+-- asks for the new one: so they end first, and those who come meanwhile wait and take the new one.
+do $$
+begin
+  if exists (
+    select from pg_proc p
+    where p.pronamespace = 'private'::regnamespace and p.proname = 'require_catalogue_lock' and p.prosrc like '%advisory%') then
+    lock table portal.sichtbeobachtung, portal.mandant, portal.art, portal.art_mandant in share row exclusive mode;
+  end if;
+end
+$$;
+
+-- The catalogue lock. Whether a record is protected is read from the species' definitions and the tenants' cells; a
+-- writer that read "not sensitive" while somebody else commits "sensitive" would leave an exact place public for ever.
+-- So every write of a sighting holds this lock shared, every change of what the decision is read from holds it alone.
+-- Not `for share` on the species: it would write a row version for every sighting of a common species. Row share, because
+-- PostgreSQL keeps so weak a lock with the connection instead of in the table of locks that all share.
+--   exclusive  true for a change of the catalogue or the boundaries
+-- errors       RLSCH when the transaction works on an old snapshot (repeatable read, serializable), where waiting
+--              for the lock would not show what was committed meanwhile
+create or replace function private.require_catalogue_lock(exclusive boolean)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  if pg_catalog.current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'sightings, catalogue and boundaries are written at isolation level read committed only'
+      using errcode = 'RLSCH';
+  end if;
+  if exclusive then
+    lock table portal.sperre_katalog in exclusive mode;
+  else
+    lock table portal.sperre_katalog in row share mode;
+  end if;
+end
+$$;
+
+-- The lock on accounts: names and addresses are given out, and the last administrator is decided on, one after the other.
+create or replace function private.require_account_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.sperre_konto in exclusive mode;
+end
+$$;
+
+-- The lock on runs of the boundary job, for the moment in which one begins.
+create or replace function private.require_run_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.grenzlauf in share row exclusive mode;
+end
+$$;

@@ -1,0 +1,16 @@
+// Networks of clients: what limits and shares are counted by.
+import { isIPv6 } from 'node:net';
+
+/** The network of an address: whoever has one IPv6 address has a whole /64 of them, an IPv4 address stands for itself. */
+export function networkOf(address: string): string {
+  const plain = address.slice(0, 100).replace(/^::ffff:(?=\d+\.)/i, '');
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = (plain.split('%', 1)[0] ?? '').split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
+  if (tail !== undefined) while (groups.length + rest.length < 8) groups.push('0');
+  return [...groups, ...rest]
+    .slice(0, 4)
+    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+    .join(':');
+}

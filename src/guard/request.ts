@@ -1,0 +1,33 @@
+// Who a piece of work is done for, wherever it has got to: shares of what is scarce are counted by it, and an error that nobody
+// waited for ends the request that it belongs to.
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** The request that is being answered. */
+export interface RequestScope {
+  /** Network of the client: one network doesn't get everything. */
+  readonly network: string;
+  /** The account that asks, once it is known: neither does one account from many networks. */
+  account: number | null;
+  /** Length of the answer, once it is made. */
+  answerBytes: number;
+  /** Ends the request with an error that was thrown where nobody waited for it. */
+  fail(error: unknown): void;
+}
+
+const scopes = new AsyncLocalStorage<RequestScope>();
+
+/**
+ * Runs what answers a request.
+ * @returns its result; fails as soon as an error is thrown anywhere in it
+ */
+export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const scope: RequestScope = { network, account: null, answerBytes: 0, fail: reject };
+  scopes.run(scope, () => void run(scope).then(resolve, reject));
+  return promise;
+}
+
+/** The request that the code which asks is running for; undefined for work of the service itself. */
+export function currentScope(): RequestScope | undefined {
+  return scopes.getStore();
+}

@@ -1,0 +1,47 @@
+// The scope of a request: whose it is, and how much of what was made for its network nobody has read yet.
+import type { MiddlewareHandler } from 'hono';
+import { networkOf } from '../guard/network.ts';
+import { runInScope } from '../guard/request.ts';
+import { clientAddress, type Deps, type Env } from './context.ts';
+import { PortalError } from './errors.ts';
+
+/** Requests of a connection that are answered at once: who pipelines more waits for answers first. */
+export const maxPipelined = 32;
+/** Bytes of answers to one network that were made and not read. */
+export const maxUnreadBytes = 64 * 1024 * 1024;
+
+/**
+ * Runs every request in a scope of its own. An error that is thrown where nobody waits for it ends this request; a client that
+ * doesn't read what it asks for gets no more.
+ */
+export function scopeMiddleware({ config }: Pick<Deps, 'config'>): MiddlewareHandler<Env> {
+  const unread = new Map<string, number>();
+  const pipelined = new WeakMap<object, number>();
+  const add = (network: string, bytes: number) => {
+    const sum = (unread.get(network) ?? 0) + bytes;
+    if (sum > 0) unread.set(network, sum);
+    else unread.delete(network);
+  };
+  return (c, next) => {
+    const network = networkOf(clientAddress(c, config.trustedHops));
+    return runInScope(network, async (scope) => {
+      const outgoing = c.env?.outgoing;
+      const socket = c.env?.incoming?.socket;
+      if (!outgoing || !socket) return next();
+      const count = (pipelined.get(socket) ?? 0) + 1;
+      pipelined.set(socket, count);
+      let held = 0;
+      let isClosed = false;
+      outgoing.on('close', () => {
+        isClosed = true;
+        pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
+        add(network, -held);
+      });
+      if (count > maxPipelined || (unread.get(network) ?? 0) > maxUnreadBytes) throw new PortalError('ueberlastet');
+      await next();
+      if (isClosed) return;
+      held = scope.answerBytes;
+      add(network, held);
+    });
+  };
+}

@@ -1,0 +1,20 @@
+// What the service is made of, as one text that differs with all of it.
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const parts = ['package-lock.json', 'src/**/*.{ts,js}', 'sql/code/*.sql'];
+
+/** A hash over the code and the versions of its packages: answers of two builds may differ although their data don't. */
+export function readBuild(): string {
+  const hash = createHash('sha256');
+  for (const path of parts.flatMap((pattern) => globSync(pattern, { cwd: root }).sort())) {
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(join(root, path)))
+      .update('\0');
+  }
+  return hash.digest('base64url').slice(0, 16);
+}

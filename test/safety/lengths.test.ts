@@ -1,0 +1,196 @@
+// Everything from outside has a length, looked at before anything else is done with it; in the database again.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { maxFields, maxFieldsBytes } from '../../src/http/form.ts';
+import { maxMarks } from '../../src/http/query.ts';
+import { arten } from '../support/catalogue.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+const marks = (count: number) => `a${'\u0300\u0323'.repeat(count / 2)}`;
+const report = { art: String(arten.amsel), lat: '5530000', lon: '420000', datum: '1.9.2026' };
+const registration = { loginname: 'neu', email: 'neu@example.org', vorname: 'Neu', nachname: 'Neu' };
+
+describe('a value that is longer than any may be is refused by its name, whatever its field would make of it', () => {
+  const rows: [title: string, path: string, options: RequestOptions, field: string][] = [
+    ['a first name of combining marks', '/register', { form: { ...registration, vorname: marks(60_000) } }, 'vorname'],
+    ['a login name of combining marks', '/register', { form: { ...registration, loginname: marks(60_000) } }, 'loginname'],
+    ['an address', '/register', { form: { ...registration, email: `${'a'.repeat(60_000)}@example.org` } }, 'email'],
+    ['the name of a portal', '/register', { form: { ...registration, 'portal-name': marks(60_000) } }, 'portal-name'],
+    ['a lost password', '/passwort', { form: { email: marks(60_000) } }, 'email'],
+    ['a login', '/login', { form: { loginname: marks(60_000), password: 'x' } }, 'loginname'],
+    ['a login by GET', `/login?password=x&loginname=${encodeURIComponent(marks(1000))}`, {}, 'loginname'],
+    ['a remark', '/sichtbeobachtungen', { as: 'melder', form: { ...report, bemerkung: 'x'.repeat(60_000) } }, 'bemerkung'],
+    ['a remark of marks', '/sichtbeobachtungen', { as: 'melder', form: { ...report, bemerkung: marks(16_000) } }, 'bemerkung'],
+    ['a number', '/sichtbeobachtungen', { as: 'melder', form: { ...report, lat: `${'1'.repeat(60_000)}x` } }, 'lat'],
+    ['a date', '/sichtbeobachtungen', { as: 'melder', form: { ...report, datum: '1'.repeat(60_000) } }, 'datum'],
+    ['a box', `/sichtbeobachtungen?bbox=${'1'.repeat(14_000)}x,1,2,3`, {}, 'bbox'],
+    ['a name of a species', `/sichtbeobachtungen?titel_deutsch=${encodeURIComponent(marks(1000))}`, {}, 'titel_deutsch'],
+    ['a group', `/arten?artengruppe=${'%a'.repeat(7000)}`, {}, 'artengruppe'],
+    ['a regular expression', `/arten?name_regexp_ci=${encodeURIComponent(marks(1000))}`, {}, 'name_regexp_ci'],
+    ['a cursor', `/arten?cursor=${'A'.repeat(14_000)}`, {}, 'cursor'],
+  ];
+  for (const [title, path, options, field] of rows) {
+    it(title, async () => {
+      const answer = await service.request(path, options);
+      assert.equal(answer.status, 400, answer.text.slice(0, 300));
+      assert.deepEqual(Object.keys(answer.json.error.fields), [field]);
+      assert.ok(answer.text.length < 2000, 'the value is not repeated whole');
+    });
+  }
+
+  it(`${maxMarks} combining marks in a row are taken, one more is not`, async () => {
+    const send = (count: number, lon: string) =>
+      service.request('/sichtbeobachtungen', {
+        as: 'melder',
+        form: { ...report, lon, bemerkung: `a${'\u0323'.repeat(count)} b` },
+      });
+    assert.equal((await send(maxMarks, '420001')).status, 201);
+    const refused = await send(maxMarks + 1, '420002');
+    assert.equal(refused.status, 400);
+    assert.match(refused.json.error.fields.bemerkung, /kombinierende Zeichen/);
+  });
+
+  it('a login name of marks in the header is a wrong one', async () => {
+    for (const name of [marks(14_000), 'x'.repeat(14_000), marks(300)]) {
+      const headers = { 'X-Auth-User': Buffer.from(name).toString('latin1'), 'X-Auth-Token': 'x'.repeat(43) };
+      assert.equal((await service.request('/arten', { headers })).status, 401, name.slice(0, 20));
+    }
+  });
+
+  it(`more than ${maxFields} fields, or ${maxFieldsBytes} bytes of them, are refused in every form`, async () => {
+    const many = Array.from({ length: maxFields + 1 }, (_, n): [string, string] => [`f${n}`, 'x']);
+    const long: [string, string][] = [['x'.repeat(100), 'x'.repeat(maxFieldsBytes)]];
+    for (const [path, as] of [
+      ['/login', null],
+      ['/register', null],
+      ['/passwort', null],
+      ['/sichtbeobachtungen', 'melder'],
+    ] as const) {
+      for (const [pairs, status] of [
+        [many, 400],
+        [long, 413],
+      ] as const) {
+        const urlencoded = await service.request(path, { as, method: 'POST', body: new URLSearchParams(pairs) });
+        assert.equal(urlencoded.status, status, `${path}: ${urlencoded.text}`);
+        const form = new FormData();
+        for (const [name, value] of pairs) form.append(name, value);
+        const sent = new Response(form);
+        const headers = { 'content-type': sent.headers.get('content-type') ?? '' };
+        const multipart = await service.request(path, { as, method: 'POST', body: await sent.arrayBuffer(), headers });
+        assert.equal(multipart.status, status, `${path}: ${multipart.text}`);
+      }
+    }
+  });
+});
+
+describe('a page has a bound in bytes', () => {
+  it('of which remarks that fill it are told by `next`, and nobody is skipped', async () => {
+    const { sql } = service.database;
+    await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung, bemerkung_experte)
+      select (select min(u.id) from portal.nutzer u), ${arten.amsel}::integer, st_setsrid(st_makepoint(417000 + n, 5531000), 25832),
+        date '2026-09-01', 'oeffentlich', 'freigegeben', repeat(chr(1), 4000), repeat('☃', 4000)
+      from generate_series(1, 300) n`;
+    const all = await sql<{ id: number }[]>`
+      select id from portal.sichtbeobachtung where bereich = 'oeffentlich' and status = 'freigegeben' order by id desc`;
+    for (const [as, format] of [
+      [null, 'json'],
+      ['nachbarin', 'json'],
+      [null, 'xml'],
+    ] as const) {
+      const seen: number[] = [];
+      let path: string | undefined = `/sichtbeobachtungen?limit=1000&format=${format}`;
+      for (let pages = 0; path !== undefined; pages++) {
+        const answer = await service.request(path, { as });
+        assert.equal(answer.status, 200);
+        assert.ok(Buffer.byteLength(answer.text) < 3 * 1024 * 1024, `${answer.text.length} characters`);
+        const isJson = format === 'json';
+        const ids: number[] = isJson
+          ? answer.json.result.map((record: { id: number }) => record.id)
+          : [...answer.text.matchAll(/<row><id>(\d+)</g)].map(([, id]) => Number(id));
+        assert.ok(ids.length > 0 && pages < 30, 'each page goes on');
+        seen.push(...ids);
+        const next: string | undefined = isJson ? answer.json.next : /<next><!\[CDATA\[(.*?)\]\]>/.exec(answer.text)?.[1];
+        path = next?.slice(next.indexOf('/api/v2') + '/api/v2'.length);
+      }
+      assert.deepEqual(
+        seen,
+        all.map(({ id }) => id),
+      );
+    }
+  });
+});
+
+describe('in the database', () => {
+  // Types whose values have a length of their own, or none.
+  const bounded =
+    /^(boolean|smallint|integer|bigint|double precision|date|timestamp.*|bytea|integer\[\]|double precision\[\]|bigint\[\])$/;
+  const domains = /^portal\.(kurztext|kurztexte|bemerkung|dokument)$/;
+
+  it('no function of api takes text of unbounded length', async () => {
+    const { sql } = await openTestDatabase();
+    const rows = await sql<{ name: string; types: string[] }[]>`
+      select p.oid::regprocedure::text as name, array_to_json(array(
+        select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality a (oid, position) join pg_type t on t.oid = a.oid
+        order by a.position)) as types
+      from pg_proc p where p.pronamespace = 'api'::regnamespace`;
+    assert.ok(rows.length > 40);
+    assert.deepEqual(
+      rows.flatMap(({ name, types }) => types.filter((type) => !bounded.test(type) && !domains.test(type)).map(() => name)),
+      [],
+    );
+  });
+
+  it('each refuses a megabyte of combining marks before it does anything with it', async () => {
+    const { sql } = await openTestDatabase();
+    const rows = await sql<{ call: string; types: string[] }[]>`
+      select p.oid::regproc::text as call, array_to_json(array(
+        select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality a (oid, position) join pg_type t on t.oid = a.oid
+        order by a.position)) as types
+      from pg_proc p where p.pronamespace = 'api'::regnamespace`;
+    let calls = 0;
+    for (const { call, types } of rows) {
+      for (const [at, type] of types.entries()) {
+        if (!/^portal\.(kurztext|kurztexte|bemerkung)$/.test(type)) continue;
+        calls++;
+        const megabyte = "repeat('\u0300\u0323', 250000)";
+        const values = types.map((other, index) =>
+          index !== at ? `null::${other}` : type.endsWith('texte') ? `array[${megabyte}]` : megabyte,
+        );
+        await assert.rejects(
+          sql.unsafe(`select * from ${call}(${values.join(', ')})`),
+          { code: '23514' },
+          `${call}: ${type} in place ${at + 1}`,
+        );
+      }
+    }
+    assert.ok(calls > 50, String(calls));
+  });
+
+  it('a remark of 4 001 characters is refused, and 4 000 of any kind are stored', async () => {
+    const { sql } = await openTestDatabase();
+    const insert = (text: string, column: string, day: number) =>
+      sql.unsafe(
+        `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, ${column})
+         values ((select min(id) from portal.nutzer), 2, st_setsrid(st_makepoint(420000, 5530000), 25832), date '2001-01-01' + ${day}, $1)`,
+        [text],
+      );
+    for (const column of ['bemerkung', 'bemerkung_experte']) {
+      await insert('🦋'.repeat(4000), column, column.length);
+      await assert.rejects(insert('x'.repeat(4001), column, 100), { code: '23514' });
+    }
+  });
+
+  it('names and addresses that are too long for any account have no key, instead of taking minutes to get one', async () => {
+    const { sql } = await openTestDatabase();
+    const [row] = await sql`
+      select private.to_account_key(repeat(E'\\u0300\\u0323', 100000)) as long, private.to_account_key(' Käfer  Anna') as short`;
+    assert.deepEqual({ ...row }, { long: null, short: 'käfer anna' });
+  });
+});
