@@ -8,7 +8,7 @@ import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 describe('waiting for a connection', () => {
-  it('is bounded in number and time, and nobody overtakes', async () => {
+  it('S5.3 is bounded in number and time, and nobody overtakes', async () => {
     let running = 0;
     let most = 0;
     const order: number[] = [];
@@ -41,7 +41,7 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
     service = await startTestService({ sql, regexpSql: sql });
   });
 
-  it('requests get 503 with Retry-After, and everything goes on afterwards', async () => {
+  it('S5.3 requests get 503 with Retry-After, and everything goes on afterwards', async () => {
     const holder = database.connect();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
     assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
   });
 
-  it('connections that are cut are made anew', async () => {
+  it('S5.2 connections that are cut are made anew', async () => {
     const holder = database.connect();
     assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
     await holder`

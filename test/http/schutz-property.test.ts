@@ -82,17 +82,17 @@ async function compare(t: TestContext, share: number, { hosts, readers, insiders
 }
 
 describe('two services that differ within cells', () => {
-  it("answer alike when another recorder's records are moved: also to one who has records of their own", async (t) => {
+  it("S1.10 answer alike when another recorder's records are moved: also to one who has records of their own", async (t) => {
     await twins.arrange((record) => record.recorder === 'nachbarin' && tenants.every((tenant) => isProtected(record, tenant)));
     await compare(t, 0.2, { hosts, readers: [null, stranger, 'melder'], insiders: [...exempt, 'nachbarin'] });
   });
 
-  it('answer alike at every domain when all records are moved that are protected everywhere', async (t) => {
+  it('S1.10 answer alike at every domain when all records are moved that are protected everywhere', async (t) => {
     await twins.arrange((record) => tenants.every((tenant) => isProtected(record, tenant)));
     await compare(t, 0.2, { hosts, readers: [null, stranger], insiders: [...exempt, 'nachbarin', 'melder'] });
   });
 
-  it('answer alike when lists look further than the newest records', async (t) => {
+  it('S1.10 answer alike when lists look further than the newest records', async (t) => {
     await twins.change(shortenWalks);
     const hidden = twins.records.filter((record) => tenants.every((tenant) => isProtected(record, tenant)));
     for (const record of hidden.filter(({ stage }) => stage === 'freigegeben').slice(0, 5)) {
@@ -102,7 +102,7 @@ describe('two services that differ within cells', () => {
   });
 
   for (const tenant of ['W', 'S'] as const) {
-    it(`answer alike at ${tenant} when records are moved that ${tenant} protects, though others may not`, async (t) => {
+    it(`S1.10 answer alike at ${tenant} when records are moved that ${tenant} protects, though others may not`, async (t) => {
       await twins.arrange((record) => isProtected(record, tenant));
       const here = twins.records.filter(
         (record) => isProtected(record, tenant) && !tenants.every((other) => isProtected(record, other)),
@@ -193,7 +193,7 @@ describe('two services that are written to', () => {
     return record.places;
   }
 
-  it('answer alike when a protected record is reported, moved within its cell, published and released', async () => {
+  it('S1.10 answer alike when a protected record is reported, moved within its cell, published and released', async () => {
     for (const [art, sensibel] of [
       [arten.uhu, false],
       [arten.amsel, true],
@@ -205,7 +205,7 @@ describe('two services that are written to', () => {
     }
   });
 
-  it('answer alike when a record becomes protected with its move: by its mark, or as another species', async () => {
+  it('S1.10 answer alike when a record becomes protected with its move: by its mark, or as another species', async () => {
     for (const form of [{ sensibel: 'true' }, { art: String(arten.uhu) }, { art: String(arten.wanderfalke) }]) {
       const record = await report(arten.amsel, false, ['N', 'S'], 90, false);
       await edit(record, form, movePlaces(record));
@@ -215,21 +215,21 @@ describe('two services that are written to', () => {
     }
   });
 
-  it('answer alike when a mark is taken off a protected species, and set again', async () => {
+  it('S1.10 answer alike when a mark is taken off a protected species, and set again', async () => {
     const record = await report(arten.uhu, true, ['N', 'S'], 90, true);
     for (const sensibel of [false, true, false]) await edit(record, { sensibel: String(sensibel) }, movePlaces(record));
     record.sensibel = false;
     await release(record);
   });
 
-  it('answer alike when a protected record is deleted', async () => {
+  it('S1.10 answer alike when a protected record is deleted', async () => {
     const record = await report(arten.uhu, false, ['N', 'S'], 90, true);
     await send(`/sichtbeobachtungen/${record.id}`, 'melder', {}, undefined, 'DELETE');
     twins.records.pop();
     await probe(record);
   });
 
-  it('answer alike when the border moves through cells that it cuts already', async (t) => {
+  it('S1.10 answer alike when the border moves through cells that it cuts already', async (t) => {
     await twins.arrange(isHidden);
     for (const border of [453500, 452000]) {
       await twins.change(
@@ -244,7 +244,7 @@ describe('two services that are written to', () => {
     }
   });
 
-  it('answer alike when a species becomes sensitive and its records are moved then', async (t) => {
+  it('S1.10 answer alike when a species becomes sensitive and its records are moved then', async (t) => {
     const setSensibel = (sensibel: boolean) =>
       twins.change(
         (sql) => sql`

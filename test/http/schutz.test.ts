@@ -123,7 +123,7 @@ describe('a record is shown at its cell to everyone but owner, experts and admin
   }
 });
 
-it('a binary search with 40 boxes ends at the cell', async () => {
+it('S1.1 a binary search with 40 boxes ends at the cell', async () => {
   const id = await service.makeReleased({ ...place, art: String(arten.uhu), lat: '5531777.7' }, { host: 's.test' });
   let box = [440000, 5520000, 460000, 5540000] as [number, number, number, number];
   for (let step = 0; step < 40; step++) {

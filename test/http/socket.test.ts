@@ -104,13 +104,13 @@ describe('over a socket', () => {
     ['a line feed inside a header', [`GET ${path} HTTP/1.1`, 'Host: n.test', close, 'X-A: a\n b: c']],
   ];
   for (const [title, lines, body] of refused) {
-    it(`${title}: 400`, async () => {
+    it(`S3.8 ${title}: 400`, async () => {
       const answer = await send(lines, body);
       assert.equal(answer.status, 400, `${answer.head}\n${answer.body}`);
     });
   }
 
-  it('the same header of a login twice: 400, whether the values are equal or not (D1.16)', async () => {
+  it('S2.3 the same header of a login twice: 400, whether the values are equal or not (D1.16)', async () => {
     const token = await service.tokenOf('melder');
     const key = `X-Auth-Token: ${token}`;
     for (const headers of [
@@ -157,7 +157,7 @@ describe('over a socket', () => {
     }
   });
 
-  it('no answer names the server or its framework', async () => {
+  it('S3.10 no answer names the server or its framework', async () => {
     const { head } = await get(path);
     assert.doesNotMatch(head, /^(server|x-powered-by):/im);
   });

@@ -87,7 +87,7 @@ const register = (loginname: string, email: string, more: Record<string, string>
     });
   });
 
-it('a mail that is stored in a transaction that fails is never sent', async () => {
+it('S5.4 a mail that is stored in a transaction that fails is never sent', async () => {
   await assert.rejects(
     database.sql.begin(async (tx) => {
       await boss.enqueueMail(tx, { kind: 'passwort', nutzerId: 1, origin: 'http://n.test:8080', portal: 'Nordland' });
@@ -99,7 +99,7 @@ it('a mail that is stored in a transaction that fails is never sent', async () =
   assert.equal(row?.n, 0);
 });
 
-it('arrives once, after a server that is down and one that refuses; its link sets the password', async () => {
+it('S5.4 arrives once, after a server that is down and one that refuses; its link sets the password', async () => {
   await register('Änne', 'aenne@example.org', { portalName: 'Naturbund' });
   await workMail(boss, database.sql, {
     smtpUrl: `smtp://127.0.0.1:${port}?ignoreTLS=true`,
@@ -145,7 +145,7 @@ it('arrives once, after a server that is down and one that refuses; its link set
   assert.ok(!jobs?.text.includes(token) && jobs?.text.includes('nutzerId'));
 });
 
-it('one that can not be delivered ends in the dead letter queue', async () => {
+it('S5.4 one that can not be delivered ends in the dead letter queue', async () => {
   await register('Unzustellbar', 'fort@example.org');
   await database.sql`update pgboss.job set retry_limit = 0 where name = ${mailQueue} and state = 'created'`;
   refusals.push('nein');
@@ -155,7 +155,7 @@ it('one that can not be delivered ends in the dead letter queue', async () => {
   });
 });
 
-it('headers can not be injected by a name', async () => {
+it('S2.4 headers can not be injected by a name', async () => {
   const before = mails.length;
   await register('Injektion', 'inj@example.org', { vorname: 'A\r\nBcc: opfer@example.org\r\nX: ' });
   const mail = await waitFor('the mail', async () => mails[before]);
