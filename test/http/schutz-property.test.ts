@@ -2,9 +2,15 @@
 // services that differ only in places within cells give such readers the same bytes, whatever they ask.
 // EIGENSCHAFT_ANFRAGEN says how many requests; EIGENSCHAFT_SAAT begins another sequence of them.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { before, describe, it, mock, type TestContext } from 'node:test';
+import { serve } from '@hono/node-server';
 import { type Account, arten } from '../support/catalogue.ts';
 import { makeDice } from '../support/dice.ts';
+import type { TestService } from '../support/service.ts';
 import { filterNames, makeProbes, makeRequests, type RequestMaker, type TwinRequest } from '../support/twin-requests.ts';
 import {
   assertSameBytes,
@@ -43,6 +49,22 @@ interface Phase {
   readers: readonly (Account | null)[];
   /** Who does see it. */
   insiders: readonly Account[];
+}
+
+/** A service on a port, because only a real connection has the lengths of answers without a body. */
+async function listen(t: TestContext, service: TestService): Promise<number> {
+  const server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
+  if (!server.listening) await once(server, 'listening');
+  t.after(() => new Promise((resolve) => server.close(resolve)));
+  return (server.address() as AddressInfo).port;
+}
+
+async function ask(port: number, method: string, path: string) {
+  const headers = { host: 'n.test' };
+  const sent = request({ host: '127.0.0.1', port, method, path: `/api/v2${path}`, headers, agent: false }).end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const body = await text(answer);
+  return { status: answer.statusCode, etag: answer.headers.etag, length: answer.headers['content-length'], body };
 }
 
 async function askSame(request: TwinRequest): Promise<number> {
@@ -90,6 +112,48 @@ describe('two services that differ within cells', () => {
   it('S1.10 answer alike at every domain when all records are moved that are protected everywhere', async (t) => {
     await twins.arrange((record) => tenants.every((tenant) => isProtected(record, tenant)));
     await compare(t, 0.2, { hosts, readers: [null, stranger], insiders: [...exempt, 'nachbarin', 'melder'] });
+  });
+
+  it('S1.3 list, detail, next page, restrict, XML, JSONP, HEAD lengths and ETags are those of the shown place', async (t) => {
+    const isAlike = (record: TwinRecord) =>
+      record.stage === 'freigegeben' && record.places[0].x !== record.places[1].x && tenants.every((k) => isProtected(record, k));
+    const servers = await Promise.all([listen(t, twins.first), listen(t, twins.second)]);
+    for (const record of twins.records.filter(isAlike).slice(0, 3)) {
+      const centre = { x: record.corner.x + cellSize / 2, y: record.corner.y + cellSize / 2 };
+      const around = `bbox=${centre.x - 1},${centre.y - 1},${centre.x + 1},${centre.y + 1}`;
+      const { json } = await twins.first.request(`/sichtbeobachtungen?limit=1&${around}`);
+      const paths = [
+        `/sichtbeobachtungen/${record.id}?`,
+        `/sichtbeobachtungen?limit=1000&${around}`,
+        ...(json.next ? [`${json.next.slice(json.next.indexOf('/sichtbeobachtungen'))}`] : []),
+      ];
+      for (const path of paths) {
+        for (const form of [
+          '',
+          '&restrict=lat,lon',
+          '&format=xml',
+          '&format=xml&restrict=lon',
+          '&callback=f',
+          '&callback=f&restrict=lat',
+        ]) {
+          const [one, two] = [await ask(servers[0], 'GET', path + form), await ask(servers[1], 'GET', path + form)];
+          assert.equal(one.status, 200, `${path}${form}: ${one.body}`);
+          assert.ok(one.etag, path);
+          assert.deepEqual(two, one, path + form);
+          for (const place of record.places) {
+            for (const number of [place.x, place.y].filter((value) => value % 2500 !== 0))
+              assert.ok(!one.body.includes(String(number)), `${number} in ${path}${form}`);
+          }
+          const head = [await ask(servers[0], 'HEAD', path + form), await ask(servers[1], 'HEAD', path + form)];
+          assert.deepEqual(head[1], head[0], `HEAD ${path}${form}`);
+          // A length is not said, or that of the masked body.
+          const length = head[0]?.length ?? one.length;
+          assert.deepEqual({ ...head[0], length }, { ...one, body: '' }, `HEAD ${path}${form}`);
+        }
+      }
+      const [shown] = (await twins.second.request(`/sichtbeobachtungen/${record.id}?restrict=lat,lon`)).json.result;
+      assert.deepEqual(shown, { lat: centre.y, lon: centre.x });
+    }
   });
 
   it('S1.10 answer alike when lists look further than the newest records', async (t) => {
