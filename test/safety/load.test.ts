@@ -48,22 +48,20 @@ async function measureOthers(work: Promise<unknown>): Promise<{ median: number; 
 
 describe('catastrophic expressions', { skip: !onPostgres && 'the embedded database refuses them before they run' }, () => {
   it('S3.2 end after 500 ms on a pool of their own; the latency of others does not move', async () => {
-    // A name on which this takes for ever.
-    await service.database.sql`update portal.art set name_wissenschaftlich = ${'a'.repeat(400)} where id = 6`;
-    await service.database.sql`update portal.art_mandant set name_wissenschaftlich = null where art = 6`;
     const outcomes: { status: number; ms: number }[] = [];
     const attack = async (n: number) => {
-      const expression = `^(((a{1,${50 + n}}b?){1,50}){1,50}){1,20}c$`;
+      // Alone, and without a limit, four seconds.
+      const expression = `(x?y?z?a?b?c?d?e?){1,${240 + n}}q`;
       const start = performance.now();
       const { status } = await service.request(`/arten?name_regexp_ci=${encodeURIComponent(expression)}`);
       outcomes.push({ status, ms: performance.now() - start });
     };
-    const { median, longest } = await measureOthers(Promise.all([1, 2, 3, 4, 5, 6].map(attack)));
+    const { median, longest } = await measureOthers(Promise.all([1, 2].map(attack)));
     assert.ok(
       outcomes.some(({ ms }) => ms > 400),
       `no expression was expensive: ${JSON.stringify(outcomes)}`,
     );
-    // Two at a time, half a second each.
+    // PostgreSQL looks at the time between steps of half a second.
     for (const { status, ms } of outcomes) assert.ok([400, 503].includes(status) && ms < 3000, `${status} after ${ms} ms`);
     assert.ok(median < 200 && longest < 1000, `others waited ${median} ms, at most ${longest} ms`);
   });
