@@ -47,7 +47,7 @@ async function measureOthers(work: Promise<unknown>): Promise<{ median: number; 
 }
 
 describe('catastrophic expressions', { skip: !onPostgres && 'the embedded database refuses them before they run' }, () => {
-  it('S3.2 end after 500 ms on a pool of their own; the latency of others does not move', async () => {
+  it('S3.2 are cut off on a pool of their own; the latency of others does not move', async () => {
     const outcomes: { status: number; ms: number }[] = [];
     const attack = async (n: number) => {
       // Alone, and without a limit, four seconds.
@@ -206,7 +206,7 @@ describe('slow clients', () => {
     }
   });
 
-  it('S5.10 are closed: the server limits the time for headers and for a whole request', () => {
+  it('S5.10 that send slowly are closed: the server limits the time for headers and for a whole request', () => {
     assert.ok('headersTimeout' in server && 'requestTimeout' in server);
     // These are looked at every half minute, so that a test of the closing itself would take longer than all others together.
     assert.ok(server.headersTimeout > 0 && server.headersTimeout <= 60_000, `headers: ${server.headersTimeout} ms`);
