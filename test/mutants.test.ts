@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { breakCode, mutants, readCode } from './support/mutants.ts';
 
-it('each breakage of masking finds its place in sql/code once', () => {
+it('S1.11 each breakage of masking finds its place in sql/code once', () => {
   const code = readCode(fileURLToPath(new URL('../sql/code/', import.meta.url)));
   assert.ok(mutants.length >= 20);
   assert.equal(new Set(mutants.map(({ name }) => name)).size, mutants.length);

@@ -211,7 +211,7 @@ describe('from an empty database to the first sighting', () => {
     assert.match(err, /^Die eingebettete Datenbank in .* wird gerade von einem anderen Prozess benutzt; .*\n$/);
   });
 
-  it('SIGTERM lets a request finish and ends with code 0; what was acknowledged is there after the next start', async () => {
+  it('S5.7 SIGTERM lets a request finish and ends with code 0; what was acknowledged is there after the next start', async () => {
     assert.ok(service);
     // Half of a login is on its way when the signal comes.
     const body = `loginname=J%C3%BCrgen&password=${sha1OfPlain('streng geheim')}`;

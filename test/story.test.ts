@@ -120,7 +120,7 @@ it('register, set the password, log in, report, publish; an expert releases; eve
   assert.equal(forAuthor.erfasser, 'J… O…');
 });
 
-it('no password, token or link reached the log', { skip: withoutBrowser }, async () => {
+it('S2.2 no password, token or link reached the log', { skip: withoutBrowser }, async () => {
   const headers = await logIn('expertin', 'prüft genau');
   await fetch(`${service.url}/api/v2/arten?name_regexp_ci=(`, { headers });
   const output = service.output();

@@ -21,7 +21,8 @@ const longValues: Record<string, number> = {
   bemerkung: 16_000,
   // as much as a request line holds
   restrict: 16_000,
-  // what is no SHA-1 is a wrong password, however long (D2.9)
+  // what nobody can have is a wrong one, however long (D2.9)
+  loginname: 128 * 1024,
   password: 128 * 1024,
 };
 

@@ -26,7 +26,8 @@ export const registerFields = {
 // No account has this id: the mail job finds nobody to write to.
 const nobody = 0;
 
-export const passwortFields = { loginname: v.optional(v.string()), email: v.optional(v.string()) };
+const known = v.optional(v.pipe(v.string(), v.maxLength(254, 'ein Text mit höchstens 254 Zeichen')));
+export const passwortFields = { loginname: known, email: known };
 
 export function registerRoutes(deps: Deps): Hono<Env> {
   const { sql, queue, config } = deps;

@@ -48,7 +48,7 @@ function startWriter(directory: string): Writer {
   };
 }
 
-test('a directory belongs to one process; after kill -9 the next has it at once, with every acknowledged write', async () => {
+test('S5.11 a directory belongs to one process; after kill -9 the next has it at once, with every acknowledged write', async () => {
   const directory = join(root, 'killed');
   const seen = new Set<number>();
   for (const round of [1, 2, 3]) {
@@ -87,7 +87,7 @@ test('a second open in the same process is refused, and works after the first is
   await second.close();
 });
 
-test('a first start that was killed half-way is begun anew', async () => {
+test('S5.8 a first start that was killed half-way is begun anew', async () => {
   const directory = join(root, 'half');
   mkdirSync(join(directory, 'pg'), { recursive: true });
   writeFileSync(join(directory, 'embedded.incomplete'), '');

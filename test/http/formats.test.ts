@@ -147,7 +147,7 @@ describe('every answer comes in the format that was asked for, with the same con
   });
 
   for (const name of ['a b', '<x>', '1', '', 'a\u0001', '🦉', ':', 'xmlns:x', '__proto__', ']]>', 'foto[]']) {
-    it(`a form field named ${JSON.stringify(name)}, which XML may not allow as a name, is told in XML too`, async () => {
+    it(`S3.4 a form field named ${JSON.stringify(name)}, which XML may not allow as a name, is told in XML too`, async () => {
       const headers = { 'content-type': 'multipart/form-data; boundary=b' };
       const body = `--b\r\nContent-Disposition: form-data; name="${name}"; filename="x"\r\n\r\nx\r\n--b--\r\n`;
       const answer = await ask('/sichtbeobachtungen', 'xml', { as: 'melder', method: 'POST', body, headers });
@@ -198,13 +198,13 @@ describe('XML', { skip: withoutXmllint }, () => {
 });
 
 describe('a remark with everything that could break out', () => {
-  it('survives in JSON and JSONP', async () => {
+  it('S3.4 survives in JSON and JSONP', async () => {
     for (const path of [`/sichtbeobachtungen/${released}`, '/sichtbeobachtungen?titel_deutsch=uhu']) {
       assert.equal((await ask(path, 'json')).json.result[0].bemerkung, hostile);
       assert.equal(callOf((await ask(path, 'jsonp')).text).result[0].bemerkung, hostile);
     }
   });
-  it('survives in XML but for what XML can not carry', { skip: withoutXmllint }, async () => {
+  it('S3.4 survives in XML but for what XML can not carry', { skip: withoutXmllint }, async () => {
     for (const path of [`/sichtbeobachtungen/${released}`, '/sichtbeobachtungen?titel_deutsch=uhu']) {
       const { text } = await ask(path, 'xml');
       assert.equal(lint(text, '/xml/result/row/bemerkung'), hostileInXml);

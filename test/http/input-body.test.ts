@@ -73,7 +73,7 @@ describe('GET /sichtbeobachtungen takes', () => {
     [`restrict=id&titel_deutsch=${'%25'.repeat(400)}`, ['second', 'first']],
   ];
   for (const [query, found] of rows) {
-    it(`?${query.length > 80 ? `${query.slice(0, 80)}… (${query.length} bytes)` : query}`, async () => {
+    it(`S3.3 ?${query.length > 80 ? `${query.slice(0, 80)}… (${query.length} bytes)` : query}`, async () => {
       const answer = await service.request(`/sichtbeobachtungen?${query}`);
       assert.equal(answer.status, 200, answer.text);
       const { result } = answer.json ?? JSON.parse(answer.text.replace(/^[^(]*\(|\);$/g, ''));
@@ -165,7 +165,7 @@ describe('POST /sichtbeobachtungen takes', () => {
     }
   });
 
-  it('190 unknown urlencoded fields', async () => {
+  it('S3.3 190 unknown urlencoded fields', async () => {
     const body = `${new URLSearchParams(form())}&${Array.from({ length: 190 }, (_, n) => `p${n}=${n}`).join('&')}`;
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     await readBack(await service.request('/sichtbeobachtungen', { as: 'melder', method: 'POST', body, headers }));
@@ -219,7 +219,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
     ['bytes that are no form', multipart, Buffer.from(Array.from({ length: 5000 }, (_, n) => (n * 7919) % 256)), [400]],
   ];
   for (const [n, [title, type, content, statuses, name]] of rows.entries()) {
-    it(`${title}: ${statuses.join(' or ')}`, async () => {
+    it(`S3.5 ${title}: ${statuses.join(' or ')}`, async () => {
       const rowsBefore = await countRows();
       // a place of its own for each: otherwise one that is wrongly taken makes the next ones duplicates
       const body = typeof content === 'string' ? content.replace('409000', String(409_000 + n)) : content;
@@ -232,7 +232,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
     });
   }
 
-  it('a body of unknown length is cut off when it becomes too large: 413', async () => {
+  it('S3.6 a body of unknown length is cut off when it becomes too large: 413', async () => {
     let sent = 0;
     const chunk = Buffer.alloc(1 << 20, 'x');
     const body = new ReadableStream({
@@ -251,7 +251,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
     assert.ok(sent < 100, `${sent} MB were read`);
   });
 
-  it('bytes that are no UTF-8 are stored as readable text or refused, never 500', async () => {
+  it('S3.3 bytes that are no UTF-8 are stored as readable text or refused, never 500', async () => {
     for (const [n, bytes] of [[0xed, 0xa0, 0x80], [0xff], [0xc0, 0x80], [0xe4]].entries()) {
       const start = `${part('art', '2')}${part('lat', '5530000')}${part('lon', String(409_500 + n))}`;
       const remark = Buffer.concat([Buffer.from(part('bemerkung', '').slice(0, -2)), Buffer.from(bytes), Buffer.from('\r\n')]);
@@ -262,7 +262,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
     }
   });
 
-  it('the name of a file is never used, whatever it is', async () => {
+  it('S3.5 the name of a file is never used, whatever it is', async () => {
     for (const filename of ['../../x\0.jpg', 'x'.repeat(10_000), 'a%00b', '<script>', '']) {
       const more = `; filename="${filename}"\r\nContent-Type: image/jpeg`;
       const options = { as: 'melder', method: 'POST', headers: { 'content-type': multipart } } as const;

@@ -163,19 +163,19 @@ for (const [path, parameters] of Object.entries(reads)) {
           assertRefused(answer, name, allowed, silent ? undefined : value);
         });
       }
-      it(`${name} twice`, async () => {
+      it(`S3.9 ${name} twice`, async () => {
         const answer = await service.request(addQuery(path, `${name}=${good}&x=1&${name}=${good}`));
         assertRefused(answer, name, /mehrfach/);
       });
-      it(`${name} with NUL`, async () => {
+      it(`S3.3 ${name} with NUL`, async () => {
         assertRefused(await service.request(addQuery(path, `${name}=a%00b`)), name, /Zeichen/);
       });
-      it(`${name} with half a surrogate pair, which stays the text that was sent`, async () => {
+      it(`S3.3 ${name} with half a surrogate pair, which stays the text that was sent`, async () => {
         const { status, text: body } = await service.request(addQuery(path, `${name}=%ED%A0%80`));
         assert.ok(status === 200 || status === 400 || status === 404, `${status} ${body}`);
       });
     }
-    it('format=xml with callback', async () => {
+    it('S3.9 format=xml with callback', async () => {
       assertRefused(await service.request(addQuery(path, 'format=xml&callback=f')), 'callback', /nur mit format=json/);
     });
   });
@@ -198,7 +198,7 @@ describe('values that only the database can judge', () => {
   const ask = (path: string, name: string, value: string) =>
     service.request(addQuery(path, `${name}=${encodeURIComponent(value)}`));
   for (const [path, name, value, allowed] of rows) {
-    it(`${path}?${name}=${value} is refused with what is allowed`, async () => {
+    it(`S3.1 ${path}?${name}=${value} is refused with what is allowed`, async () => {
       assertRefused(await ask(path, name, value), name, allowed);
     });
   }
@@ -215,7 +215,7 @@ describe('values that only the database can judge', () => {
     const strip = (answer: Answer, value: string) => answer.json.error.fields.name_regexp_ci.replace(value, '');
     assert.notEqual(strip(open, '('), strip(brace, 'a{2,1}'), 'two different mistakes get the same sentence');
   });
-  it('an expression that could run long ends quickly', {
+  it('S3.2 an expression that could run long ends quickly', {
     skip: !onPostgres && 'refused before it reaches the database',
   }, async () => {
     for (const value of ['(a*)*b', '(((a*)*)*)*$', '((((a|a)*)*)*)*b', '(((.{1,99}){1,99}){1,99}){1,99}']) {
@@ -306,8 +306,8 @@ describe('POST /sichtbeobachtungen names the field, what it got and what it allo
         assertRefused(await post({ [name]: undefined }), name, new RegExp(`${name} fehlt.*${allowed.source}`));
       });
     }
-    it(`${name} twice`, async () => assertRefused(await post({ [name]: good }, [[name, good]]), name, /mehrfach/));
-    it(`${name} with NUL`, async () => assertRefused(await post({ [name]: 'a\0b' }), name, /Zeichen/));
+    it(`S3.9 ${name} twice`, async () => assertRefused(await post({ [name]: good }, [[name, good]]), name, /mehrfach/));
+    it(`S3.3 ${name} with NUL`, async () => assertRefused(await post({ [name]: 'a\0b' }), name, /Zeichen/));
   }
   it('all wrong fields at once', async () => {
     const answer = await post({ art: 'x', lat: 'y', lon: '', anzahl: '0', sensibel: 'maybe', datum: '31.2.2026' });

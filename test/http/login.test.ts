@@ -81,7 +81,7 @@ describe('login', () => {
     ['käfer anna', 'käfer\u00a0anna'],
   ];
   for (const [account, loginname] of spellings) {
-    it(`takes ${JSON.stringify(loginname)} for ${account}, in the header too`, async () => {
+    it(`S2.4 takes ${JSON.stringify(loginname)} for ${account}, in the header too`, async () => {
       const { status, json } = await logIn({ loginname, password: sha1OfPlain(account) });
       assert.equal(status, 200);
       assert.equal(json.loginname, account);
@@ -117,19 +117,19 @@ describe('a refused login is an empty 200, whatever the reason (D2.9)', () => {
   ];
   const describeAnswer = ({ status, text, headers }: Answer) => ({ status, text, headers: Object.fromEntries(headers) });
   for (const format of ['', 'format=xml', 'callback=f']) {
-    it(`with the same headers for all${format && `, ${format}`}`, async () => {
+    it(`S2.1 with the same headers for all${format && `, ${format}`}`, async () => {
       const [first, ...others] = await Promise.all(rows.map(async ([, fields]) => describeAnswer(await logIn(fields, format))));
       assert.deepEqual([first?.status, first?.text], [200, '']);
       for (const [index, answer] of others.entries()) assert.deepEqual(answer, first, rows[index + 1]?.[0]);
     });
   }
-  it('by POST too', async () => {
+  it('S2.1 by POST too', async () => {
     for (const [title, form] of rows) {
       const { status, text } = await service.request('/login', { form });
       assert.deepEqual([status, text], [200, ''], title);
     }
   });
-  it('and makes no token', async () => {
+  it('S2.1 and makes no token', async () => {
     const count = async () => (await service.database.sql`select count(*)::integer as n from portal.token`)[0]?.n;
     const tokensBefore = await count();
     for (const [, fields] of rows) await logIn(fields);
@@ -187,7 +187,7 @@ describe('the two headers', () => {
     ['what is stored of the token', (melder) => ({ 'X-Auth-User': 'melder', 'X-Auth-Token': sha256(melder).toString('hex') })],
   ];
   for (const [title, headers] of rows) {
-    it(`with ${title} are 401 everywhere, never an anonymous answer (D2.2)`, async () => {
+    it(`S2.3 with ${title} are 401 everywhere, never an anonymous answer (D2.2)`, async () => {
       const [melder, nachbarin] = [(await logInAs('melder')).token, (await logInAs('nachbarin')).token];
       for (const path of paths) {
         const answer = await askWith(headers(melder, nachbarin), path);
@@ -208,7 +208,7 @@ describe('a token', () => {
   const statusOf = async (account: Account, token: string) =>
     (await askWith({ 'X-Auth-User': headerOf(account), 'X-Auth-Token': token }, '/arten')).status;
 
-  it('is stored as its SHA-256 only', async () => {
+  it('S2.2 is stored as its SHA-256 only', async () => {
     const { sql } = service.database;
     const { token, id } = await logInAs('admin');
     const rows = await sql`select hash from portal.token where nutzer_id = ${id} order by angelegt desc limit 1`;
@@ -220,7 +220,7 @@ describe('a token', () => {
     assert.ok(!dump?.text.includes(sha1OfPlain('admin')), 'a SHA-1 of a password is stored');
   });
 
-  it('dies 30 days after it was used last', async () => {
+  it('S2.3 dies 30 days after it was used last', async () => {
     const { sql } = service.database;
     const { token } = await logInAs('expertin');
     const use = async (age: string) => {
@@ -235,7 +235,7 @@ describe('a token', () => {
     assert.equal(await use('1 day'), 200);
   });
 
-  it('dies with the password, also when that is changed by SQL, and only those of that account', async () => {
+  it('S2.3 dies with the password, also when that is changed by SQL, and only those of that account', async () => {
     const { sql } = service.database;
     const [first, second, other] = [await logInAs('vogelexperte'), await logInAs('vogelexperte'), await logInAs('melder')];
     const hash = await hashPassword(sha1OfPlain('neu'));
@@ -248,7 +248,7 @@ describe('a token', () => {
     assert.equal(await statusOf('vogelexperte', json.token), 200);
   });
 
-  it('dies when the account is blocked, and does not come back with it', async () => {
+  it('S2.3 dies when the account is blocked, and does not come back with it', async () => {
     const { sql } = service.database;
     const { token } = await logInAs('nachbarin');
     await sql`update portal.nutzer set status = 0 where loginname = 'nachbarin'`;

@@ -40,7 +40,7 @@ async function load(url: string, on = service): Promise<Buffer> {
 }
 
 describe('a sighting takes', () => {
-  it('four photos and a sound file, makes them its own, and gives their addresses', async () => {
+  it('S1.8 four photos and a sound file, makes them its own, and gives their addresses', async () => {
     const blob = new Blob([jpeg]);
     const audio = makeAudio('mp3', { tags: true });
     const answer = await post({ foto: blob, foto_2: blob, foto_3: blob, biotopfoto: blob, audio: new Blob([audio]) });
@@ -96,7 +96,7 @@ describe('a change', () => {
     assert.deepEqual((await listFiles()).sort(), files);
   });
 
-  it('deleting removes all files', async () => {
+  it('S1.9 deleting removes all files', async () => {
     const files = (await listFiles()).sort();
     const created = await post({ foto: new Blob([jpeg]), audio: new Blob([makeAudio('wav', { tags: true })]) });
     assert.equal((await listFiles()).length, files.length + 2);
@@ -144,7 +144,7 @@ describe('what is refused leaves neither row nor file', () => {
     });
   }
 
-  it('a photo of exactly 12 MiB that is none is read to its end, and refused for what it is', async () => {
+  it('S3.6 a photo of exactly 12 MiB that is none is read to its end, and refused for what it is', async () => {
     const answer = await post({ foto: new Blob([new Uint8Array(12 * mebibyte)]) });
     assert.deepEqual([answer.status, answer.json.error.fields.foto.includes('kein JPEG')], [400, true]);
   });
@@ -165,7 +165,7 @@ describe('what is refused leaves neither row nor file', () => {
     assert.deepEqual((await listFiles()).sort(), files);
   });
 
-  it('more than 200 parts, files without a login', async () => {
+  it('S3.5 more than 200 parts, files without a login', async () => {
     const large = new Blob([new Uint8Array(12 * mebibyte)]);
     const parts = toFormData(fields());
     for (let n = 0; n < 200; n++) parts.append(`teil${n}`, 'x');

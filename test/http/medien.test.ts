@@ -56,7 +56,7 @@ const altered = (address: string, name: string, value: (old: string) => string) 
 describe('an address of a photo, as each reader finds it', () => {
   for (const state of states) {
     for (const as of readers) {
-      it(`${state}, ${as ?? 'anonymous'}`, async () => {
+      it(`S1.9 ${state}, ${as ?? 'anonymous'}`, async () => {
         const maySee = state === 'freigegeben' || as === 'melder' || (as !== null && state !== 'privat');
         const id = await makeWithPhoto(state);
         const address = await addressFor(id, as);
@@ -83,7 +83,7 @@ describe('an address of a photo, as each reader finds it', () => {
     }
   }
 
-  it('is signed for fifteen minutes', async (t) => {
+  it('S1.9 is signed for fifteen minutes', async (t) => {
     const address = (await addressFor(await makeWithPhoto('pruefung'), 'expertin')) as string;
     const now = Date.now();
     t.mock.timers.enable({ apis: ['Date'], now: now + 14 * 60_000 });
@@ -115,7 +115,7 @@ describe('an address of a photo, as each reader finds it', () => {
 });
 
 describe('an address stops working at once', () => {
-  it('for everyone else, when the record is withdrawn', async () => {
+  it('S1.9 for everyone else, when the record is withdrawn', async () => {
     const id = await makeWithPhoto('pruefung');
     const [own, expert] = [await addressFor(id, 'melder'), await addressFor(id, 'expertin')];
     await setState(id, 'privat');
@@ -123,7 +123,7 @@ describe('an address stops working at once', () => {
     assert.equal(await load(own as string), 200);
   });
 
-  it('for everyone, when a release is taken back or the record is deleted', async () => {
+  it('S1.9 for everyone, when a release is taken back or the record is deleted', async () => {
     const id = await makeWithPhoto('freigegeben');
     const plain = (await addressFor(id, null)) as string;
     const answer = await service.request(plain);

@@ -33,7 +33,7 @@ describe('GET /nutzer', () => {
     assert.equal(rest.json.next, undefined);
   });
 
-  it('lists the own account only for everyone else, whatever is asked for', async () => {
+  it('S2.6 lists the own account only for everyone else, whatever is asked for', async () => {
     for (const as of ['melder', 'expertin'] as const) {
       for (const query of ['', '?limit=1', '?name_regexp_ci=.', '?status=1']) {
         const { json } = await service.request(`/nutzer${query}`, { as });
@@ -90,7 +90,7 @@ describe('GET /nutzer/{id}', () => {
     );
   });
 
-  it('is 403 for every other id unless one is administrator, existing or not', async () => {
+  it('S2.6 is 403 for every other id unless one is administrator, existing or not', async () => {
     for (const id of [ids.get('admin'), 999999]) {
       assert.equal((await service.request(`/nutzer/${id}`, { as: 'expertin' })).status, 403);
       assert.equal((await put(id, { email: 'x@example.org' }, 'expertin')).status, 403);
@@ -103,7 +103,7 @@ describe('GET /nutzer/{id}', () => {
 });
 
 describe('PUT /nutzer/{id}', () => {
-  it('changes nothing when one field among others is forbidden', async () => {
+  it('S2.6 changes nothing when one field among others is forbidden', async () => {
     const id = ids.get('nachbarin');
     const before = await snapshot(id);
     for (const [name, value] of Object.entries({
@@ -187,7 +187,7 @@ describe('PUT /nutzer/{id}', () => {
       .sql`delete from portal.nutzer_rolle where nutzer_id = ${ids.get('expertin') as number} and rolle = 'administrator'`;
   });
 
-  it('a new password and a block end all tokens of the account, at once', async () => {
+  it('S2.3 a new password and a block end all tokens of the account, at once', async () => {
     const id = ids.get('käfer anna');
     const login = async (password: string) =>
       (await service.request(`/login?loginname=k%C3%A4fer%20anna&password=${sha1OfPlain(password)}`)).json?.token as

@@ -8,7 +8,7 @@ import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 describe('waiting for a connection', () => {
-  it('is bounded in number and time, and nobody overtakes', async () => {
+  it('S5.3 is bounded in number and time, and nobody overtakes', async () => {
     let running = 0;
     let most = 0;
     const order: number[] = [];
@@ -41,7 +41,7 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
     service = await startTestService({ sql, regexpSql: sql });
   });
 
-  it('requests get 503 with Retry-After, and everything goes on afterwards', async () => {
+  it('S5.3 requests get 503 with Retry-After, and everything goes on afterwards', async () => {
     const holder = database.connect();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
@@ -51,7 +51,16 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
       await released;
     });
     await locked;
-    const answers = await Promise.all(Array.from({ length: 40 }, () => service.request('/sichtbeobachtungen')));
+    const start = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const answer = await service.request('/sichtbeobachtungen');
+        return { ...answer, ms: performance.now() - start };
+      }),
+    );
+    const late = answers.filter(({ ms }) => ms > 2000);
+    // Those that had a connection already wait for their own deadline.
+    assert.ok(late.length <= poolSize, `${late.length} waited longer than two seconds`);
     for (const answer of answers) {
       assert.equal(answer.status, 503, answer.text);
       assert.equal(answer.json.error.code, 'ueberlastet');
@@ -64,7 +73,7 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
     assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
   });
 
-  it('connections that are cut are made anew', async () => {
+  it('S5.2 connections that are cut are made anew', async () => {
     const holder = database.connect();
     assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
     await holder`

@@ -47,7 +47,7 @@ describe('next, followed to the end over 1 000 records while others insert, dele
     ['a group', 'artengruppe_id=1'],
     ['a range of days', 'datum_von=1.5.2026&datum_bis=1.9.2026'],
   ] as const) {
-    it(`${name}: nobody is skipped, nobody is seen twice`, async () => {
+    it(`S4.3 ${name}: nobody is skipped, nobody is seen twice`, async () => {
       const seen: number[] = [];
       let path = `/sichtbeobachtungen?restrict=id&limit=70&${query}`;
       for (let step = 0; path; step++) {

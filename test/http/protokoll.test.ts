@@ -13,7 +13,7 @@ before(async () => {
 });
 
 describe('GET /protokoll', () => {
-  it('tells everyone what was created, changed and deleted, newest first', async () => {
+  it('S4.2 tells everyone what was created, changed and deleted, newest first', async () => {
     const first = await service.makeSichtbeobachtung({ lon: '412001' });
     const second = await service.makeSichtbeobachtung({ lon: '412002' });
     await service.request(`/sichtbeobachtungen/${first}`, { method: 'PUT', form: { anzahl: '2' }, as: 'melder' });
@@ -59,7 +59,7 @@ describe('GET /protokoll', () => {
     }
   });
 
-  it('pages to the end, nobody twice, while others write', async () => {
+  it('S4.3 pages to the end, nobody twice, while others write', async () => {
     await service.database.sql`delete from portal.protokoll`;
     for (let n = 0; n < 25; n++) await service.makeSichtbeobachtung({ lon: String(413000 + n) });
     const seen: string[] = [];
@@ -88,7 +88,7 @@ describe('GET /qs', () => {
     }
   });
 
-  it('tells publication and every change of status, with recorder, species, dates and expert', async () => {
+  it('S4.2 tells publication and every change of status, with recorder, species, dates and expert', async () => {
     const id = await service.makeSichtbeobachtung({ lon: '415000', datum: '1.2.2026', art: String(arten.tagpfauenauge) });
     const put = (form: Record<string, string>, as: 'melder' | 'expertin') =>
       service.request(`/sichtbeobachtungen/${id}`, { method: 'PUT', form, as });

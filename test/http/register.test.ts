@@ -32,7 +32,7 @@ const canLogIn = async (loginname: string, password: string) =>
   (await service.request(`/login?${new URLSearchParams({ loginname, password: sha1OfPlain(password) })}`)).text !== '';
 
 describe('GET /register', () => {
-  it('answers login, name and email, and puts a mail into the queue that carries no secret', async () => {
+  it('S2.2 answers login, name and email, and puts a mail into the queue that carries no secret', async () => {
     const answer = await register({ loginname: "Anna-Lena O'Neill_2.0", email: 'anna@example.org', 'portal-name': 'Naturbund' });
     assert.equal(answer.status, 200, answer.text);
     assert.deepEqual(answer.json, { login: "Anna-Lena O'Neill_2.0", name: 'Nele Neumann', email: 'anna@example.org' });
@@ -49,14 +49,14 @@ describe('GET /register', () => {
     );
   });
 
-  it('links lead to the tenant’s own address, never to a host that a request names', async () => {
+  it('S2.4 links lead to the tenant’s own address, never to a host that a request names', async () => {
     const form = { loginname: 'Host', email: 'host@example.org', vorname: 'H', nachname: 'H' };
     const answer = await service.request('/register', { form, host: 's2.test:4711' });
     assert.equal(answer.status, 200);
     assert.equal(service.mails.at(-1)?.origin, 'http://s.test:8080');
   });
 
-  it('refuses what is missing or faulty, with the field named', async () => {
+  it('S2.4 refuses what is missing or faulty, with the field named', async () => {
     const [before] = await service.database.sql`select count(*)::integer as n from portal.nutzer`;
     for (const [name, value] of [
       ['loginname', ''],
@@ -78,9 +78,13 @@ describe('GET /register', () => {
       ['vorname', ''],
       ['vorname', 'A\r\nSubject: x'],
       ['nachname', ' '],
+      ['nachname', 'A\nBcc: c@d.de'],
+      ['anonymisiert', '1\r\nBcc: c@d.de'],
       ['anonymisiert', 'ja'],
       ['portal-name', 'x'.repeat(201)],
       ['portal-name', 'a\nb'],
+      ['portal-name', 'a\r\nBcc: c@d.de'],
+      ['portal-url', 'https://example.org/\r\nBcc: c@d.de'],
       ['portal-url', 'javascript:alert(1)'],
       ['portal-url', 'https://'],
       ['portal-url', `https://example.org/${'x'.repeat(200)}`],
@@ -95,7 +99,7 @@ describe('GET /register', () => {
     assert.equal(after?.n, before?.n);
   });
 
-  it('a Cyrillic twin is another name', async () => {
+  it('S2.4 a Cyrillic twin is another name', async () => {
     assert.equal((await register({ loginname: 'mеlder', email: 'twin@example.org' })).status, 200);
   });
 
@@ -117,7 +121,7 @@ describe('GET /register', () => {
     }
   });
 
-  it('sends at most five mails an hour to one mailbox, and answers the same', async () => {
+  it('S2.5 sends at most five mails an hour to one mailbox, and answers the same', async () => {
     const before = service.mails.length;
     for (let n = 0; n < 8; n++) {
       assert.equal((await register({ loginname: `Flut ${n}`, email: 'flut@example.org' })).status, 200);
@@ -211,7 +215,7 @@ describe('POST /passwort', () => {
 });
 
 describe('limits', () => {
-  it('50 failed logins of one account end in 429 with Retry-After; a valid token still works', async () => {
+  it('S2.5 50 failed logins of one account end in 429 with Retry-After; a valid token still works', async () => {
     const token = await service.tokenOf('vogelexperte');
     const fail = () => service.request(`/login?loginname=vogelexperte&password=${sha1OfPlain('falsch')}`);
     for (let n = 0; n < 50; n += 10) {

@@ -287,7 +287,7 @@ describe('editing', () => {
     }
   });
 
-  it('an author’s edit and an expert’s release never cross', async () => {
+  it('S4.1 an author’s edit and an expert’s release never cross', async () => {
     for (let round = 0; round < 15; round++) {
       const id = await makeInState({ bereich: 'oeffentlich', status: 'pruefung' });
       const [withdrawn, released] = await Promise.all([
@@ -303,7 +303,7 @@ describe('editing', () => {
 });
 
 describe('X-HTTP-Method-Override', () => {
-  it('is refused with another value, and elsewhere has no effect', async () => {
+  it('S3.9 is refused with another value, and elsewhere has no effect', async () => {
     const id = await service.makeSichtbeobachtung({ lon: '430005' });
     const post = (path: string, override: string, form: Record<string, string> = {}) =>
       service.request(path, { method: 'POST', headers: { 'X-HTTP-Method-Override': override }, form, as: 'melder' });

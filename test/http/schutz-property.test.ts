@@ -2,9 +2,15 @@
 // services that differ only in places within cells give such readers the same bytes, whatever they ask.
 // EIGENSCHAFT_ANFRAGEN says how many requests; EIGENSCHAFT_SAAT begins another sequence of them.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { before, describe, it, mock, type TestContext } from 'node:test';
+import { serve } from '@hono/node-server';
 import { type Account, arten } from '../support/catalogue.ts';
 import { makeDice } from '../support/dice.ts';
+import type { TestService } from '../support/service.ts';
 import { filterNames, makeProbes, makeRequests, type RequestMaker, type TwinRequest } from '../support/twin-requests.ts';
 import {
   assertSameBytes,
@@ -45,6 +51,22 @@ interface Phase {
   insiders: readonly Account[];
 }
 
+/** A service on a port, because only a real connection has the lengths of answers without a body. */
+async function listen(t: TestContext, service: TestService): Promise<number> {
+  const server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
+  if (!server.listening) await once(server, 'listening');
+  t.after(() => new Promise((resolve) => server.close(resolve)));
+  return (server.address() as AddressInfo).port;
+}
+
+async function ask(port: number, method: string, path: string) {
+  const headers = { host: 'n.test' };
+  const sent = request({ host: '127.0.0.1', port, method, path: `/api/v2${path}`, headers, agent: false }).end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const body = await text(answer);
+  return { status: answer.statusCode, etag: answer.headers.etag, length: answer.headers['content-length'], body };
+}
+
 async function askSame(request: TwinRequest): Promise<number> {
   const { path, options } = request;
   const answers = await twins.ask(path, options);
@@ -82,17 +104,59 @@ async function compare(t: TestContext, share: number, { hosts, readers, insiders
 }
 
 describe('two services that differ within cells', () => {
-  it("answer alike when another recorder's records are moved: also to one who has records of their own", async (t) => {
+  it("S1.10 answer alike when another recorder's records are moved: also to one who has records of their own", async (t) => {
     await twins.arrange((record) => record.recorder === 'nachbarin' && tenants.every((tenant) => isProtected(record, tenant)));
     await compare(t, 0.2, { hosts, readers: [null, stranger, 'melder'], insiders: [...exempt, 'nachbarin'] });
   });
 
-  it('answer alike at every domain when all records are moved that are protected everywhere', async (t) => {
+  it('S1.10 answer alike at every domain when all records are moved that are protected everywhere', async (t) => {
     await twins.arrange((record) => tenants.every((tenant) => isProtected(record, tenant)));
     await compare(t, 0.2, { hosts, readers: [null, stranger], insiders: [...exempt, 'nachbarin', 'melder'] });
   });
 
-  it('answer alike when lists look further than the newest records', async (t) => {
+  it('S1.3 list, detail, next page, restrict, XML, JSONP, HEAD lengths and ETags are those of the shown place', async (t) => {
+    const isAlike = (record: TwinRecord) =>
+      record.stage === 'freigegeben' && record.places[0].x !== record.places[1].x && tenants.every((k) => isProtected(record, k));
+    const servers = await Promise.all([listen(t, twins.first), listen(t, twins.second)]);
+    for (const record of twins.records.filter(isAlike).slice(0, 3)) {
+      const centre = { x: record.corner.x + cellSize / 2, y: record.corner.y + cellSize / 2 };
+      const around = `bbox=${centre.x - 1},${centre.y - 1},${centre.x + 1},${centre.y + 1}`;
+      const { json } = await twins.first.request(`/sichtbeobachtungen?limit=1&${around}`);
+      const paths = [
+        `/sichtbeobachtungen/${record.id}?`,
+        `/sichtbeobachtungen?limit=1000&${around}`,
+        ...(json.next ? [`${json.next.slice(json.next.indexOf('/sichtbeobachtungen'))}`] : []),
+      ];
+      for (const path of paths) {
+        for (const form of [
+          '',
+          '&restrict=lat,lon',
+          '&format=xml',
+          '&format=xml&restrict=lon',
+          '&callback=f',
+          '&callback=f&restrict=lat',
+        ]) {
+          const [one, two] = [await ask(servers[0], 'GET', path + form), await ask(servers[1], 'GET', path + form)];
+          assert.equal(one.status, 200, `${path}${form}: ${one.body}`);
+          assert.ok(one.etag, path);
+          assert.deepEqual(two, one, path + form);
+          for (const place of record.places) {
+            for (const number of [place.x, place.y].filter((value) => value % 2500 !== 0))
+              assert.ok(!one.body.includes(String(number)), `${number} in ${path}${form}`);
+          }
+          const head = [await ask(servers[0], 'HEAD', path + form), await ask(servers[1], 'HEAD', path + form)];
+          assert.deepEqual(head[1], head[0], `HEAD ${path}${form}`);
+          // A length is not said, or that of the masked body.
+          const length = head[0]?.length ?? one.length;
+          assert.deepEqual({ ...head[0], length }, { ...one, body: '' }, `HEAD ${path}${form}`);
+        }
+      }
+      const [shown] = (await twins.second.request(`/sichtbeobachtungen/${record.id}?restrict=lat,lon`)).json.result;
+      assert.deepEqual(shown, { lat: centre.y, lon: centre.x });
+    }
+  });
+
+  it('S1.10 answer alike when lists look further than the newest records', async (t) => {
     await twins.change(shortenWalks);
     const hidden = twins.records.filter((record) => tenants.every((tenant) => isProtected(record, tenant)));
     for (const record of hidden.filter(({ stage }) => stage === 'freigegeben').slice(0, 5)) {
@@ -102,7 +166,7 @@ describe('two services that differ within cells', () => {
   });
 
   for (const tenant of ['W', 'S'] as const) {
-    it(`answer alike at ${tenant} when records are moved that ${tenant} protects, though others may not`, async (t) => {
+    it(`S1.10 answer alike at ${tenant} when records are moved that ${tenant} protects, though others may not`, async (t) => {
       await twins.arrange((record) => isProtected(record, tenant));
       const here = twins.records.filter(
         (record) => isProtected(record, tenant) && !tenants.every((other) => isProtected(record, other)),
@@ -193,7 +257,7 @@ describe('two services that are written to', () => {
     return record.places;
   }
 
-  it('answer alike when a protected record is reported, moved within its cell, published and released', async () => {
+  it('S1.10 answer alike when a protected record is reported, moved within its cell, published and released', async () => {
     for (const [art, sensibel] of [
       [arten.uhu, false],
       [arten.amsel, true],
@@ -205,7 +269,7 @@ describe('two services that are written to', () => {
     }
   });
 
-  it('answer alike when a record becomes protected with its move: by its mark, or as another species', async () => {
+  it('S1.10 answer alike when a record becomes protected with its move: by its mark, or as another species', async () => {
     for (const form of [{ sensibel: 'true' }, { art: String(arten.uhu) }, { art: String(arten.wanderfalke) }]) {
       const record = await report(arten.amsel, false, ['N', 'S'], 90, false);
       await edit(record, form, movePlaces(record));
@@ -215,21 +279,21 @@ describe('two services that are written to', () => {
     }
   });
 
-  it('answer alike when a mark is taken off a protected species, and set again', async () => {
+  it('S1.10 answer alike when a mark is taken off a protected species, and set again', async () => {
     const record = await report(arten.uhu, true, ['N', 'S'], 90, true);
     for (const sensibel of [false, true, false]) await edit(record, { sensibel: String(sensibel) }, movePlaces(record));
     record.sensibel = false;
     await release(record);
   });
 
-  it('answer alike when a protected record is deleted', async () => {
+  it('S1.10 answer alike when a protected record is deleted', async () => {
     const record = await report(arten.uhu, false, ['N', 'S'], 90, true);
     await send(`/sichtbeobachtungen/${record.id}`, 'melder', {}, undefined, 'DELETE');
     twins.records.pop();
     await probe(record);
   });
 
-  it('answer alike when the border moves through cells that it cuts already', async (t) => {
+  it('S1.10 answer alike when the border moves through cells that it cuts already', async (t) => {
     await twins.arrange(isHidden);
     for (const border of [453500, 452000]) {
       await twins.change(
@@ -244,7 +308,7 @@ describe('two services that are written to', () => {
     }
   });
 
-  it('answer alike when a species becomes sensitive and its records are moved then', async (t) => {
+  it('S1.10 answer alike when a species becomes sensitive and its records are moved then', async (t) => {
     const setSensibel = (sensibel: boolean) =>
       twins.change(
         (sql) => sql`

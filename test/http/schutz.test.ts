@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Account, arten } from '../support/catalogue.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';
 
 // A place in the cell 450 000 … 455 000, which the border of N and S at 452 000 cuts; the point lies in S.
 const place = { lat: '5531234.5', lon: '454321.25' };
@@ -65,7 +65,7 @@ const cases = [
 
 describe('a record is shown at its cell to everyone but owner, experts and administrators', () => {
   for (const item of cases) {
-    it(item.name, async () => {
+    it(`S1.6 under every domain: ${item.name}`, async () => {
       const fields = { ...place, ...('lon' in item && { lon: item.lon }), art: String(item.art), sensibel: item.sensibel };
       const id = await service.makeReleased(fields, { host: 's.test' });
       const trueLon = Number(fields.lon);
@@ -123,7 +123,7 @@ describe('a record is shown at its cell to everyone but owner, experts and admin
   }
 });
 
-it('a binary search with 40 boxes ends at the cell', async () => {
+it('S1.1 a binary search with 40 boxes ends at the cell', async () => {
   const id = await service.makeReleased({ ...place, art: String(arten.uhu), lat: '5531777.7' }, { host: 's.test' });
   let box = [440000, 5520000, 460000, 5540000] as [number, number, number, number];
   for (let step = 0; step < 40; step++) {
@@ -135,6 +135,147 @@ it('a binary search with 40 boxes ends at the cell', async () => {
     box = inHalf ? half : vertical ? [(left + right) / 2, bottom, right, top] : [left, (bottom + top) / 2, right, top];
   }
   assert.ok(Math.abs(box[0] - centre.lon) < 0.1 && Math.abs(box[1] - centre.lat) < 0.1, `found ${box}`);
+  assert.deepEqual(await listAround(Number(place.lon), 5531777.7), [], 'a box of one metre on the true point');
+  assert.ok((await listAround(centre.lon, centre.lat)).includes(id), 'a box of one metre on the centre');
+});
+
+/** The ids that a stranger finds in a box of one metre around a place. */
+async function listAround(lon: number, lat: number, options: RequestOptions = {}): Promise<number[]> {
+  const bbox = [lon - 0.5, lat - 0.5, lon + 0.5, lat + 0.5].join(',');
+  const answer = await service.request(`/sichtbeobachtungen?restrict=id&limit=1000&bbox=${bbox}`, options);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.result.map((record: { id: number }) => record.id);
+}
+
+it('S1.2 a record whose cell a border cuts lies in both tenants, by filter and in detail, in every format', async () => {
+  const id = await service.makeReleased({ ...place, art: String(arten.uhu), datum: '2.9.2026' }, { host: 's.test' });
+  for (const [form, asId, kuerzel] of [
+    ['format=json', `"id":${id}`, (name: string) => `{"kuerzel":"${name}"`],
+    ['callback=f', `"id":${id}`, (name: string) => `{"kuerzel":"${name}"`],
+    ['format=xml', `<id>${id}</id>`, (name: string) => `<kuerzel>${name}</kuerzel>`],
+  ] as const) {
+    const detail = (await service.request(`/sichtbeobachtungen/${id}?${form}`)).text;
+    for (const name of ['N', 'S']) assert.ok(detail.includes(kuerzel(name)), `${name} in ${form}: ${detail}`);
+    assert.ok(!detail.includes(kuerzel('W')), detail);
+    for (const [name, isThere] of [
+      ['N', true],
+      ['S', true],
+      ['W', false],
+    ] as const) {
+      const { text } = await service.request(`/sichtbeobachtungen?limit=1000&mandant=${name}&${form}`);
+      assert.equal(text.includes(asId), isThere, `mandant=${name}&${form}`);
+    }
+  }
+  // What analysts export has no tenants, and a place that says nothing about them.
+  const [row] = await service.database
+    .sql`select st_astext(place) as place, to_jsonb(s) as row from gis.sichtbeobachtung s where id = ${id}`;
+  assert.equal(row?.place, `POINT(${centre.lon} ${centre.lat})`);
+  assert.ok(!Object.keys(row?.row).some((name) => name.startsWith('mandant')), Object.keys(row?.row).join());
+});
+
+it('S1.4 a record on a border or corner of cells is found once, at the centre of the cell above, however it was sent', async () => {
+  for (const [n, [lon, lat, x, y]] of [
+    [405000, 5505000, 407500, 5507500],
+    [405000, 5507000, 407500, 5507500],
+    [406000, 5505000, 407500, 5507500],
+    [404999.99, 5504999.99, 402500, 5502500],
+  ].entries() as ArrayIterator<[number, [number, number, number, number]]>) {
+    const form = { art: String(arten.uhu), lon: String(lon), lat: String(lat), datum: `${n + 1}.8.2026` };
+    const id = await service.makeReleased(form);
+    const found = [-5000, 0, 5000].flatMap((dx) => [-5000, 0, 5000].map((dy) => [x + dx, y + dy] as const));
+    for (const [cx, cy] of found) {
+      const count = (await listAround(cx, cy)).filter((other) => other === id).length;
+      assert.equal(count, cx === x && cy === y ? 1 : 0, `${lon},${lat} at ${cx},${cy}`);
+    }
+    assert.ok(!(await listAround(lon, lat)).includes(id), `${lon},${lat} at its true place`);
+  }
+  // One place inside a cell, in the three systems, as gdaltransform has it.
+  for (const [n, [srid, lon, lat]] of [
+    ['EPSG:25832', '391390.56', '5484122.01'],
+    ['EPSG:4326', '7.5', '49.5'],
+    ['EPSG:3857', '834896.18', '6360130.74'],
+  ].entries() as ArrayIterator<[number, [string, string, string]]>) {
+    const id = await service.makeReleased({ art: String(arten.uhu), srid, lon, lat, datum: `${n + 1}.7.2026` });
+    const [record] = (await service.request(`/sichtbeobachtungen/${id}`)).json.result;
+    assert.deepEqual([record.lon, record.lat], [392500, 5482500], srid);
+  }
+});
+
+it('S1.5 a marked record that goes to and fro between private, published and released is never exact for others', async () => {
+  const { sql } = service.database;
+  const at = { lon: 433210.5, lat: 5533210.5 };
+  const id = await service.makeSichtbeobachtung({ lon: String(at.lon), lat: String(at.lat), sensibel: 'true' });
+  const put = async (form: Record<string, string>) =>
+    assert.equal((await service.request(`/sichtbeobachtungen/${id}`, { method: 'PUT', form, as: 'melder' })).status, 200);
+  const steps: [what: string, () => Promise<unknown>][] = [
+    ['published', () => put({ bereich: 'oeffentlich' })],
+    ['released', () => sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`],
+    ['rejected', () => sql`update portal.sichtbeobachtung set status = 'abgelehnt' where id = ${id}`],
+    ['withdrawn', () => put({ bereich: 'privat' })],
+    ['unmarked while nobody sees it', () => put({ sensibel: 'false' })],
+    ['marked again', () => put({ sensibel: 'true' })],
+    ['published again', () => put({ bereich: 'oeffentlich' })],
+    ['released again', () => sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`],
+    [
+      'unmarked and marked by SQL',
+      () =>
+        sql.begin(async (tx) => {
+          await tx`update portal.sichtbeobachtung set sensibel = false where id = ${id}`;
+          await tx`update portal.sichtbeobachtung set sensibel = true where id = ${id}`;
+        }),
+    ],
+    [
+      'withdrawn and released by SQL',
+      () =>
+        sql.begin(async (tx) => {
+          await tx`update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where id = ${id}`;
+          await tx`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
+        }),
+    ],
+  ];
+  for (const [what, change] of steps) {
+    await change();
+    for (const as of [null, 'nachbarin'] as const) {
+      const detail = await service.request(`/sichtbeobachtungen/${id}`, { as });
+      const list = await service.request('/sichtbeobachtungen?limit=1000', { as });
+      // Twice: an answer that is kept from before the change would show now.
+      const again = await service.request('/sichtbeobachtungen?limit=1000', { as });
+      for (const { text } of [detail, list, again]) assert.doesNotMatch(text, /433210|5533210/, `${what}, ${as}`);
+      assert.ok(!(await listAround(at.lon, at.lat, { as })).includes(id), `${what}, ${as}: found at its true place`);
+    }
+  }
+});
+
+it('S1.6 a species that the addressed tenant does not define, or that the author corrects, is masked as D4 says', async () => {
+  const { sql } = service.database;
+  // Nobody but N defines the lichen; at S a record of it lies in a cell that N touches.
+  const lichen = await service.makeReleased({ ...place, art: String(arten.gelbflechte), lon: '452100' });
+  const shown = async (id: number, host: string) => {
+    const [record] = (await service.request(`/sichtbeobachtungen/${id}`, { host })).json.result;
+    return [record.lon, record.is_rasterized];
+  };
+  for (const host of ['n.test', 's.test', 'w.test']) assert.deepEqual(await shown(lichen, host), [452100, false], host);
+  await sql`update portal.art_mandant set sensibel = true where art = ${arten.gelbflechte}`;
+  for (const host of ['n.test', 's.test', 'w.test']) assert.deepEqual(await shown(lichen, host), [centre.lon, true], host);
+  await sql`update portal.art_mandant set sensibel = false where art = ${arten.gelbflechte}`;
+  assert.deepEqual(await shown(lichen, 's.test'), [452100, false]);
+
+  const id = await service.makeSichtbeobachtung({ ...place, lon: '453111' });
+  for (const [art, expected] of [
+    [arten.uhu, [centre.lon, true]],
+    [arten.amsel, [453111, false]],
+    [arten.wanderfalke, [centre.lon, true]],
+  ] as const) {
+    const answer = await service.request(`/sichtbeobachtungen/${id}`, {
+      method: 'PUT',
+      form: { art: String(art) },
+      as: 'melder',
+    });
+    assert.equal(answer.status, 200, answer.text);
+    await sql`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
+    assert.deepEqual(await shown(id, 'n.test'), expected, String(art));
+    await sql`update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where id = ${id}`;
+  }
 });
 
 describe('private records', () => {

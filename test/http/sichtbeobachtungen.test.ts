@@ -58,13 +58,13 @@ describe('POST /sichtbeobachtungen', () => {
     assert.equal(other.status, 201);
   });
 
-  it('stores one of 20 equal requests at the same moment', async () => {
+  it('S4.1 stores one of 50 equal requests at the same moment', async () => {
     const form = { art: String(arten.amsel), lat: '5530000', lon: '422000', datum: '01.09.2026' };
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => service.request('/sichtbeobachtungen', { as: 'melder', form })),
+      Array.from({ length: 50 }, () => service.request('/sichtbeobachtungen', { as: 'melder', form })),
     );
     const statuses = answers.map((answer) => answer.status).sort();
-    assert.deepEqual(statuses, [201, ...Array.from({ length: 19 }, () => 409)]);
+    assert.deepEqual(statuses, [201, ...Array.from({ length: 49 }, () => 409)]);
   });
 
   it('wants a login, and stores nothing without one', async () => {
@@ -77,7 +77,7 @@ describe('POST /sichtbeobachtungen', () => {
 });
 
 describe('GET /sichtbeobachtungen', () => {
-  it('pages through everything once, newest first, while others insert and delete', async () => {
+  it('S4.3 pages through everything once, newest first, while others insert and delete', async () => {
     const { request, makeReleased, database } = service;
     const ids: number[] = [];
     for (let n = 0; n < 23; n++) ids.push(await makeReleased({ art: String(arten.hornisse), lon: String(430000 + n) }));

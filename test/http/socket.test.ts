@@ -104,13 +104,13 @@ describe('over a socket', () => {
     ['a line feed inside a header', [`GET ${path} HTTP/1.1`, 'Host: n.test', close, 'X-A: a\n b: c']],
   ];
   for (const [title, lines, body] of refused) {
-    it(`${title}: 400`, async () => {
+    it(`S3.8 ${title}: 400`, async () => {
       const answer = await send(lines, body);
       assert.equal(answer.status, 400, `${answer.head}\n${answer.body}`);
     });
   }
 
-  it('the same header of a login twice: 400, whether the values are equal or not (D1.16)', async () => {
+  it('S2.3 the same header of a login twice: 400, whether the values are equal or not (D1.16)', async () => {
     const token = await service.tokenOf('melder');
     const key = `X-Auth-Token: ${token}`;
     for (const headers of [
@@ -125,6 +125,26 @@ describe('over a socket', () => {
       assert.equal(JSON.parse(body).error.code, 'ungueltige_anfrage');
     }
     assert.equal((await get(path, 'X-Auth-User: melder', key)).status, 200);
+  });
+
+  it('S3.9 the method override twice, an unknown format, a doubled parameter, a bad callback: 400', async () => {
+    const token = await service.tokenOf('melder');
+    const account = ['X-Auth-User: melder', `X-Auth-Token: ${token}`, 'Content-Length: 0', close];
+    const override = 'X-HTTP-Method-Override: DELETE';
+    const post = 'POST /api/v2/sichtbeobachtungen/1 HTTP/1.1';
+    assert.equal((await send([post, 'Host: n.test', override, override, ...account])).status, 400);
+    for (const query of [
+      'format=pdf',
+      'format=',
+      'limit=1&limit=1',
+      'limit=1&limit=2',
+      'callback=1',
+      'callback=a(b)',
+      'callback=',
+    ]) {
+      const { status, body } = await get(`/api/v2/arten?${query}`);
+      assert.equal(status, 400, `${query}: ${body}`);
+    }
   });
 
   it('the login name comes as UTF-8 or latin-1 bytes', async () => {
@@ -157,7 +177,7 @@ describe('over a socket', () => {
     }
   });
 
-  it('no answer names the server or its framework', async () => {
+  it('S3.10 no answer names the server or its framework', async () => {
     const { head } = await get(path);
     assert.doesNotMatch(head, /^(server|x-powered-by):/im);
   });

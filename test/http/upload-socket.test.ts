@@ -85,7 +85,7 @@ const countRows = async () => {
   return row?.n as number;
 };
 
-it('a photo of 12 MiB arrives, under a name that is not the client’s', async () => {
+it('S3.6 a photo of 12 MiB arrives, under a name that is not the client’s', async () => {
   const photo = await makeJpeg({ width: 640, height: 480, personal: true, bytes: 12 * mebibyte });
   const { status, body } = await upload([...fields(), file('foto', photo), end]);
   assert.equal(status, 201, body);
@@ -95,7 +95,7 @@ it('a photo of 12 MiB arrives, under a name that is not the client’s', async (
 });
 
 for (const chunked of [false, true]) {
-  it(`a body of 60 MiB ${chunked ? 'in chunks' : 'with its length'} is cut off with 413`, async () => {
+  it(`S3.6 a body of 60 MiB ${chunked ? 'in chunks' : 'with its length'} is cut off with 413`, async () => {
     const [rows, files] = [await countRows(), await listFiles()];
     const pieces = Array.from({ length: 5 }, (_, n) => file(`foto_${n}`, Buffer.alloc(12 * mebibyte)));
     const { status } = await upload([...fields(), ...pieces, end], { chunked });
@@ -104,7 +104,7 @@ for (const chunked of [false, true]) {
   });
 }
 
-it('an upload that breaks off leaves nothing, and its place is free again', async () => {
+it('S5.1 an upload that breaks off leaves nothing, and its place is free again', async () => {
   const [rows, files] = [await countRows(), await listFiles()];
   for (let n = 0; n < 10; n++) await upload([...fields(), file('foto', Buffer.alloc(3 * mebibyte, 1))], { breakOff: true });
   for (let attempt = 0; attempt < 50 && (await listFiles()).length > files.length; attempt++) await sleep(100);
@@ -113,7 +113,7 @@ it('an upload that breaks off leaves nothing, and its place is free again', asyn
   assert.equal(status, 201, body);
 });
 
-it('a full disk answers 503, stores nothing, and reads go on', async (t) => {
+it('S5.5 a full disk answers 503, stores nothing, and reads go on', async (t) => {
   const mount = mkdtempSync(join(tmpdir(), 'sighting-full-'));
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mount], { stdio: 'ignore' });

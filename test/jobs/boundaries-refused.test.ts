@@ -169,7 +169,7 @@ describe('a bad source leaves everything as it was, and a failed run with its re
     ],
   ];
   for (const [what, answer, fault, reason, settings] of table) {
-    it(`${what}: ${fault}`, async () => {
+    it(`S5.6 ${what}: ${fault}`, async () => {
       source.serve(answer);
       const runs = await sql`select from portal.grenzlauf`;
       const error = await refresh({ limits }, settings).then(
@@ -187,7 +187,7 @@ describe('a bad source leaves everything as it was, and a failed run with its re
     });
   }
 
-  it('force does not help against a missing or tiny tenant, or one outside', async () => {
+  it('S5.6 force does not help against a missing or tiny tenant, or one outside', async () => {
     for (const [answer, reason] of [
       [makeCollection([n, s]), /fehlt/],
       [withW(frame(300000, 301650)), /99 km²/],

@@ -59,7 +59,7 @@ describe('the schedule', () => {
   });
   after(() => boss.stop());
 
-  it('has one slot a day, also when the clocks change', () => {
+  it('S5.9 has one slot a day, also when the clocks change', () => {
     const preview = (from: string) =>
       boss.boss
         .previewSchedule(cron, { tz: 'Europe/Berlin', from: new Date(from), count: 3 })
@@ -68,7 +68,7 @@ describe('the schedule', () => {
     assert.deepEqual(preview('2027-03-27T12:00:00Z'), ['2027-03-28T01:00', '2027-03-29T01:00', '2027-03-30T01:00']);
   });
 
-  it('is kept by the queue in the time of Berlin, and makes up for what it missed', async () => {
+  it('S5.9 is kept by the queue in the time of Berlin, and makes up for what it missed', async () => {
     await setLastRun('0 seconds');
     const started = await start();
     const schedule = await started.boss.getSchedule(boundaryQueue);
@@ -77,12 +77,12 @@ describe('the schedule', () => {
     assert.equal(schedule?.options?.missed, 'once');
   });
 
-  it('runs at once when there was no run yet', async () => {
+  it('S5.9 runs at once when there was no run yet', async () => {
     await start();
     await waitFor('a run', async () => (await sql`select from portal.grenzlauf where ergebnis = 'unveraendert'`).length === 1);
   });
 
-  it('runs at once when a slot passed while nobody was there, and not for a slot that has had its run', async () => {
+  it('S5.9 runs at once when a slot passed while nobody was there, and not for a slot that has had its run', async () => {
     await setLastRun('49 hours');
     await start();
     await waitFor('a run', async () => (await sql`select from portal.grenzlauf`).length === 2);
@@ -91,7 +91,7 @@ describe('the schedule', () => {
     assert.equal((await listJobs()).length, 1);
   });
 
-  it('runs once per slot, however often the slot comes into the queue', async () => {
+  it('S5.9 runs once per slot, however often the slot comes into the queue', async () => {
     await setLastRun('0 seconds');
     const started = await start();
     await started.boss.send(boundaryQueue, {});
@@ -99,7 +99,7 @@ describe('the schedule', () => {
     assert.equal((await sql`select from portal.grenzlauf`).length, 1);
   });
 
-  it('takes one job of two instances', async () => {
+  it('S5.9 takes one job of two instances', async () => {
     let release: () => void = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -137,7 +137,7 @@ describe('the schedule', () => {
     assert.match(grund, /private Adresse/);
   });
 
-  it('runs again when the worker that had the job was killed', async () => {
+  it('S5.9 runs again when the worker that had the job was killed', async () => {
     await boss.boss.send(boundaryQueue, {});
     await boss.boss.fetch(boundaryQueue);
     // What it leaves: a job that looks busy, and a run that never ends.

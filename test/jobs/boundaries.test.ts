@@ -194,7 +194,7 @@ describe('a refresh', () => {
     await assertPlacements(sql);
   });
 
-  it('accepts a large change by force only, and a self-intersecting boundary made valid', async () => {
+  it('S5.6 accepts a large change by force only, and a self-intersecting boundary made valid', async () => {
     const smaller = makeCollection([
       makeFeature({ kuerzel: 'N' }, frame(400000, 452000)),
       makeFeature({ kuerzel: 'S' }, frame(452000, 496000)),

@@ -138,7 +138,7 @@ describe('a source that is refused', () => {
     ['a connection that is cut', (_request, response) => void response.destroy(), 'unerreichbar', /Verbindung abgebrochen/],
   ];
   for (const [what, answer, fault, message] of table) {
-    it(`${what}: ${fault}`, async () => {
+    it(`S5.6 ${what}: ${fault}`, async () => {
       source.serve(answer);
       const error = await faultOf(readBoundarySource(source.url, true, limits));
       assert.equal(error.fault, fault);
@@ -146,7 +146,7 @@ describe('a source that is refused', () => {
     });
   }
 
-  it('that never answers, or a byte at a time, is given up in the end: zeit', async () => {
+  it('S5.6 that never answers, or a byte at a time, is given up in the end: zeit', async () => {
     const short = { ...limits, totalMs: 300 };
     source.serve(() => {});
     assert.equal((await faultOf(readBoundarySource(source.url, true, short))).fault, 'zeit');
@@ -158,7 +158,7 @@ describe('a source that is refused', () => {
     clearInterval(timer);
   });
 
-  it('where nobody listens: unerreichbar', async () => {
+  it('S5.6 where nobody listens: unerreichbar', async () => {
     const probe = createServer().listen(0, '127.0.0.1');
     await once(probe, 'listening');
     const closed = (probe.address() as { port: number }).port;
@@ -167,7 +167,7 @@ describe('a source that is refused', () => {
     assert.equal(error.message, 'Die Quelle ist nicht erreichbar (Verbindung abgelehnt).');
   });
 
-  it('that is no file, a directory, too large, or of another kind', async () => {
+  it('S5.6 that is no file, a directory, too large, or of another kind', async () => {
     const large = join(dir, 'large');
     await writeFile(large, ' '.repeat(limits.bytes + 1));
     const table: [string, BoundaryFault][] = [
@@ -193,7 +193,7 @@ describe('a source that is refused', () => {
 });
 
 describe('private addresses', () => {
-  it('are refused before anything is sent, however they are written', async () => {
+  it('S5.6 are refused before anything is sent, however they are written', async () => {
     source.serve({});
     const before = source.requests.length;
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '0.0.0.0']) {
@@ -234,7 +234,7 @@ describe('private addresses', () => {
     ['2001:4860:4860::8888', false],
   ];
   for (const [address, isPrivate] of table) {
-    it(`${address} is ${isPrivate ? '' : 'not '}one`, () => assert.equal(isPrivateAddress(address), isPrivate));
+    it(`S5.6 ${address} is ${isPrivate ? '' : 'not '}one`, () => assert.equal(isPrivateAddress(address), isPrivate));
   }
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -77,7 +77,7 @@ const register = (loginname: string, email: string, more: Record<string, string>
   database.sql.begin(async (tx) => {
     const [row] = await tx<{ nutzer_id: number }[]>`
       select nutzer_id from api.register_nutzer(
-        loginname => ${loginname}::text, email => ${email}::text, vorname => ${more.vorname ?? 'Änne'}::text, nachname => 'Groß',
+        loginname => ${loginname}::text, email => ${email}::text, vorname => ${more.vorname ?? 'Änne'}::text, nachname => ${more.nachname ?? 'Groß'}::text,
         anonymisiert => 0, portal_name => ${more.portalName ?? null}::text, portal_url => null)`;
     await boss.enqueueMail(tx, {
       kind: 'registrierung',
@@ -87,7 +87,7 @@ const register = (loginname: string, email: string, more: Record<string, string>
     });
   });
 
-it('a mail that is stored in a transaction that fails is never sent', async () => {
+it('S5.4 a mail that is stored in a transaction that fails is never sent', async () => {
   await assert.rejects(
     database.sql.begin(async (tx) => {
       await boss.enqueueMail(tx, { kind: 'passwort', nutzerId: 1, origin: 'http://n.test:8080', portal: 'Nordland' });
@@ -99,7 +99,7 @@ it('a mail that is stored in a transaction that fails is never sent', async () =
   assert.equal(row?.n, 0);
 });
 
-it('arrives once, after a server that is down and one that refuses; its link sets the password', async () => {
+it('S5.4 arrives once, after a server that is down and one that refuses; its link sets the password', async () => {
   await register('Änne', 'aenne@example.org', { portalName: 'Naturbund' });
   await workMail(boss, database.sql, {
     smtpUrl: `smtp://127.0.0.1:${port}?ignoreTLS=true`,
@@ -145,7 +145,7 @@ it('arrives once, after a server that is down and one that refuses; its link set
   assert.ok(!jobs?.text.includes(token) && jobs?.text.includes('nutzerId'));
 });
 
-it('one that can not be delivered ends in the dead letter queue', async () => {
+it('S5.4 one that can not be delivered ends in the dead letter queue', async () => {
   await register('Unzustellbar', 'fort@example.org');
   await database.sql`update pgboss.job set retry_limit = 0 where name = ${mailQueue} and state = 'created'`;
   refusals.push('nein');
@@ -155,13 +155,79 @@ it('one that can not be delivered ends in the dead letter queue', async () => {
   });
 });
 
-it('headers can not be injected by a name', async () => {
+it('S2.4 headers can not be injected by a name or the portal, and the mail is text', async () => {
   const before = mails.length;
-  await register('Injektion', 'inj@example.org', { vorname: 'A\r\nBcc: opfer@example.org\r\nX: ' });
+  const injection = 'A\r\nBcc: opfer@example.org\r\nX: ';
+  await register('Injektion', 'inj@example.org', { vorname: injection, nachname: injection, portalName: injection });
   const mail = await waitFor('the mail', async () => mails[before]);
   assert.deepEqual(mail.to, ['inj@example.org']);
   const header = mail.raw.slice(0, mail.raw.indexOf('\r\n\r\n'));
   assert.ok(!/^Bcc:/im.test(header), header);
+  assert.match(header, /^Content-Type: text\/plain/im);
+});
+
+it('S5.4 a server that drops, and one that stalls: registration answers at once, and the mail arrives later, once', async () => {
+  const other = await startTestService();
+  const queue = await startBoss(other.database, () => {}, { supervise: false });
+  Object.assign(other.deps.queue, { enqueueMail: queue.enqueueMail });
+  // In turn: hangs up, hangs up in the middle, says nothing until the client has enough, takes the mail.
+  const faults = ['drop', 'drop in the middle', 'stall'];
+  const stalled: Socket[] = [];
+  const taken: string[] = [];
+  const mailServer = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    onData(stream, _session, done) {
+      void text(stream).then((raw) => {
+        taken.push(raw);
+        done();
+      });
+    },
+  });
+  mailServer.listen(0, '127.0.0.1');
+  await once(mailServer.server, 'listening');
+  const target = (mailServer.server.address() as { port: number }).port;
+  const gate = createServer((socket) => {
+    socket.on('error', () => {});
+    const fault = faults.shift();
+    if (fault === 'drop') return socket.destroy();
+    if (fault === 'stall') return stalled.push(socket);
+    const behind = connect(target, '127.0.0.1').on('error', () => socket.destroy());
+    socket
+      .on('close', () => behind.destroy())
+      .on('data', (chunk) => {
+        if (fault === 'drop in the middle' && /^DATA/m.test(String(chunk))) return socket.destroy();
+        behind.write(chunk);
+      });
+    behind.pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(gate, 'listening');
+  const smtpUrl = `smtp://127.0.0.1:${(gate.address() as { port: number }).port}?ignoreTLS=true`;
+  try {
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory });
+    const start = performance.now();
+    const form = { loginname: 'Geduld', email: 'geduld@example.org', vorname: 'G', nachname: 'G' };
+    assert.equal((await other.request('/register', { form })).status, 200);
+    assert.ok(performance.now() - start < 2000, 'registration waits for the mail server');
+    await waitFor('the mail', async () => {
+      await other.database.sql`update pgboss.job set start_after = now() where name = ${mailQueue} and state = 'retry'`;
+      // The client gives up after 20 s of silence; the network may end it before.
+      for (const socket of stalled.splice(0)) setTimeout(() => socket.destroy(), 300);
+      return taken.length > 0;
+    });
+    assert.deepEqual(faults, [], 'some fault did not happen');
+    await waitFor('the end of the job', async () => {
+      const [row] = await other.database.sql`select state::text, retry_count from pgboss.job where name = ${mailQueue}`;
+      return row?.state === 'completed' && row?.retry_count === 3;
+    });
+    await sleep(1500);
+    assert.equal(taken.length, 1);
+    const link = /\/api\/v2(\/konto\/\S+)/.exec(decode(taken[0] ?? ''))?.[1];
+    assert.equal((await other.request(link ?? '')).status, 200, 'the link of the mail that arrived is the one that counts');
+  } finally {
+    await queue.stop();
+    gate.close();
+    await new Promise<void>((resolve) => mailServer.close(resolve));
+  }
 });
 
 it('becomes a file where no server is configured', async () => {

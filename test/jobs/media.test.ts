@@ -28,7 +28,7 @@ async function makeWithPhoto(): Promise<{ id: number; name: string }> {
   return { id, name: row?.foto as string };
 }
 
-it('files of records that SQL deletes or changes are removed; one that another record names stays', async () => {
+it('S1.9 files of records that SQL deletes or changes are removed; one that another record names stays', async () => {
   const { database, media } = service;
   const [deleted, changed, moved, heir] = [
     await makeWithPhoto(),
@@ -60,7 +60,7 @@ it('a removal that fails is tried again', async () => {
   assert.ok(!(await listNames()).includes(name));
 });
 
-it('what killed uploads left is swept when it is a day old, and nothing else', async () => {
+it('S5.1 what killed uploads left is swept when it is a day old, and nothing else', async () => {
   const { database, media, mediaDirectory } = service;
   const kept = await makeWithPhoto();
   const orphan = makeMediumName('jpg');

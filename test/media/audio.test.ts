@@ -34,7 +34,7 @@ function testRows(kind: AudioKind, rows: Row[]): void {
 
 describe('each kind', () => {
   for (const kind of audioKinds) {
-    it(`${kind} is recognised, loses its tags and keeps its sound`, () => {
+    it(`S1.8 ${kind} is recognised, loses its tags and keeps its sound`, () => {
       const tagged = makeAudio(kind, { tags: true });
       for (const text of planted) assert.ok(tagged.includes(text), `the fixture tells ${text}`);
       const before = Buffer.from(tagged);
@@ -224,7 +224,7 @@ describe('MP4', () => {
     ],
   ];
   for (const [what, file] of files) {
-    it(`${what}: tags and times are gone, the sound is where it was`, () => {
+    it(`S1.8 ${what}: tags and times are gone, the sound is where it was`, () => {
       const { kind, bytes } = cleanAudio(file);
       assert.equal(kind, 'm4a');
       assertSilentOn(bytes);

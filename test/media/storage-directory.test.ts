@@ -88,7 +88,7 @@ it('a name that several write at once holds one whole content at any time', asyn
   assert.deepEqual(await listFiles(join(root, 'c')), [name]);
 });
 
-it('a full disk: the write fails, leaves nothing, and reads and removals go on', async (t) => {
+it('S5.5 a full disk: the write fails, leaves nothing, and reads and removals go on', async (t) => {
   const directory = join(root, 'full');
   await mkdir(directory);
   if (!mountSmall(t, directory)) return;
@@ -106,7 +106,7 @@ it('a full disk: the write fails, leaves nothing, and reads and removals go on',
   assert.equal((await storage.get(refused))?.length, 600_000);
 });
 
-it('a disk that is mounted read-only: writes and removals fail, reads go on', async (t) => {
+it('S5.5 a disk that is mounted read-only: writes and removals fail, reads go on', async (t) => {
   const directory = join(root, 'read-only');
   await mkdir(directory);
   if (!mountSmall(t, directory)) return;
@@ -119,7 +119,7 @@ it('a disk that is mounted read-only: writes and removals fail, reads go on', as
   assert.equal(String(await storage.get(name)), 'photo');
 });
 
-it('a directory without permission fails', async (t) => {
+it('S5.5 a directory without permission fails', async (t) => {
   if (process.getuid?.() === 0 || process.platform === 'win32') return t.skip('root may write everywhere');
   const directory = join(root, 'forbidden');
   await mkdir(directory, { mode: 0o500 });

@@ -43,7 +43,7 @@ describe('calls', () => {
       assert.equal(call.url.pathname, operation === 'list' ? '/media' : `/media/portal/${name}`);
     });
 
-    it(`${operation} is given up when the server keeps failing`, async (t) => {
+    it(`S5.5 ${operation} is given up when the server keeps failing`, async (t) => {
       const [storage, server] = await openFake(t, (_call, response) =>
         response.writeHead(500).end('<Error><Code>InternalError</Code></Error>'),
       );
@@ -51,20 +51,20 @@ describe('calls', () => {
       assert.equal(server.calls.length, limits.tries);
     });
 
-    it(`${operation} is given up when the server is silent, or stops in the middle`, async (t) => {
+    it(`S5.5 ${operation} is given up when the server is silent, or stops in the middle`, async (t) => {
       const [silent] = await openFake(t, () => {});
       await assert.rejects(run(silent), isFault);
       const [halting] = await openFake(t, (_call, response) => response.writeHead(200, { 'content-length': 100 }).write('half'));
       await assert.rejects(run(halting), isFault);
     });
 
-    it(`${operation} is given up when nobody listens`, async (t) => {
+    it(`S5.5 ${operation} is given up when nobody listens`, async (t) => {
       const [storage, server] = await openFake(t, () => {});
       await server.close();
       await assert.rejects(run(storage), isFault);
     });
 
-    it(`${operation} succeeds when the server recovers`, async (t) => {
+    it(`S5.5 ${operation} succeeds when the server recovers`, async (t) => {
       let failures = 2;
       const [storage, server] = await openFake(t, (_call, response) =>
         response.writeHead(failures-- > 0 ? 503 : 200).end('<ListBucketResult/>'),

@@ -134,7 +134,7 @@ it('places do not see each other’s objects', async () => {
 });
 
 describe('names', () => {
-  it('have 128 random bits and the ending', () => {
+  it('S1.9 have 128 random bits and the ending', () => {
     const names = Array.from({ length: 1_000 }, () => makeMediumName('flac'));
     assert.equal(new Set(names.map((name) => name.slice(0, 8))).size, 1_000);
     for (const name of names) assert.match(name, /^[0-9a-f]{32}\.flac$/);

@@ -91,7 +91,7 @@ describe('masking while others write', () => {
   const catalogue = (tx: Transaction) => setSensibel(tx, art, true);
   const restore = () => setSensibel(sql, art, false);
 
-  it('a record that is inserted before the catalogue changes, and committed meanwhile, is masked', { skip }, async () => {
+  it('S1.6 a record that is inserted before the catalogue changes, and committed meanwhile, is masked', { skip }, async () => {
     let id = 0;
     await race(async (tx) => {
       id = await insertSichtbeobachtung(tx, art, 453000);
@@ -100,7 +100,7 @@ describe('masking while others write', () => {
     await restore();
   });
 
-  it('a record that is inserted while the catalogue changes is masked', { skip }, async () => {
+  it('S1.6 a record that is inserted while the catalogue changes is masked', { skip }, async () => {
     let id = 0;
     await race(catalogue, async (tx) => {
       id = await insertSichtbeobachtung(tx, art, 453000);
@@ -159,7 +159,7 @@ describe('masking while others write', () => {
   ];
   for (const { name, write } of writers) {
     for (const { name: event, change, restore, shown } of changes) {
-      it(`a record that is ${name} before or while ${event} is masked`, { skip }, async () => {
+      it(`S1.6 a record that is ${name} before or while ${event} is masked`, { skip }, async () => {
         const last = async () => (await sql`select max(id) as id from portal.sichtbeobachtung`)[0]?.id as number;
         await race(write, change);
         assert.equal(await shownOf(await last()), shown);
@@ -173,7 +173,7 @@ describe('masking while others write', () => {
     }
   }
 
-  it('a record that becomes another species before or while the catalogue changes is masked', { skip }, async () => {
+  it('S1.6 a record that becomes another species before or while the catalogue changes is masked', { skip }, async () => {
     const id = await insertSichtbeobachtung(sql, arten.amsel);
     const change = (tx: Transaction) => tx`update portal.sichtbeobachtung set art = ${art} where id = ${id}`;
     await race(change, catalogue);
@@ -186,7 +186,7 @@ describe('masking while others write', () => {
     await restore();
   });
 
-  it('a record that is inserted before or while a boundary reaches its cell is masked', { skip }, async () => {
+  it('S1.6 a record that is inserted before or while a boundary reaches its cell is masked', { skip }, async () => {
     let id = 0;
     const insert = async (tx: Transaction) => {
       id = await insertSichtbeobachtung(tx, arten.wanderfalke, 506000);
@@ -201,7 +201,7 @@ describe('masking while others write', () => {
     await setEasternBorder(sql, 500000);
   });
 
-  it('a record that is edited while an import goes on waits for it and is masked; neither fails', { skip }, async () => {
+  it('S1.6 a record that is edited while an import goes on waits for it and is masked; neither fails', { skip }, async () => {
     const id = await insertSichtbeobachtung(sql, art);
     const importer = database.connect();
     const writer = database.connect();
@@ -243,7 +243,7 @@ describe('masking while others write', () => {
   });
 
   for (const level of ['repeatable read', 'serializable']) {
-    it(`nothing that decides on masking is written at isolation level ${level}`, async () => {
+    it(`S1.6 nothing that decides on masking is written at isolation level ${level}`, async () => {
       const id = await insertSichtbeobachtung(sql, arten.amsel);
       const statements = [
         `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)

@@ -238,7 +238,7 @@ describe('the database', () => {
     await sql`drop function public.of_the_operator()`;
   });
 
-  it('keeps its functions when a file fails half way', async () => {
+  it('S5.8 keeps its functions when a file fails half way', async () => {
     const before = await describeCode(sql);
     const codeDir = copyCode('drop trigger _300_protokoll_insert on portal.sichtbeobachtung; select 1 / 0;', '95_triggers.sql');
     await assert.rejects(migrateDatabase(database, { codeDir }), { code: '22012' });
@@ -246,7 +246,7 @@ describe('the database', () => {
     assert.equal(await migrateDatabase(database, { codeDir: copyCode('-- a fourth hash') }), 'replaced');
   });
 
-  it('keeps the functions of a newer release when an older one starts', async () => {
+  it('S5.8 keeps the functions of a newer release when an older one starts', async () => {
     const added = `create or replace function api.of_the_newer_release() returns integer language sql immutable as 'select 1';`;
     assert.equal(await migrateDatabase(database, { codeDir: copyCode(added), release: [0, 10, 0] }), 'replaced');
     const newer = await describeCode(sql);
@@ -261,7 +261,7 @@ describe('the database', () => {
 });
 
 describe('two migrations at once', () => {
-  it('of a new empty database both end well, with one installation and the same functions', {
+  it('S5.8 of a new empty database both end well, with one installation and the same functions', {
     skip: onPostgres ? false : 'one process owns an embedded database',
   }, async () => {
     const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });

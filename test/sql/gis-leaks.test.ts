@@ -50,7 +50,7 @@ describe('an analyst', { skip }, () => {
       "_postgis_selectivity(TABLE, 'COLUMN', st_makeenvelope(421234, 5531777, 421235, 5531778, 25832))",
       "_postgis_join_selectivity(TABLE, 'COLUMN', TABLE, 'COLUMN')",
     ]) {
-      it(`can't learn from PostGIS's ${call.replaceAll('TABLE', table).replaceAll('COLUMN', column)}`, async () => {
+      it(`S6 can't learn from PostGIS's ${call.replaceAll('TABLE', table).replaceAll('COLUMN', column)}`, async () => {
         const statement = `select ${call}`.replaceAll('TABLE', oid.replace('TABLE', table)).replaceAll('COLUMN', column);
         for (const group of ['gis_public', 'gis_exact'] as const) {
           await analysts[group].run((session) => assert.rejects(session.unsafe(statement), { code: '42501' }));
@@ -59,7 +59,7 @@ describe('an analyst', { skip }, () => {
     }
   }
 
-  it('would find no histogram of true places where those are open, and no index on the exact ones', async () => {
+  it('S6 would find no histogram of true places where those are open, and no index on the exact ones', async () => {
     const rows = await sql`
       select a.attrelid::regclass || '.' || a.attname as name
       from pg_statistic s join pg_attribute a on a.attrelid = s.starelid and a.attnum = s.staattnum
@@ -148,7 +148,7 @@ describe('an analyst', { skip }, () => {
     ],
   ];
   for (const [what, statements] of searched) {
-    it(`learns nothing from ${what}`, async () => {
+    it(`S6 learns nothing from ${what}`, async () => {
       const said = await analysts.gis_public.run(async (session, notices) => {
         const answers: unknown[] = [];
         for (const statement of statements) {
@@ -161,7 +161,7 @@ describe('an analyst', { skip }, () => {
     });
   }
 
-  it('gets the same plans and estimates wherever in their cells the protected records lie', async () => {
+  it('S6 gets the same plans and estimates wherever in their cells the protected records lie', async () => {
     const boxes = [secrets.protected, secrets.elsewhere, 5532500, 5530111].map(
       (y) => `st_makeenvelope(421000, ${y - 5}, 422000, ${y + 5}, 25832)`,
     );

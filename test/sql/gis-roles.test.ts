@@ -38,7 +38,7 @@ describe('an analyst', { skip }, () => {
     analysts = { gis_public: await createAnalyst(database, 'gis_public'), gis_exact: await createAnalyst(database, 'gis_exact') };
   });
 
-  it('in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {
+  it('S6 in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {
     const views = ['sichtbeobachtung', 'raster_5km', 'mandant', 'art', 'protokoll'];
     for (const [group, own] of [
       ['gis_public', views],
@@ -135,12 +135,12 @@ describe('an analyst', { skip }, () => {
     ['comment on a view', "comment on view gis.sichtbeobachtung is 'meine'", '42501'],
   ];
   for (const [what, statement, code] of refused) {
-    it(`in gis_public can't ${what}`, async () => {
+    it(`S6 in gis_public can't ${what}`, async () => {
       await analysts.gis_public.run((session) => assert.rejects(session.unsafe(statement), { code }));
     });
   }
 
-  it("in gis_exact can't reach more than its two views either", async () => {
+  it("S6 in gis_exact can't reach more than its two views either", async () => {
     const own = /gis\.(sichtbeobachtung_exakt|qs)\b|set role gis_exact|grant gis_exact/;
     const beyond = refused.filter(([, statement]) => !own.test(statement));
     assert.ok(beyond.length > 40);
@@ -149,7 +149,7 @@ describe('an analyst', { skip }, () => {
     });
   });
 
-  it('may execute no function of the project, and otherwise only what comes with PostgreSQL and its extensions', async () => {
+  it('S6 may execute no function of the project, and otherwise only what comes with PostgreSQL and its extensions', async () => {
     const rows = await sql`
       select distinct r.rolname || ' ' || p.oid::regprocedure as name
       from pg_proc p
@@ -164,7 +164,7 @@ describe('an analyst', { skip }, () => {
     assert.deepEqual([...rows], []);
   });
 
-  it('may read no table or view beside those of gis and what PostgreSQL and PostGIS show to everyone', async () => {
+  it('S6 may read no table or view beside those of gis and what PostgreSQL and PostGIS show to everyone', async () => {
     const rows = await sql`
       select r.rolname || ' ' || c.oid::regclass as name
       from pg_class c
@@ -195,7 +195,7 @@ describe('an analyst', { skip }, () => {
     );
   });
 
-  it('is stopped after the time that the login role says, and writes nothing by default', async () => {
+  it('S6 is stopped after the time that the login role says, and writes nothing by default', async () => {
     const { url } = analysts.gis_public;
     const client = postgres(url.href, { max: 1 });
     await assert.rejects(client`select pg_sleep(30)`, { code: '57014' });

@@ -56,7 +56,7 @@ describe('gis.sichtbeobachtung', () => {
     ['oeffentlich', status],
   ]);
   for (const [bereich, status] of states) {
-    it(`does not have what is ${bereich} and ${status}, and neither has gis.sichtbeobachtung_exakt`, async () => {
+    it(`S6 does not have what is ${bereich} and ${status}, and neither has gis.sichtbeobachtung_exakt`, async () => {
       const id = await make({ bereich, status, art: arten.uhu });
       assert.equal(await shownOf(id), null);
       assert.equal(await exactOf(id), null);
@@ -75,7 +75,7 @@ describe('gis.sichtbeobachtung', () => {
   ];
   for (const [art, place, sensibel, isMasked] of table) {
     const name = `${art} ${place}${sensibel ? ', marked by its recorder,' : ''}`;
-    it(`has ${name} at its ${isMasked ? 'cell, without the remark' : 'true place, with the remark'}`, async () => {
+    it(`S6 has ${name} at its ${isMasked ? 'cell, without the remark' : 'true place, with the remark'}`, async () => {
       const id = await make({ art: arten[art], x: places[place], sensibel });
       assert.equal(await shownOf(id), isMasked ? `${centres[place]} 3536` : `${places[place]} 0 am Horst`);
       assert.equal(await exactOf(id), `${places[place]} ${isMasked ? 't' : 'f'} am Horst`);
@@ -93,7 +93,7 @@ describe('gis.sichtbeobachtung', () => {
     assert.ok(row?.off > 3535, `${row?.off}`);
   });
 
-  it('follows a record through release, mark, remark, move and rejection', async () => {
+  it('S1.5 follows a record through release, mark, remark, move and rejection', async () => {
     const id = await make({ status: 'pruefung' });
     const steps: [change: string, shown: string | null, exact: string | null][] = [
       ["status = 'freigegeben'", '420456 0 am Horst', '420456 f am Horst'],
@@ -117,7 +117,7 @@ describe('gis.sichtbeobachtung', () => {
     assert.deepEqual([await shownOf(id), await exactOf(id)], [null, null]);
   });
 
-  it('masks its old rows at once when any tenant protects the species, and shows them when none does any more', async () => {
+  it('S1.5 masks its old rows at once when any tenant protects the species, and shows them when none does any more', async () => {
     const ids = [await make({ art: arten.hornisse }), await make({ art: arten.hornisse, x: places.inW })];
     const shown = () => Promise.all(ids.map(shownOf));
     const open = [`${places.inN} 0 am Horst`, `${places.inW} 0 am Horst`];
@@ -163,7 +163,7 @@ describe('the rows that analysts read', () => {
     return row?.version;
   };
 
-  it('are not even written anew when a protected record moves within its cell, or a column changes that they lack', async () => {
+  it('S6 are not even written anew when a protected record moves within its cell, or a column changes that they lack', async () => {
     const id = await make({ art: arten.uhu });
     const version = await versionOf(id);
     await set(id, 'point = st_translate(point, 1000, 1000)');
@@ -176,7 +176,7 @@ describe('the rows that analysts read', () => {
     assert.notEqual(await versionOf(id), version);
   });
 
-  it('are the same in two databases that differ only inside cells', async () => {
+  it('S6 are the same in two databases that differ only inside cells', async () => {
     const rows = () => sql`select ctid::text, g.* from portal.sichtbeobachtung_gezeigt g where unschaerfe_m > 0 order by ctid`;
     const before_ = [...(await rows())];
     assert.ok(before_.length > 5);
@@ -207,7 +207,7 @@ describe('the rows that analysts read', () => {
 });
 
 describe('the other views', () => {
-  it('gis.raster_5km counts every public released record once, in its cell', async () => {
+  it('S1.4 gis.raster_5km counts every public released record once, in its cell', async () => {
     await make({ art: arten.uhu, x: 420100 });
     await make({ art: arten.uhu, x: 424900, sensibel: true });
     await make({ art: arten.uhu, status: 'pruefung' });
@@ -322,7 +322,7 @@ describe('the views as a contract', () => {
     );
   });
 
-  it('call no function of the project: it would run with the rights of whoever reads', async () => {
+  it('S6 call no function of the project: it would run with the rights of whoever reads', async () => {
     const rows = await sql`
       select distinct r.ev_class::regclass::text as view, d.refobjid::regprocedure::text as function
       from pg_rewrite r
@@ -331,7 +331,7 @@ describe('the views as a contract', () => {
     assert.deepEqual([...rows], []);
   });
 
-  it('read only tables that hold nothing their readers may not see', async () => {
+  it('S6 read only tables that hold nothing their readers may not see', async () => {
     const rows = await sql`
       select r.ev_class::regclass::text as view, string_agg(distinct c.relname, ' ' order by c.relname) as tables
       from pg_rewrite r

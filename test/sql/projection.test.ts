@@ -217,7 +217,7 @@ describe('the 5 km grid', () => {
     return rows.map((row) => row.cell);
   };
 
-  it('has half-open cells: a border belongs to the cell above it, below zero too', async () => {
+  it('S1.4 has half-open cells: a border belongs to the cell above it, below zero too', async () => {
     const table: [number, number][] = [
       [0, 0],
       [-0, 0],
@@ -240,11 +240,11 @@ describe('the 5 km grid', () => {
     );
   });
 
-  it('has a cell for the smallest numbers above and below zero', async () => {
+  it('S1.4 has a cell for the smallest numbers above and below zero', async () => {
     assert.deepEqual(await cellsOf([5e-324, 1e-320, -5e-324, -1e-320]), [0, 0, -1, -1]);
   });
 
-  it('puts every coordinate into exactly the cell whose half-open range holds it', async () => {
+  it('S1.4 puts every coordinate into exactly the cell whose half-open range holds it', async () => {
     // Numbers next to zero have a test of their own.
     const coordinate = fc.oneof(
       fc.double({ min: -1e9, max: 1e9, noNaN: true }).filter((value) => value === 0 || Math.abs(value) > 1e-300),
@@ -297,7 +297,7 @@ describe('the 5 km grid', () => {
     );
   });
 
-  it('puts a place into the same cell in all three systems, but for a hundredth of a metre at an edge', async () => {
+  it('S1.4 puts a place into the same cell in all three systems, but for a hundredth of a metre at an edge', async () => {
     const place = fc.record({
       x: fc.double({ min: 200000, max: 1000000, noNaN: true }),
       // Next to the edges, where it matters.

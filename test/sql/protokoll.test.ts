@@ -53,7 +53,7 @@ const statusOf = async (id: number | undefined) => {
 };
 
 describe('the protokoll', () => {
-  it('has one entry for each record of a statement, in the order of their ids', async () => {
+  it('S4.2 has one entry for each record of a statement, in the order of their ids', async () => {
     let ids: number[] = [];
     const created = await logsOf(async () => {
       ids = await make(5);
@@ -78,7 +78,7 @@ describe('the protokoll', () => {
     assert.deepEqual((await logsOf(() => set('anzahl = 1', ...ids))).protokoll, []);
   });
 
-  it('has one entry for each change of one record in one transaction', async () => {
+  it('S4.2 has one entry for each change of one record in one transaction', async () => {
     let id = 0;
     const { protokoll } = await logsOf(() =>
       sql.begin(async (tx) => {
@@ -94,7 +94,7 @@ describe('the protokoll', () => {
     assert.deepEqual(protokoll, [`CREATE ${id}`, `UPDATE ${id}`, `UPDATE ${id}`, `DELETE ${id}`]);
   });
 
-  it('has none of what was rolled back, as a whole or to a savepoint', async () => {
+  it('S4.2 has none of what was rolled back, as a whole or to a savepoint', async () => {
     const [id] = await make(1, { bereich: 'oeffentlich' });
     const undo = new Error('rolled back');
     const change = async (tx: Transaction) => {
@@ -112,7 +112,7 @@ describe('the protokoll', () => {
     assert.deepEqual(logs, { protokoll: [`UPDATE ${id}`], qs: [] });
   });
 
-  it('tells the two halves of an upsert apart, and has no entry for a duplicate that was passed over', async () => {
+  it('S4.2 tells the two halves of an upsert apart, and has no entry for a duplicate that was passed over', async () => {
     const [known] = await make();
     const copy = `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
       select nutzer_id, art, point, datum + n from portal.sichtbeobachtung, (values (0), (-40000)) t (n) where id = ${known}
@@ -123,7 +123,7 @@ describe('the protokoll', () => {
     assert.deepEqual((await logsOf(() => sql.unsafe(`${copy} do nothing`))).protokoll, []);
   });
 
-  it('has an entry for records that lose their expert, and for nothing else of a deleted account', async () => {
+  it('S4.2 has an entry for records that lose their expert, and for nothing else of a deleted account', async () => {
     const [row] = await sql`
       insert into portal.nutzer (loginname, loginname_key) values ('vorübergehend', 'x') returning id`;
     const ids = await make(2, { bereich: 'oeffentlich', status: 'freigegeben', experte: row?.id });
@@ -134,7 +134,7 @@ describe('the protokoll', () => {
 });
 
 describe('the qs log', () => {
-  it('has an entry for a record that is published at once, and none for a private one', async () => {
+  it('S4.2 has an entry for a record that is published at once, and none for a private one', async () => {
     assert.deepEqual((await logsOf(() => make(2))).qs, []);
     let ids: number[] = [];
     const { qs } = await logsOf(async () => {
@@ -146,7 +146,7 @@ describe('the qs log', () => {
     );
   });
 
-  it('names the expert where a record is released or rejected, and nobody otherwise', async () => {
+  it('S4.2 names the expert where a record is released or rejected, and nobody otherwise', async () => {
     const [id] = await make(1, { bereich: 'oeffentlich' });
     const steps: [change: string, entry: string | null][] = [
       [`status = 'hinweis', experte_id = ${expertin}`, `${id} hinweis`],
@@ -176,7 +176,7 @@ describe('the qs log', () => {
     assert.deepEqual(qs, [`${ids[0]} pruefung`, `${ids[1]} freigegeben by ${expertin}`]);
   });
 
-  it('has an entry for each record that a statement publishes, and none for private ones whose status changes', async () => {
+  it('S4.2 has an entry for each record that a statement publishes, and none for private ones whose status changes', async () => {
     const ids = await make(3);
     // One whose status stays as it is, and two that are reset to pruefung.
     assert.deepEqual((await logsOf(() => set("status = 'hinweis'", ...ids.slice(1)))).qs, []);
@@ -263,7 +263,7 @@ describe('a writer by SQL', () => {
     await assert.rejects(set('anzahl = 20001', id), { code: '23514' });
   });
 
-  it('leaves nothing behind in the logs when refused', async () => {
+  it('S4.2 leaves nothing behind in the logs when refused', async () => {
     const logs = await logsOf(async () => {
       await assert.rejects(insert(`${today} + 1`, inside));
       await assert.rejects(insert("'1990-05-06'", 'st_makepoint(0, 0)'));

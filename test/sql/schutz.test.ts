@@ -113,7 +113,7 @@ describe('protection of a new record', () => {
 });
 
 describe('a change of a record', () => {
-  it('to sensibel and back masks and shows it, with its tenants and one entry each', async () => {
+  it('S1.5 to sensibel and back masks and shows it, with its tenants and one entry each', async () => {
     const id = await make({ x: places.borderS });
     for (let round = 0; round < 3; round++) {
       const mark = await logsOf(() => sql`update portal.sichtbeobachtung set sensibel = true where id = ${id}`);
@@ -127,7 +127,7 @@ describe('a change of a record', () => {
     }
   });
 
-  it('of its species or place derives everything anew', async () => {
+  it('S1.6 of its species or place derives everything anew', async () => {
     const id = await make({ art: arten.amsel, x: places.inN });
     const steps: [change: string, protection: Protection, links: string][] = [
       [`art = ${arten.uhu}`, masked, 'N'],
@@ -205,7 +205,7 @@ describe('derived columns', () => {
     assert.deepEqual(await read(id), expected);
   });
 
-  it("give each record the guid that npm's uuid gives its id, for ever and whatever it holds", async () => {
+  it("S1.9 give each record the guid that npm's uuid gives its id, for ever and whatever it holds", async () => {
     const ids = [await make({ art: arten.uhu }), await make({ x: places.inW }), await make({ sensibel: true })];
     for (const id of ids) {
       const guid = await guidOf(id);
@@ -236,7 +236,7 @@ describe('a species', () => {
   const read = async () =>
     Object.fromEntries(await Promise.all(Object.entries(ids).map(async ([k, id]) => [k, await protectionOf(id)])));
 
-  it('that becomes sensitive at N masks its old records there at once and logs each record that is shown elsewhere now', async () => {
+  it('S1.5 that becomes sensitive at N masks its old records there at once and logs each record that is shown elsewhere now', async () => {
     const { protokoll, qs } = await logsOf(() => setSensibel('N', art, true));
     assert.deepEqual(await read(), {
       inN: masked,
@@ -271,14 +271,14 @@ describe('a species', () => {
     assert.deepEqual(protokoll, []);
   });
 
-  it('that stops being sensitive is shown again, but not the record that its recorder marked', async () => {
+  it('S1.5 that stops being sensitive is shown again, but not the record that its recorder marked', async () => {
     const { protokoll } = await logsOf(() => setSensibel('N', art, false));
     assert.deepEqual(await read(), { inN: open, borderS: open, inS: open, inW: open, outside: open, markedInN: marked });
     assert.equal(await linksOf(ids.borderS), 'S');
     assert.deepEqual(protokoll.sort(), open_().sort());
   });
 
-  it('is masked and shown by a definition that comes and goes, one entry each', async () => {
+  it('S1.6 is masked and shown by a definition that comes and goes, one entry each', async () => {
     const [row] = await sql`
       select am.* from portal.art_mandant am join portal.mandant m on m.id = am.mandant_id where m.kuerzel = 'S' and am.art = ${art}`;
     const remove = () => sql`delete from portal.art_mandant where mandant_id = ${row?.mandant_id} and art = ${art}`;

@@ -253,7 +253,7 @@ async function checkWrite(w: Write): Promise<void> {
 }
 
 describe('writes by SQL and through the interface', () => {
-  it('lead to the same records, logs and shown rows as a plain recomputation, after each of them', async () => {
+  it('S4.2 lead to the same records, logs and shown rows as a plain recomputation, after each of them', async () => {
     assert.ok(expertin > 0);
     await fc.assert(
       fc.asyncProperty(writes, async (sequence) => {

@@ -53,6 +53,11 @@ export async function runCli(site: Site, args: string[], input = ''): Promise<Ou
   return finish(spawnEntry('src/cli.ts', args, site.env), input);
 }
 
+/** Starts a command of src/cli.ts without waiting for its end. */
+export function startCli(site: Site, args: string[]): ChildProcess {
+  return spawnEntry('src/cli.ts', args, site.env);
+}
+
 /** Runs src/main.ts expecting it to end by itself. */
 export async function runMain(env: Record<string, string>, args: string[] = []): Promise<Outcome> {
   return finish(spawnEntry('src/main.ts', args, env), '');

@@ -1,0 +1,215 @@
+// One client that wants to stop the service: expensive expressions, pictures, bodies and slow connections. Others don't notice.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServerType, serve } from '@hono/node-server';
+import { onPostgres } from '../support/database.ts';
+import { claimFrame, makeBomb, makeInks, makeJpeg, stackJpeg, strangers } from '../support/photo.ts';
+import { startTestService, type TestService, toFormData } from '../support/service.ts';
+
+const mebibyte = 1024 * 1024;
+let service: TestService;
+let server: ServerType;
+let port: number;
+before(async () => {
+  service = await startTestService();
+  server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
+  if (!server.listening) await once(server, 'listening');
+  port = (server.address() as AddressInfo).port;
+  await service.makeReleased();
+});
+after(async () => {
+  server.close();
+  if ('closeAllConnections' in server) server.closeAllConnections();
+  await once(server, 'close');
+});
+
+/** How long others wait for a list, from now until `work` is done: the median and the longest, in milliseconds. */
+async function measureOthers(work: Promise<unknown>): Promise<{ median: number; longest: number; count: number }> {
+  let isOver = false;
+  const done = work.finally(() => {
+    isOver = true;
+  });
+  const times: number[] = [];
+  while (!isOver || times.length < 5) {
+    const start = performance.now();
+    // Another address each time, so that none is answered from memory.
+    const { status } = await service.request(`/sichtbeobachtungen?limit=5&x=${Math.random()}`);
+    assert.equal(status, 200);
+    times.push(performance.now() - start);
+    await sleep(20);
+  }
+  await done;
+  times.sort((a, b) => a - b);
+  return { median: times[times.length >> 1] ?? 0, longest: times.at(-1) ?? 0, count: times.length };
+}
+
+describe('catastrophic expressions', { skip: !onPostgres && 'the embedded database refuses them before they run' }, () => {
+  it('S3.2 are cut off on a pool of their own; the latency of others does not move', async () => {
+    const outcomes: { status: number; ms: number }[] = [];
+    const attack = async (n: number) => {
+      // Alone, and without a limit, four seconds.
+      const expression = `(x?y?z?a?b?c?d?e?){1,${240 + n}}q`;
+      const start = performance.now();
+      const { status } = await service.request(`/arten?name_regexp_ci=${encodeURIComponent(expression)}`);
+      outcomes.push({ status, ms: performance.now() - start });
+    };
+    const { median, longest } = await measureOthers(Promise.all([1, 2].map(attack)));
+    assert.ok(
+      outcomes.some(({ ms }) => ms > 400),
+      `no expression was expensive: ${JSON.stringify(outcomes)}`,
+    );
+    // PostgreSQL looks at the time between steps of half a second.
+    for (const { status, ms } of outcomes) assert.ok([400, 503].includes(status) && ms < 3000, `${status} after ${ms} ms`);
+    assert.ok(median < 200 && longest < 1000, `others waited ${median} ms, at most ${longest} ms`);
+  });
+});
+
+describe('pictures that are made to be expensive', () => {
+  it('S3.7 are refused or handled within 2 s each; the latency of others does not move', async () => {
+    const jpeg = await makeJpeg({ width: 256, height: 256, noise: 60 });
+    const large = stackJpeg(jpeg, 8);
+    const pictures: [what: string, bytes: Buffer, status: number][] = [
+      ['65500 x 65500 pixels in 700 bytes', await makeBomb(65_500, 65_500), 400],
+      ['8000 x 6000 pixels in 700 bytes', await makeBomb(8_000, 6_000), 400],
+      ['truncated', large.subarray(0, large.length / 2), 400],
+      ['four inks', await makeInks(4), 400],
+      ['arithmetic coding', claimFrame(jpeg, { marker: 0xc9 }), 400],
+      ['progressive', await makeJpeg({ width: 640, height: 480, progressive: true }), 201],
+      ...Object.entries(strangers)
+        .filter(([, bytes]) => bytes.length > 0)
+        .map(([what, bytes]): [string, Buffer, number] => [what, bytes, 400]),
+    ];
+    // The first one starts the worker.
+    const form = { art: '2', lat: '5530000', datum: '1.9.2026' };
+    await service.request('/sichtbeobachtungen', { as: 'melder', form: { ...form, lon: '410000', foto: new Blob([jpeg]) } });
+    const sendAll = async () => {
+      for (const [n, [what, bytes, expected]] of pictures.entries()) {
+        const foto = new File([new Uint8Array(bytes)], 'x.jpg', { type: 'image/jpeg' });
+        const start = performance.now();
+        const fields = toFormData({ ...form, lon: String(411_000 + n), foto });
+        const { status, text } = await service.request('/sichtbeobachtungen', { as: 'melder', form: fields });
+        assert.equal(status, expected, `${what}: ${text}`);
+        assert.ok(performance.now() - start < 2000, `${what} took ${performance.now() - start} ms`);
+      }
+    };
+    const { median, longest } = await measureOthers(sendAll());
+    assert.ok(median < 200 && longest < 1000, `others waited ${median} ms, at most ${longest} ms`);
+  });
+});
+
+describe('bodies', () => {
+  it('S3.6 a photo of 12 MiB and a sound of 1 MiB are accepted, one byte more is not', async () => {
+    const photo = stackJpeg(await makeJpeg({ width: 640, height: 480 }), 1, 12 * mebibyte);
+    const sound = Buffer.alloc(mebibyte);
+    sound.write('RIFF');
+    sound.writeUInt32LE(mebibyte - 8, 4);
+    sound.write('WAVEfmt ', 8);
+    sound.set([16, 0, 0, 0, 1, 0, 1, 0, 0x44, 0xac, 0, 0, 0x88, 0x58, 1, 0, 2, 0, 16, 0], 16);
+    sound.write('data', 36);
+    sound.writeUInt32LE(mebibyte - 44, 40);
+    assert.deepEqual([photo.length, sound.length], [12 * mebibyte, mebibyte]);
+    for (const [n, [name, bytes]] of Object.entries({ foto: photo, audio: sound }).entries()) {
+      for (const [more, expected] of [
+        [0, 201],
+        [1, 413],
+      ] as const) {
+        const file = new Blob([new Uint8Array(bytes), new Uint8Array(more)]);
+        const form = { art: '2', lat: '5530000', datum: '2.9.2026', lon: String(412_000 + 10 * n + more), [name]: file };
+        const { status, text } = await service.request('/sichtbeobachtungen', { as: 'melder', form });
+        assert.equal(status, expected, `${name} with ${more} more: ${text}`);
+      }
+    }
+  });
+
+  for (const isChunked of [false, true]) {
+    it(`S3.6 of 200 MB ${isChunked ? 'without' : 'with'} a length are cut off early, and memory stays flat`, async () => {
+      const token = await service.tokenOf('melder');
+      const total = 200 * mebibyte;
+      const head = [
+        'POST /api/v2/sichtbeobachtungen HTTP/1.1',
+        'Host: n.test',
+        'X-Auth-User: melder',
+        `X-Auth-Token: ${token}`,
+        'Content-Type: multipart/form-data; boundary=b',
+        isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${total}`,
+      ];
+      const socket = connect(port, '127.0.0.1');
+      const closed = new Promise<void>((resolve) => socket.on('error', () => {}).on('close', () => resolve()));
+      let answer = '';
+      socket.on('data', (chunk) => {
+        answer += chunk;
+      });
+      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      const start = '--b\r\nContent-Disposition: form-data; name="foto"; filename="x.jpg"\r\n\r\n';
+      const wrap = (bytes: Buffer) =>
+        isChunked ? Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]) : bytes;
+      const piece = wrap(Buffer.alloc(mebibyte, 'x'));
+      const used = () => process.memoryUsage.rss() / mebibyte;
+      const before = used();
+      let most = 0;
+      let sent = 0;
+      socket.write(wrap(Buffer.from(start)));
+      while (!socket.destroyed && sent < total && answer === '') {
+        sent += mebibyte;
+        if (!socket.write(piece))
+          await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed, sleep(2000)]);
+        most = Math.max(most, used() - before);
+      }
+      await Promise.race([closed, sleep(2000)]);
+      socket.destroy();
+      assert.match(answer, /^HTTP\/1\.1 413/);
+      assert.ok(sent < total / 2, `${sent / mebibyte} MB were taken`);
+      assert.ok(most < 80, `${most.toFixed()} MB more memory`);
+    });
+  }
+});
+
+describe('slow clients', () => {
+  it('S5.10 a hundred that send or read a byte at a time are not noticed by others', async () => {
+    const host = 'Host: n.test\r\n';
+    const openings = [
+      `GET /api/v2/arten HTTP/1.1\r\n${host}X-Slow: `,
+      `POST /api/v2/login HTTP/1.1\r\n${host}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000\r\n\r\n`,
+      `GET /api/v2/openapi.json HTTP/1.1\r\n${host}\r\n`.repeat(3),
+      '',
+    ];
+    const fetchOne = async () => {
+      const start = performance.now();
+      const answer = await fetch(`http://127.0.0.1:${port}/health/live`);
+      assert.equal(answer.status, 200);
+      return performance.now() - start;
+    };
+    await fetchOne();
+    const sockets: Socket[] = [];
+    for (let n = 0; n < 100; n++) {
+      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      // Nobody reads what comes.
+      socket.pause();
+      socket.write(openings[n % openings.length] as string);
+      sockets.push(socket);
+    }
+    const drip = setInterval(() => {
+      for (const [n, socket] of sockets.entries()) if (n % openings.length < 2) socket.write('a');
+    }, 50);
+    try {
+      const { median, longest } = await measureOthers(sleep(1500));
+      assert.ok(median < 200 && longest < 1000, `others waited ${median} ms, at most ${longest} ms`);
+      const times = [];
+      for (let n = 0; n < 10; n++) times.push(await fetchOne());
+      assert.ok(Math.max(...times) < 500, `new connections wait ${times.map(Math.round)} ms`);
+    } finally {
+      clearInterval(drip);
+      for (const socket of sockets) socket.destroy();
+    }
+  });
+
+  it('S5.10 that send slowly are closed: the server limits the time for headers and for a whole request', () => {
+    assert.ok('headersTimeout' in server && 'requestTimeout' in server);
+    // These are looked at every half minute, so that a test of the closing itself would take longer than all others together.
+    assert.ok(server.headersTimeout > 0 && server.headersTimeout <= 60_000, `headers: ${server.headersTimeout} ms`);
+    assert.ok(server.requestTimeout > 0 && server.requestTimeout <= 300_000, `request: ${server.requestTimeout} ms`);
+  });
+});

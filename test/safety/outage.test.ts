@@ -1,0 +1,336 @@
+// What a service does while its database, its clients or its own process fail: a ledger of what was sent and answered agrees
+// with records, files and both logs afterwards.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
+import { sweepStorage } from '../../src/jobs/media.ts';
+import { openStorage } from '../../src/media/storage.ts';
+import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
+import { onPostgres } from '../support/database.ts';
+import { makeJpeg } from '../support/photo.ts';
+import { makeSite, type RunningService, runCli, type Site, startCli, startProcess } from '../support/process.ts';
+import { collectMedia } from '../support/storage.ts';
+
+const katalog = fileURLToPath(new URL('../support/katalog', import.meta.url));
+const skip = !onPostgres && 'needs a database that outlives the service';
+
+/** Migrates a site and makes it ready for reports of `anna`. */
+async function prepare(site: Site): Promise<void> {
+  for (const args of [['migrate'], ['catalog', 'import', katalog]]) assert.equal((await runCli(site, args)).code, 0);
+  const person = ['--loginname', 'anna', '--email', 'anna@example.org', '--vorname', 'A', '--nachname', 'A', '--password-stdin'];
+  assert.equal((await runCli(site, ['nutzer', 'create', ...person], 'geheim und lang')).code, 0);
+}
+
+async function logIn({ url }: RunningService): Promise<Record<string, string>> {
+  const answer = await fetch(`${url}/api/v2/login?loginname=anna&password=${sha1OfPlain('geheim und lang')}`);
+  const { token } = (await answer.json()) as { token: string };
+  return { 'X-Auth-User': 'anna', 'X-Auth-Token': token };
+}
+
+interface Entry {
+  /** Tells the record of this request. */
+  remark: string;
+  /** Null: none came. */
+  status: number | null;
+  id: number | null;
+  retryAfter: string | null;
+  /** When the answer was there, by performance.now(). */
+  at: number;
+}
+
+/** Reports sightings one after the other, each written down before it is sent, until told to end. */
+async function report(
+  ledger: Entry[],
+  urlOf: () => string,
+  headers: Record<string, string>,
+  isOver: () => boolean,
+  photo?: Blob,
+) {
+  while (!isOver()) {
+    const entry: Entry = { remark: `Nr. ${ledger.length}`, status: null, id: null, retryAfter: null, at: 0 };
+    ledger.push(entry);
+    const body = new FormData();
+    const place = { lat: '5484000', lon: String(391000 + ledger.length) };
+    for (const [name, value] of Object.entries({ art: '100', ...place, bemerkung: entry.remark })) body.append(name, value);
+    if (photo) for (const name of ['foto', 'foto_2']) body.append(name, photo, 'x.jpg');
+    try {
+      const answer = await fetch(`${urlOf()}/api/v2/sichtbeobachtungen`, { method: 'POST', headers, body });
+      const { result } = (await answer.json()) as { result?: { id: number }[] };
+      Object.assign(entry, { status: answer.status, id: result?.[0]?.id ?? null, retryAfter: answer.headers.get('retry-after') });
+    } catch {
+      await sleep(20);
+    }
+    entry.at = performance.now();
+  }
+}
+
+/** Every answer of the ledger is true, and whatever has none happened as a whole or not at all. */
+async function assertAgrees(database: Database, ledger: Entry[], mediaDirectory: string, files: 0 | 2): Promise<void> {
+  const rows = await database.sql`
+    select s.id, s.bemerkung as remark, to_json(array_remove(array[s.foto, s.foto_2], null)) as files,
+      (select count(*)::integer from portal.protokoll p where p.sichtbeobachtung_id = s.id) as entries
+    from portal.sichtbeobachtung s order by s.id`;
+  const stored = new Set(
+    (await readdir(mediaDirectory, { recursive: true }).catch(() => [])).map((path) => path.split('/').at(-1)),
+  );
+  const known = new Map(rows.map((row) => [row.remark, row]));
+  assert.equal(known.size, rows.length, 'a report is stored twice');
+  for (const { remark, status, id } of ledger) {
+    const row = known.get(remark);
+    if (status === 201) assert.equal(row?.id, id, `${remark} was acknowledged`);
+    // Whether a commit whose answer was lost took place, nobody knows but the database.
+    else if (status !== null && status < 500) assert.equal(row, undefined, `${remark} is stored after ${status}`);
+  }
+  for (const row of rows) {
+    assert.equal(row.files.length, files, `half of ${row.remark} is there`);
+    for (const name of row.files) assert.ok(stored.has(name), `${row.remark} names a file that is missing`);
+    assert.equal(row.entries, 1, `entries in the protokoll for ${row.remark}`);
+  }
+}
+
+describe('a service that is killed', { skip }, () => {
+  let site: Site;
+  before(async () => {
+    if (skip) return;
+    site = await makeSite();
+    await prepare(site);
+  });
+  after(() => site?.remove());
+
+  it('S5.1 in the middle of uploads: every 201 is complete, nothing is half visible, and what is left is swept', async () => {
+    const photo = new Blob([await makeJpeg({ width: 200, height: 150 })]);
+    const ledger: Entry[] = [];
+    for (const [round, delay] of [0, 40, 90].entries()) {
+      const service = await startProcess(site);
+      const headers = await logIn(service);
+      let isOver = false;
+      const clients = [1, 2, 3].map(() =>
+        report(
+          ledger,
+          () => service.url,
+          headers,
+          () => isOver,
+          photo,
+        ),
+      );
+      // Others are in every stage of their upload when the first ones are acknowledged.
+      const acknowledged = () => ledger.filter(({ status }) => status === 201).length;
+      for (let wait = 0; wait < 200 && acknowledged() < 3 * (round + 1); wait++) await sleep(50);
+      await sleep(delay);
+      await service.stop('SIGKILL');
+      isOver = true;
+      await Promise.all(clients);
+    }
+    const statuses = ledger.map(({ status }) => status);
+    assert.ok(statuses.includes(201) && statuses.includes(null), `acknowledged and broken off: ${statuses}`);
+    const database = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
+    const media = join(site.env.DATA_DIR ?? '', 'media');
+    await assertAgrees(database, ledger, media, 2);
+    const storage = openStorage(media, null);
+    await sweepStorage(database.sql, storage, new Date(Date.now() + 60_000));
+    await assertAgrees(database, ledger, media, 2);
+    const [named] = await database.sql`select 2 * count(*)::integer as files from portal.sichtbeobachtung`;
+    assert.equal((await collectMedia(storage)).length, named?.files, 'files that no record names');
+    await database.close();
+  });
+});
+
+describe('a migration that is killed', { skip }, () => {
+  it('S5.8 leaves what the next one completes: the same tables and functions, and one installation', async () => {
+    const [killed, whole] = [await makeSite(), await makeSite()];
+    const open = (site: Site) => openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
+    const describeAll = async (site: Site) => {
+      const database = await open(site);
+      const rows = await database.sql`
+        select c.relnamespace::regnamespace || '.' || c.relname || ' ' || c.relkind::text as what from pg_class c
+        where c.relnamespace::regnamespace::text in ('portal', 'gis') union all
+        select p.oid::regprocedure || md5(p.prosrc) from pg_proc p
+        where p.pronamespace::regnamespace::text in ('portal', 'private', 'api') union all
+        select 'installations ' || count(*) from portal.installation order by 1`;
+      await database.close();
+      return rows.map((row) => row.what);
+    };
+    const server = await open(killed);
+    const isMigrating = async () => {
+      const rows = await server.sql`
+        select from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend' and xact_start is not null`;
+      return rows.length > 0;
+    };
+    try {
+      await runCli(whole, ['migrate']);
+      const ends: (NodeJS.Signals | null)[] = [];
+      for (const delay of [0, 100, 250]) {
+        const migration = startCli(killed, ['migrate']);
+        const closed = once(migration, 'close');
+        while (migration.exitCode === null && !(await isMigrating())) await sleep(5);
+        await sleep(delay);
+        migration.kill('SIGKILL');
+        ends.push((await closed)[1]);
+      }
+      assert.ok(ends.includes('SIGKILL'), 'every migration was over before it could be killed');
+      const last = await runCli(killed, ['migrate']);
+      assert.equal(last.code, 0, last.err);
+      assert.deepEqual(await describeAll(killed), await describeAll(whole));
+    } finally {
+      await server.close();
+      await killed.remove();
+      await whole.remove();
+    }
+  });
+});
+
+describe('a service whose database is restarted', { skip: skip || withoutCluster }, () => {
+  let cluster: Cluster;
+  let site: Site;
+  before(async () => {
+    if (skip || withoutCluster) return;
+    cluster = await startCluster();
+    const dataDir = await mkdtemp(join(tmpdir(), 'sighting-site-'));
+    site = { env: { DATA_DIR: dataDir, DATABASE_URL: cluster.url }, remove: () => rm(dataDir, { recursive: true }) };
+    await prepare(site);
+  });
+  after(async () => {
+    await cluster?.remove();
+    await site?.remove();
+  });
+
+  it('S5.2 fast or by a crash, under load: 503 with Retry-After meanwhile, normal within 5 s, no restart of the service', async () => {
+    const service = await startProcess(site);
+    const ledger: Entry[] = [];
+    let isOver = false;
+    try {
+      const headers = await logIn(service);
+      const clients = [1, 2, 3, 4].map(() =>
+        report(
+          ledger,
+          () => service.url,
+          headers,
+          () => isOver,
+        ),
+      );
+      for (const mode of ['fast', 'immediate'] as const) {
+        await sleep(300);
+        const stopped = performance.now();
+        await cluster.stop(mode);
+        assert.equal((await fetch(`${service.url}/health/live`)).status, 200);
+        assert.equal((await fetch(`${service.url}/health/ready`)).status, 503);
+        await sleep(500);
+        await cluster.start();
+        const started = performance.now();
+        const isNormal = () => {
+          const last = ledger.filter(({ at }) => at > Math.max(started, performance.now() - 1000));
+          return last.length > 10 && last.every(({ status }) => status === 201);
+        };
+        while (!isNormal() && performance.now() - started < 7000) await sleep(50);
+        // A second of it is the look back.
+        assert.ok(performance.now() - started < 6000, `${mode}: not normal 5 s after the database answers`);
+        const meanwhile = ledger.filter(({ at }) => at > stopped && at < started);
+        assert.ok(
+          meanwhile.some(({ status }) => status === 503),
+          `${mode}: nobody was told to wait`,
+        );
+        for (const { status, retryAfter } of meanwhile) {
+          assert.ok(status === 503 || status === 201, `${mode}: ${status} while the database is away`);
+          assert.ok(status === 201 || Number(retryAfter) > 0, `${mode}: 503 without Retry-After`);
+        }
+        assert.equal((await fetch(`${service.url}/health/ready`)).status, 200);
+      }
+      isOver = true;
+      await Promise.all(clients);
+      assert.ok(!ledger.some(({ status }) => status === null), 'a request had no answer at all');
+      assert.equal(service.process.exitCode, null);
+      const database = await openDatabase({ databaseUrl: cluster.url, dataDir: '' });
+      await assertAgrees(database, ledger, join(site.env.DATA_DIR ?? '', 'media'), 0);
+      await database.close();
+    } finally {
+      isOver = true;
+      await service.stop('SIGKILL');
+    }
+  });
+});
+
+describe('two instances side by side', { skip }, () => {
+  let site: Site;
+  before(async () => {
+    if (skip) return;
+    site = await makeSite();
+    await prepare(site);
+  });
+  after(() => site?.remove());
+
+  it('S5.7 hand over without a failed request; one that never ends is given up after 15 s, and the code is 0', async () => {
+    const instances = [await startProcess(site), await startProcess(site)] as const;
+    const [old, young] = instances;
+    const headers = await logIn(old);
+    let isOver = false;
+    // As a proxy does it: kept-alive connections, to the first instance that says it is ready.
+    let current: RunningService = old;
+    const watch = (async () => {
+      while (!isOver) {
+        const isReady = await fetch(`${old.url}/health/ready`)
+          .then((answer) => answer.ok)
+          .catch(() => false);
+        current = isReady ? old : young;
+        await sleep(100);
+      }
+    })();
+    const failures: string[] = [];
+    const read = async () => {
+      while (!isOver) {
+        await fetch(`${current.url}/api/v2/sichtbeobachtungen?limit=5`)
+          .then(async (answer) => {
+            await answer.text();
+            if (!answer.ok) failures.push(String(answer.status));
+          })
+          .catch((error: Error) => failures.push(`${error.message} ${error.cause}`));
+      }
+    };
+    const ledger: Entry[] = [];
+    const clients = [
+      read(),
+      read(),
+      report(
+        ledger,
+        () => current.url,
+        headers,
+        () => isOver,
+      ),
+    ];
+    const { hostname, port } = new URL(old.url);
+    const stuck = connect(Number(port), hostname);
+    stuck.on('error', () => {});
+    stuck.write(
+      `POST /api/v2/login HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\nlogin`,
+    );
+    try {
+      await sleep(500);
+      const start = performance.now();
+      const ended = old.stop('SIGTERM');
+      await sleep(2500);
+      isOver = true;
+      await Promise.all([...clients, watch]);
+      assert.deepEqual(failures, []);
+      assert.deepEqual(new Set(ledger.map(({ status }) => status)), new Set([201]));
+      assert.equal(current, young);
+      assert.equal(await ended, 0);
+      const seconds = (performance.now() - start) / 1000;
+      assert.ok(seconds > 10 && seconds < 20, `it ended after ${seconds} s`);
+      const database = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
+      await assertAgrees(database, ledger, join(site.env.DATA_DIR ?? '', 'media'), 0);
+      await database.close();
+    } finally {
+      isOver = true;
+      stuck.destroy();
+      for (const instance of instances) await instance.stop('SIGKILL');
+    }
+  });
+});

@@ -1,0 +1,77 @@
+// A PostgreSQL of a test's own, which it may stop and start: with the server programs of this machine, in a temporary directory.
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, globSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const programs = globSync('/usr/lib/postgresql/*/bin').find((directory) => existsSync(join(directory, 'initdb')));
+// PostgreSQL refuses to run as root.
+const isRoot = process.getuid?.() === 0;
+const account: Account | null = isRoot ? findAccount() : {};
+
+/** Why there can be none, or false. */
+export const withoutCluster =
+  (!programs && 'the server programs of PostgreSQL are not installed') ||
+  (isRoot && !account && 'root can not run PostgreSQL, and there is no account postgres') ||
+  (!globSync('/usr/share/postgresql/*/extension/postgis.control').length && 'PostGIS is not installed');
+
+export interface Cluster {
+  /** Of the database `postgres`. */
+  url: string;
+  start(): Promise<void>;
+  /** `fast` ends sessions, `immediate` is a crash. */
+  stop(mode: 'fast' | 'immediate'): Promise<void>;
+  remove(): Promise<void>;
+}
+
+interface Account {
+  uid?: number;
+  gid?: number;
+}
+
+function findAccount(): Account | null {
+  const { stdout } = spawnSync('id', ['-u', 'postgres'], { encoding: 'utf8' });
+  const uid = Number.parseInt(stdout, 10);
+  return Number.isNaN(uid) ? null : { uid, gid: Number(execFileSync('id', ['-g', 'postgres'], { encoding: 'utf8' })) };
+}
+
+/** Starts one on a free port. */
+export async function startCluster(): Promise<Cluster> {
+  const home = await mkdtemp(join(tmpdir(), 'sighting-cluster-'));
+  if (account?.uid !== undefined && account.gid !== undefined) await chown(home, account.uid, account.gid);
+  const data = join(home, 'data');
+  const call = (program: string, ...args: string[]) =>
+    run(join(programs ?? '', program), args, { ...account, cwd: home, env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+  const port = await freePort();
+  await call('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
+  const options = `-p ${port} -k ${home} -c listen_addresses=127.0.0.1 -c max_connections=60 -c shared_buffers=32MB`;
+  const start = async () => {
+    await call('pg_ctl', '-D', data, '-l', join(home, 'log'), '-w', '-o', options, 'start');
+  };
+  const stop = async (mode: 'fast' | 'immediate') => {
+    await call('pg_ctl', '-D', data, '-w', '-m', mode, 'stop');
+  };
+  await start();
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    start,
+    stop,
+    async remove() {
+      await stop('immediate').catch(() => {});
+      await rm(home, { recursive: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await new Promise<number>((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
+  );
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
