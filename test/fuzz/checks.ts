@@ -20,7 +20,9 @@ const earlyRefusal = 60_000;
 export function checkOutcome(outcome: Outcome): Problem[] {
   const { shot, by, received } = outcome;
   const head = shot.bytes.toString('latin1', 0, 8);
-  const methods = shot.methods ?? (head.startsWith('HEAD ') ? ['HEAD'] : null);
+  const known = shot.methods ?? (head.startsWith('HEAD ') ? ['HEAD'] : null);
+  // Who is answered before its body has come, and then ends in the middle of it, is told so by Node in a second answer.
+  const methods = known && shot.cut?.how === 'end' ? [...known, 'GET'] : known;
   const isClosed = by === 'closed';
   const { answers, problem, isPartial } = readAnswers(received, methods, isClosed);
   const problems = answers.flatMap((answer) => checkAnswer(answer, shot));

@@ -25,12 +25,19 @@ async function run({ seconds, seed, isBusy, only }: Options): Promise<boolean> {
   const site = await makeSite();
   const report = new Report(seed);
   let runner: Runner | null = null;
-  let suspects = (ms: number) => runner?.suspectsSince(performance.now() - ms) ?? [];
+  // What is sent again to find out who did it is no new finding.
+  let isTrying = false;
+  const suspects = (ms: number) => runner?.suspectsSince(performance.now() - ms, null) ?? [];
   const service: Service = await startService(site.env, {
-    ended: (how) => report.add(endedKind, `${how}; last lines: ${service.lastLines().join(' | ')}`, { suspects: suspects(1500) }),
-    line: (text) => {
+    ended: (how) =>
+      !isTrying && report.add(endedKind, `${how}; last lines: ${service.lastLines().join(' | ')}`, { suspects: suspects(1500) }),
+    async line(text) {
       const problem = findLogProblem(text);
-      if (problem) report.add('log', problem, { suspects: suspects(300) });
+      if (problem === null || isTrying) return;
+      const [begin, from] = [performance.now(), { suspects: suspects(300) }];
+      // The last words of a process are told with its end.
+      await sleep(endIsHeardMs);
+      if (service.wasUpSince(begin)) report.add('log', problem, from);
     },
   });
   const ending = new AbortController();
@@ -49,7 +56,7 @@ async function run({ seconds, seed, isBusy, only }: Options): Promise<boolean> {
     if (isBusy) keepBusy();
     runner = makeRunner(mix, service, report);
     await fuzz(seconds, { runner, service, watch, report, world });
-    suspects = () => [];
+    isTrying = true;
     await nameCulprits(report.findings(), { mix, service, watch }, ending.signal);
   }
   service.expectEnd();
@@ -78,7 +85,7 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
     const waited = Math.max(0, ms - ownLagMs);
     if (isExpected) worst.witness = Math.max(worst.witness, waited);
     if (isExpected && waited <= witnessLimitMs) return;
-    const from = { suspects: runner.suspectsSince(begin) };
+    const from = { suspects: runner.suspectsSince(begin, ms) };
     await sleep(endIsHeardMs);
     if (!service.wasUpSince(begin)) return;
     if (!isExpected) report.add('witness', `${name}: ${status ?? 'no answer'} after ${Math.round(ms)} ms`, from);
@@ -97,7 +104,7 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
             blockedKind,
             `${Math.round(reading.lag * 1000)} ms, computing ${Math.round(reading.blocked * 1000)} ms of them`,
             {
-              suspects: runner.suspectsSince(performance.now() - window),
+              suspects: runner.suspectsSince(performance.now() - window, reading.lag * 1000),
             },
           );
         } else if (reading.lag > blockedLimit) worst.starved++;
@@ -132,7 +139,9 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
   show();
 
   const statuses = [...runner.figures.statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
-  const kinds = [...runner.figures.kinds].map(([kind, count]) => `${kind} ${count}`);
+  const kinds = [...runner.figures.kinds].map(
+    ([kind, count]) => `${kind} ${count} (${((runner.figures.spent.get(kind) ?? 0) / count).toFixed(0)} ms each)`,
+  );
   console.log(`\nsent: ${kinds.join(', ')}\nanswers: ${statuses.join(', ')}`);
   console.log(
     `witness: ${all.testimonies} requests, the slowest ${all.witness.toFixed(0)} ms; loop: ${(all.lag * 1000).toFixed(0)} ms at most, computing ${(all.blocked * 1000).toFixed(0)} ms; ${all.starved} times held up by others that compute`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Dice, makeDice } from '../support/dice.ts';
 import { draftAccounts } from './accounts.ts';
 import { draftCut, draftSlow } from './cuts.ts';
+import { draftLong } from './long.ts';
 import { draftForm, draftOperation } from './operations.ts';
 import type { Draft, Plan } from './plan.ts';
 import { draftRaw } from './raw.ts';
@@ -20,10 +21,11 @@ export interface Mix {
 export function makeMix(seed: number, world: World, samples: Samples): Mix {
   const findLinks = makeLinkFinder(join(world.env.DATA_DIR ?? '', 'mail'));
   const kinds: [share: number, draft: (dice: Dice) => Draft][] = [
-    [34, (dice) => draftOperation(dice, world)],
-    [12, (dice) => draftForm(dice, world)],
+    [30, (dice) => draftOperation(dice, world)],
+    [10, (dice) => draftForm(dice, world)],
     [18, (dice) => draftRaw(dice, world)],
     [20, (dice) => draftCut(dice, world, samples)],
+    [12, (dice) => draftLong(dice, world)],
     [11, (dice) => draftUpload(dice, world, samples)],
     [5, (dice) => draftAccounts(dice, world, findLinks)],
   ];

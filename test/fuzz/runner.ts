@@ -8,7 +8,7 @@ import type { Report } from './report.ts';
 import type { Service } from './service.ts';
 import { fire, type Outcome } from './wire.ts';
 
-const atOnce = 8;
+const atOnce = 12;
 const slowAtOnce = 4;
 const remembered = 600;
 /** An end of the service is heard of by then. */
@@ -20,6 +20,16 @@ export interface Figures {
   classes: Map<string, number>;
   statuses: Map<number, number>;
   kinds: Map<string, number>;
+  /** Milliseconds of all connections of a kind together. */
+  spent: Map<string, number>;
+}
+
+/** What is remembered of a plan that was sent. */
+interface Sent {
+  number: number;
+  begin: number;
+  end: number;
+  isAnswered: boolean;
 }
 
 export interface Runner {
@@ -28,13 +38,16 @@ export interface Runner {
   run(until: number, signal: AbortSignal): Promise<void>;
   /** Sends one plan and checks it. */
   send(plan: Plan, signal: AbortSignal): Promise<Outcome[]>;
-  /** Numbers of the plans that were under way at some time since then, the latest first. */
-  suspectsSince(time: number): number[];
+  /**
+   * Numbers of the plans that were under way at some time since then, the likeliest first.
+   * @param tookMs how long it took whatever is looked for; null: it got no answer
+   */
+  suspectsSince(time: number, tookMs: number | null): number[];
 }
 
 export function makeRunner(mix: Mix, service: Service, report: Report): Runner {
-  const figures: Figures = { requests: 0, classes: new Map(), statuses: new Map(), kinds: new Map() };
-  const recent: { number: number; end: number }[] = [];
+  const figures: Figures = { requests: 0, classes: new Map(), statuses: new Map(), kinds: new Map(), spent: new Map() };
+  const recent: Sent[] = [];
   let next = 1;
   let nextSlow = firstSlow;
 
@@ -58,11 +71,12 @@ export function makeRunner(mix: Mix, service: Service, report: Report): Runner {
     return outcomes;
   };
   const send = async (plan: Plan, signal: AbortSignal) => {
-    const entry = { number: plan.number, end: Number.POSITIVE_INFINITY };
+    const entry: Sent = { number: plan.number, begin: performance.now(), end: Number.POSITIVE_INFINITY, isAnswered: false };
     recent.push(entry);
     recent.splice(0, recent.length - remembered);
     const outcomes = await shoot(plan, signal);
     entry.end = performance.now();
+    entry.isAnswered = outcomes.every(({ by }) => by === 'answered' || by === 'closed');
     // It never reached the service.
     if (outcomes.every(({ by }) => by === 'refused')) recent.splice(recent.indexOf(entry), 1);
     return outcomes;
@@ -82,19 +96,27 @@ export function makeRunner(mix: Mix, service: Service, report: Report): Runner {
         ...Array.from({ length: slowAtOnce }, () => lane(() => nextSlow++)),
       ]);
     },
-    suspectsSince: (time) =>
-      recent
-        .filter(({ end }) => end >= time)
-        .map(({ number }) => number)
-        .reverse()
+    suspectsSince(time, tookMs) {
+      const likeliness = ({ number, begin, end, isAnswered }: Sent) => {
         // Slow ones take long to be tried again, and hardly ever do anything.
-        .sort((a, b) => Number(a >= firstSlow) - Number(b >= firstSlow)),
+        if (number >= firstSlow) return 0;
+        const isLike = tookMs === null ? !isAnswered : Math.min(end, performance.now()) - begin >= 0.8 * tookMs;
+        return isLike ? 2 : 1;
+      };
+      return recent
+        .filter(({ end }) => end >= time)
+        .reverse()
+        .sort((a, b) => likeliness(b) - likeliness(a))
+        .map(({ number }) => number);
+    },
   };
 }
 
 function count(figures: Figures, plan: Plan, outcome: Outcome): void {
   const add = <K>(map: Map<K, number>, key: K) => map.set(key, (map.get(key) ?? 0) + 1);
-  add(figures.kinds, plan.kind.split(' ', 1)[0] ?? '');
+  const kind = plan.kind.split(' ', 1)[0] ?? '';
+  add(figures.kinds, kind);
+  figures.spent.set(kind, (figures.spent.get(kind) ?? 0) + outcome.end - outcome.begin);
   const { answers } = readAnswers(outcome.received, outcome.shot.methods, true);
   if (answers.length === 0) add(figures.classes, '-');
   for (const { status } of answers) {

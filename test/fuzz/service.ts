@@ -107,7 +107,7 @@ export async function startService(env: Record<string, string>, watcher: Service
   return {
     port,
     pid: () => running?.process.pid ?? 0,
-    lastLines: () => lines.slice(-8),
+    lastLines: () => lines.slice(-14),
     isUp: () => isReady,
     wasUpSince: (time) => isReady && readyAt <= time,
     expectEnd() {
