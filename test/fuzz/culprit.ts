@@ -8,15 +8,20 @@ import { blockedLimit, type Watch } from './watch.ts';
 import { fire, type Outcome } from './wire.ts';
 
 const secondsPerFinding = 25;
-const mostFindings = 8;
+const mostFindings = 10;
+// Alone on an idle service, everything else is answered sooner. Photos take their time, in a thread of their own.
+const slowMs = 400;
 
 /** Kinds of findings that don't name the request that did it. */
 export const blockedKind = 'event loop blocked';
 export const endedKind = 'end of the process';
+export const witnessKind = 'witness';
 
 /** What happened when a plan was sent alone. */
 export interface Trial {
   blocked: number;
+  /** The longest that an answer took. */
+  answerMs: number;
   hasEnded: boolean;
 }
 
@@ -35,7 +40,9 @@ export async function tryAlone(plan: Plan, service: Service, watch: Watch, signa
   // The measuring itself may have come too late for the reading.
   const second = await watch.read(signal);
   await sleep(20);
+  const answered = outcomes.filter(({ by, shot }) => (by === 'answered' || by === 'closed') && !shot.pace);
   return {
+    answerMs: Math.max(0, ...answered.map(({ begin, end }) => end - begin)),
     blocked: Math.max(reading?.blocked ?? 0, second?.blocked ?? 0),
     hasEnded: !service.isUp() || service.pid() !== pid,
   };
@@ -48,18 +55,25 @@ export async function nameCulprits(
   signal: AbortSignal,
 ): Promise<void> {
   const known = new Map<number, Trial>();
-  for (const finding of findings.filter(({ kind }) => kind === blockedKind || kind === endedKind).slice(0, mostFindings)) {
+  for (const finding of findings
+    .filter(({ kind }) => [blockedKind, endedKind, witnessKind].includes(kind))
+    .slice(0, mostFindings)) {
     const until = performance.now() + secondsPerFinding * 1000;
     const isIt = (trial: Trial | undefined) =>
-      trial !== undefined && (finding.kind === endedKind ? trial.hasEnded : trial.blocked > blockedLimit);
+      trial !== undefined &&
+      (finding.kind === endedKind
+        ? trial.hasEnded
+        : trial.blocked > blockedLimit || (finding.kind === witnessKind && trial.answerMs > slowMs));
     for (const number of finding.suspects) {
       if (performance.now() > until || signal.aborted) break;
       const plan = mix.make(number);
       const trial = known.get(number) ?? (await tryAlone(plan, service, watch, signal));
       known.set(number, trial);
-      if (!isIt(trial)) continue;
+      if (!isIt(trial) || (finding.kind === witnessKind && plan.kind === 'upload')) continue;
       finding.suspects = [number];
-      finding.detail += trial.hasEnded ? '; also alone' : `; also alone: ${Math.round(trial.blocked * 1000)} ms`;
+      finding.detail += trial.hasEnded
+        ? '; also alone'
+        : `; alone: loop blocked ${Math.round(trial.blocked * 1000)} ms, answer after ${Math.round(trial.answerMs)} ms`;
       finding.request = describe(plan);
       break;
     }

@@ -1,11 +1,13 @@
 // npm run fuzz: see options.ts.
+import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeAll } from '../bench/process.ts';
 import { keepBusy } from './busy.ts';
-import { blockedKind, endedKind, nameCulprits, tryAlone } from './culprit.ts';
+import { blockedKind, endedKind, nameCulprits, tryAlone, witnessKind } from './culprit.ts';
 import type { Gauges } from './gauges.ts';
 import { makeMix } from './mix.ts';
 import { type Options, readOptions, UsageError, usage } from './options.ts';
+import { renewThrowaways } from './renew.ts';
 import { describe, Report } from './report.ts';
 import { endIsHeardMs, makeRunner, type Runner } from './runner.ts';
 import { type Service, startService } from './service.ts';
@@ -18,6 +20,8 @@ import { exploreWorld } from './world.ts';
 const witnessLimitMs = 1000;
 const idleMs = 6000;
 const progressMs = 10_000;
+// Passwords that are changed and accounts that are blocked would leave little of the traffic with rights after a while.
+const renewMs = 20_000;
 
 /** @returns whether anything was found */
 async function run({ seconds, seed, isBusy, only }: Options): Promise<boolean> {
@@ -49,6 +53,7 @@ async function run({ seconds, seed, isBusy, only }: Options): Promise<boolean> {
       const plan = mix.make(number);
       console.log(`number ${number}: ${describe(plan)}`);
       const trial = await tryAlone(plan, service, watch, ending.signal);
+      console.log(`  loop blocked ${Math.round(trial.blocked * 1000)} ms, answer after ${Math.round(trial.answerMs)} ms`);
       if (trial.blocked > blockedLimit) report.add(blockedKind, `${Math.round(trial.blocked * 1000)} ms`, { plan });
       if (!trial.hasEnded) await makeRunner(mix, service, report).send(plan, ending.signal);
     }
@@ -57,6 +62,7 @@ async function run({ seconds, seed, isBusy, only }: Options): Promise<boolean> {
     runner = makeRunner(mix, service, report);
     await fuzz(seconds, { runner, service, watch, report, world });
     isTrying = true;
+    await renewThrowaways(world, service.port, ending.signal);
     await nameCulprits(report.findings(), { mix, service, watch }, ending.signal);
   }
   service.expectEnd();
@@ -88,8 +94,8 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
     const from = { suspects: runner.suspectsSince(begin, ms) };
     await sleep(endIsHeardMs);
     if (!service.wasUpSince(begin)) return;
-    if (!isExpected) report.add('witness', `${name}: ${status ?? 'no answer'} after ${Math.round(ms)} ms`, from);
-    else report.add('witness', `${name}: answered after ${Math.round(ms)} ms`, from);
+    if (!isExpected) report.add(witnessKind, `${name}: ${status ?? 'no answer'} after ${Math.round(ms)} ms`, from);
+    else report.add(witnessKind, `${name}: answered after ${Math.round(ms)} ms`, from);
   });
   const watching = (async () => {
     while (!ending.signal.aborted) {
@@ -115,7 +121,7 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
   const show = () => {
     const classes = [...runner.figures.classes].sort().map(([name, count]) => `${name} ${count}`);
     console.log(
-      `${report.seconds().toFixed(0)} s: ${runner.figures.requests} requests, ${classes.join(', ')}; witness ${worst.witness.toFixed(0)} ms, loop ${(worst.lag * 1000).toFixed(0)} ms (computing ${(worst.blocked * 1000).toFixed(0)}), memory ${memory ? `${megabytes(memory.resident)}, heap ${megabytes(memory.heap)}` : '?'}`,
+      `${report.seconds().toFixed(0)} s: ${runner.figures.requests} requests, ${classes.join(', ')}; witness ${worst.witness.toFixed(0)} ms, loop ${(worst.lag * 1000).toFixed(0)} ms (computing ${(worst.blocked * 1000).toFixed(0)}), memory ${memory ? `${megabytes(memory.resident)}, heap ${megabytes(memory.heap)}` : '?'}; load ${loadavg()[0]?.toFixed(1)}`,
     );
     all.witness = Math.max(all.witness, worst.witness);
     all.lag = Math.max(all.lag, worst.lag);
@@ -124,6 +130,7 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
     Object.assign(worst, { witness: 0, lag: 0, blocked: 0, starved: 0 });
   };
   const progress = setInterval(show, progressMs);
+  const renewing = setInterval(() => renewThrowaways(world, service.port, ending.signal).catch(() => {}), renewMs);
 
   const until = performance.now() + seconds * 1000;
   const warmUpMs = Math.min(15_000, Math.max(2000, seconds * 200));
@@ -133,6 +140,7 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
   await runner.run(until, ending.signal);
   const idle = await measureIdle(service, () => memory, idleMs);
   clearInterval(progress);
+  clearInterval(renewing);
   ending.abort();
   await witness.stop();
   await watching;

@@ -15,7 +15,7 @@ export const usage = `npm run fuzz -- [options]: sends a running service what no
 
   --seconds N    how long the traffic lasts; 60
   --seed S       the same seed makes the same requests; a new one each time
-  --only 7,12    sends these requests of the seed alone, one after the other, each a few times
+  --only 7,12    sends these requests of the seed alone, one after the other, each twice
   --busy         two processes compute besides
   --help         this text
 
