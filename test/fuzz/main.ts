@@ -13,7 +13,7 @@ import { endIsHeardMs, makeRunner, type Runner } from './runner.ts';
 import { type Service, startService } from './service.ts';
 import { makeSite } from './site.ts';
 import { makeSamples } from './uploads.ts';
-import { blockedLimit, findMemoryProblem, makeWatch, megabytes, memoryLimits, type Watch } from './watch.ts';
+import { blockedLimit, findMemoryProblem, makeWatch, megabytes, memoryLimits, type Reading, type Watch } from './watch.ts';
 import { startWitness } from './witness.ts';
 import { exploreWorld } from './world.ts';
 
@@ -82,7 +82,7 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
   const ending = new AbortController();
   const worst = { witness: 0, lag: 0, blocked: 0, starved: 0 };
   const all = { ...worst, testimonies: 0 };
-  let memory: Gauges | null = null;
+  let memory: Reading | null = null;
 
   const witness = startWitness({ port: service.port, account: world.witness, record: world.frozenRecord }, async (testimony) => {
     const { name, status, isExpected, ms, ownLagMs } = testimony;
@@ -94,8 +94,10 @@ async function fuzz(seconds: number, { runner, service, watch, report, world }: 
     const from = { suspects: runner.suspectsSince(begin, ms) };
     await sleep(endIsHeardMs);
     if (!service.wasUpSince(begin)) return;
-    if (!isExpected) report.add(witnessKind, `${name}: ${status ?? 'no answer'} after ${Math.round(ms)} ms`, from);
-    else report.add(witnessKind, `${name}: answered after ${Math.round(ms)} ms`, from);
+    // Whether it was this service that took so long, or others on the same machine, is for the reader to judge.
+    const crowd = `load ${loadavg()[0]?.toFixed(1)}, main thread waited ${((memory?.starved ?? 0) * 100).toFixed(0)} % of the time for a core`;
+    if (!isExpected) report.add(witnessKind, `${name}: ${status ?? 'no answer'} after ${Math.round(ms)} ms; ${crowd}`, from);
+    else report.add(witnessKind, `${name}: answered after ${Math.round(ms)} ms; ${crowd}`, from);
   });
   const watching = (async () => {
     while (!ending.signal.aborted) {

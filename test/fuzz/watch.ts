@@ -6,6 +6,8 @@ import type { Service } from './service.ts';
 export interface Reading extends Gauges {
   /** Seconds in which no event was handled because the service computed. */
   blocked: number;
+  /** Share of the time in which the main thread waited for a core that others had. */
+  starved: number;
   /** When the time to which the reading belongs began. */
   since: number;
 }
@@ -32,7 +34,7 @@ export function makeWatch(service: Service): Watch {
       // While the loop lags, the thread either computes or waits for a core that others have.
       const share = computed + waited > 0 ? computed / (computed + waited) : 1;
       // The first reading of a process includes its start.
-      return { ...gauges, blocked: isSame ? gauges.lag * share : 0, since };
+      return { ...gauges, blocked: isSame ? gauges.lag * share : 0, starved: (waited * 1000) / (now.at - since), since };
     },
   };
 }
