@@ -4,7 +4,7 @@ import type { Plan, Shot } from './plan.ts';
 export interface Finding {
   kind: string;
   detail: string;
-  /** Seconds since the begin of the traffic. */
+  /** Seconds since the database was ready. */
   at: number;
   /** Numbers of the requests that did it or may have done it. */
   suspects: number[];
