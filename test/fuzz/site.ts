@@ -1,0 +1,99 @@
+// What the service stands on: a database of its own with the demo in it, and accounts whose passwords are known.
+import { loadDemo } from '../../src/catalog/demo.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { createNutzer, createToken, setNutzerStatus } from '../../src/db/nutzer.ts';
+import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
+import { makeToken } from '../../src/guard/token.ts';
+import { atEnd, makeDir } from '../bench/process.ts';
+
+export interface Account {
+  id: number;
+  loginname: string;
+  sha1: string;
+  /** Access keys that no traffic ends on purpose. */
+  token: string;
+}
+
+export type Role = 'reporter' | 'neighbour' | 'expert' | 'restricted' | 'administrator';
+
+export interface Site {
+  env: Record<string, string>;
+  roles: Record<Role, Account>;
+  /** Asks while the others are attacked: no traffic touches this account. */
+  witness: Account;
+  /** May be changed, blocked and logged out. */
+  throwaways: Account[];
+  /** Access keys of throwaways that logouts may end. */
+  spareTokens: { loginname: string; token: string }[];
+}
+
+const throwawayCount = 12;
+const spareTokenCount = 120;
+
+/** Makes database and data directory, which are removed at the end of the run. */
+export async function makeSite(): Promise<Site> {
+  const dataDir = await makeDir();
+  const url = process.env.DATABASE_URL;
+  const databaseUrl = url ? await createDatabase(url) : null;
+  const database = await openDatabase({ databaseUrl, dataDir });
+  try {
+    await migrateDatabase(database);
+    await loadDemo(database, { step: () => {}, end: () => {} });
+    const { sql } = database;
+    const giveToken = async (id: number) => {
+      const { token, hash } = makeToken();
+      await createToken(sql, id, hash);
+      return token;
+    };
+    const create = async (loginname: string, rolle: 'expert' | 'administrator' | null = null, artengruppen: number[] = []) => {
+      const sha1 = sha1OfPlain(`Kennwort von ${loginname}`);
+      const id = await createNutzer(sql, {
+        loginname,
+        email: `${loginname.replaceAll(/[^a-z0-9]/g, '-')}@example.org`,
+        vorname: 'Änne',
+        nachname: loginname,
+        anonymisiert: 0,
+        rolle,
+        artengruppen,
+        passwordHash: await hashPassword(sha1),
+      });
+      return { id, loginname, sha1, token: await giveToken(id) };
+    };
+    const site: Site = {
+      env: { DATA_DIR: dataDir, DATABASE_URL: databaseUrl ?? '' },
+      roles: {
+        reporter: await create('melder 1'),
+        neighbour: await create('käfer anna'),
+        expert: await create('expertin', 'expert'),
+        restricted: await create('vogelexperte', 'expert', [2]),
+        administrator: await create('chef', 'administrator'),
+      },
+      witness: await create('zeuge'),
+      throwaways: [],
+      spareTokens: [],
+    };
+    for (let i = 0; i < throwawayCount; i++) site.throwaways.push(await create(`wegwerf-${i}`));
+    for (let i = 0; i < spareTokenCount; i++) {
+      const { id, loginname } = site.throwaways[i % throwawayCount] as Account;
+      site.spareTokens.push({ loginname, token: await giveToken(id) });
+    }
+    await setNutzerStatus(sql, 'wegwerf-0', 0);
+    return site;
+  } finally {
+    await database.close();
+  }
+}
+
+async function createDatabase(serverUrl: string): Promise<string> {
+  const server = await openDatabase({ databaseUrl: serverUrl, dataDir: '' });
+  const name = `sighting_fuzz_${process.pid}`;
+  await server.sql.unsafe(`create database ${name}`);
+  atEnd(async () => {
+    await server.sql.unsafe(`drop database ${name} with (force)`);
+    await server.close();
+  });
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
