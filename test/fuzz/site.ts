@@ -2,7 +2,7 @@
 import { loadDemo } from '../../src/catalog/demo.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { createNutzer, createToken, setNutzerStatus } from '../../src/db/nutzer.ts';
+import { createNutzer, createToken, getLogin, setNutzerStatus } from '../../src/db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { makeToken } from '../../src/guard/token.ts';
 import { atEnd, makeDir } from '../bench/process.ts';
@@ -41,9 +41,10 @@ export async function makeSite(): Promise<Site> {
     await migrateDatabase(database);
     await loadDemo(database, { step: () => {}, end: () => {} });
     const { sql } = database;
-    const giveToken = async (id: number) => {
+    const giveToken = async (id: number, loginname: string) => {
       const { token, hash } = makeToken();
-      await createToken(sql, id, hash);
+      const { passwordHash } = (await getLogin(sql, loginname)) ?? {};
+      await createToken(sql, id, hash, passwordHash ?? '', '127.0.0.1');
       return token;
     };
     const create = async (loginname: string, rolle: 'expert' | 'administrator' | null = null, artengruppen: number[] = []) => {
@@ -58,7 +59,7 @@ export async function makeSite(): Promise<Site> {
         artengruppen,
         passwordHash: await hashPassword(sha1),
       });
-      return { id, loginname, sha1, token: await giveToken(id) };
+      return { id, loginname, sha1, token: await giveToken(id, loginname) };
     };
     const site: Site = {
       env: { DATA_DIR: dataDir, DATABASE_URL: databaseUrl ?? '' },
@@ -76,7 +77,7 @@ export async function makeSite(): Promise<Site> {
     for (let i = 0; i < throwawayCount; i++) site.throwaways.push(await create(`wegwerf-${i}`));
     for (let i = 0; i < spareTokenCount; i++) {
       const { id, loginname } = site.throwaways[i % throwawayCount] as Account;
-      site.spareTokens.push({ loginname, token: await giveToken(id) });
+      site.spareTokens.push({ loginname, token: await giveToken(id, loginname) });
     }
     await setNutzerStatus(sql, 'wegwerf-0', 0);
     return site;
