@@ -241,7 +241,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     dataDir,
     host: read('HOST') ?? '127.0.0.1',
     port,
-    publicUrl: publicUrl.replace(/\/+$/, ''),
+    publicUrl: publicUrl.replace(/(?<!\/)\/+$/, ''),
     defaultTenant: read('DEFAULT_TENANT'),
     trustedHops: readHops(),
     answerCacheBytes: readInteger('ANSWER_CACHE_MB', 0, 1024) * 1024 * 1024,

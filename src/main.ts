@@ -23,8 +23,9 @@ import { createPhotoPool } from './media/photo.ts';
 import { openStorage } from './media/storage.ts';
 import { createUploads } from './media/uploads.ts';
 import { readBuild } from './observe/build.ts';
-import { describeFault, describeStartError } from './observe/fault.ts';
-import { createLog, type Log } from './observe/log.ts';
+import { surviveDefects } from './observe/defects.ts';
+import { describeStartError } from './observe/fault.ts';
+import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { describeFirstSteps } from './welcome.ts';
@@ -83,7 +84,7 @@ async function main(): Promise<void> {
     config.role === 'worker'
       ? healthRoutes({ sql, drain }).route('/', metricsRoutes({ metrics, config }))
       : createApp({ sql, drain, regexpSql, slowSql, queue: boss, media, config, build: readBuild(), secretKey, log, metrics });
-  surviveDefects(log);
+  surviveDefects(log, (error) => currentScope()?.fail(error));
   const server = await listen(app.fetch, config.host, config.port, config);
   out.write(describeFirstSteps(config, logins, database.kind));
 
@@ -105,16 +106,6 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-}
-
-// An error that nobody waited for is a defect; it ends the request that it belongs to, not everybody's.
-function surviveDefects(log: Log): void {
-  const survive = (error: unknown) => {
-    log.error(describeFault(error), 'defect: an error that nobody waited for');
-    currentScope()?.fail(error);
-  };
-  process.on('uncaughtException', survive);
-  process.on('unhandledRejection', survive);
 }
 
 if (process.argv.includes('--help')) {

@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Database } from '../db/client.ts';
 import { loadSichtbeobachtungen, type StagedColumn, type StagingError, stagedColumns } from '../db/sichtbeobachtung-import.ts';
+import { hasLongRun, isRemark, isStorable, maxMarks, maxRemarkLength } from '../guard/text.ts';
 import type { Progress } from '../observe/progress.ts';
 import { describeCell, ImportError, listHeaderProblems } from './csv.ts';
 import { keptProblems, ProblemList, streamCsv } from './csv-stream.ts';
@@ -32,7 +33,7 @@ function double(allowed: string): Kind {
     allowed,
     read(cell) {
       const value = cell.trim();
-      if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(value)) return null;
+      if (!/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(value)) return null;
       const number = Number(value);
       return Number.isFinite(number) ? String(number) : null;
     },
@@ -63,9 +64,13 @@ const date: Kind = {
   },
 };
 
-const text: Kind = {
-  allowed: 'ein Text ohne NUL',
-  read: (cell) => (cell.includes('\0') ? null : cell.normalize('NFC')),
+const remark: Kind = {
+  allowed: `ein Text mit höchstens ${maxRemarkLength} Zeichen, ohne NUL und höchstens ${maxMarks} kombinierenden Zeichen hintereinander`,
+  read(cell) {
+    if (!isStorable(cell) || hasLongRun(cell)) return null;
+    const text = cell.normalize('NFC');
+    return isRemark(text) ? text : null;
+  },
 };
 
 function oneOf(values: string[]): Kind {
@@ -89,7 +94,7 @@ const kinds: Record<ColumnName, Kind> = {
   sensibel: boolean,
   datum: date,
   bereich: oneOf(['privat', 'oeffentlich']),
-  bemerkung: text,
+  bemerkung: remark,
   stadium_id: id,
   aktivitaet_id: id,
   status: oneOf(['pruefung', 'hinweis', 'freigegeben', 'abgelehnt']),

@@ -22,7 +22,12 @@ const scopes = new AsyncLocalStorage<RequestScope>();
  */
 export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const scope: RequestScope = { network, account: null, answerBytes: 0, fail: reject };
+  const scope: RequestScope = {
+    network,
+    account: null,
+    answerBytes: 0,
+    fail: (error) => reject(error instanceof Error ? error : new Error('something was thrown that is no error')),
+  };
   scopes.run(scope, () => void run(scope).then(resolve, reject));
   return promise;
 }

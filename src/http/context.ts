@@ -9,13 +9,14 @@ import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
 import { currentScope } from '../guard/request.ts';
+import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { PortalError } from './errors.ts';
 import type { Media } from './media.ts';
-import { hasLongRun, isStorable, type Parameters } from './query.ts';
+import type { Parameters } from './query.ts';
 
 export interface Deps {
   sql: Sql;

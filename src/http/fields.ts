@@ -2,13 +2,11 @@
 // sentence around it is made in errors.ts. What is a string on the wire but a number or a truth value for its user says so in
 // its metadata, which openapi.ts turns into the interface's document.
 import * as v from 'valibot';
+import { isRemark, maxRemarkLength } from '../guard/text.ts';
 
 /** Text as sent, NFC; never empty. */
 export const text = (allowed = 'ein Text') =>
   v.pipe(v.string(), v.normalize('NFC'), v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
-
-/** D6.1: letters of a remark, whatever each of them is made of. */
-export const maxRemarkLength = 4000;
 
 /** A remark, NFC; never empty. */
 export const remark = (() => {
@@ -18,7 +16,7 @@ export const remark = (() => {
     v.normalize('NFC'),
     v.minLength(1, allowed),
     v.metadata({ maxLength: maxRemarkLength }),
-    v.check((value) => value.length <= maxRemarkLength || [...value].length <= maxRemarkLength, allowed),
+    v.check(isRemark, allowed),
   );
 })();
 

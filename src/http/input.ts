@@ -2,10 +2,11 @@
 
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import { hasLongRun, isStorable, maxMarks } from '../guard/text.ts';
 import type { Env } from './context.ts';
 import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
-import { hasLongRun, isStorable, maxMarks, type Parameters } from './query.ts';
+import type { Parameters } from './query.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
 export type Entries = Record<string, v.GenericSchema<any, any>>;

@@ -22,23 +22,6 @@ export function parseQuery(query: string, maxPairs = Number.POSITIVE_INFINITY): 
   return parameters;
 }
 
-/** Whether the database can store it as text: no U+0000, no halves of surrogate pairs. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed();
-}
-
-/** Combining marks that a text may have in a row. */
-export const maxMarks = 30;
-const longRun = new RegExp(`\\p{M}{${maxMarks + 1}}`, 'u');
-
-/**
- * Whether a text has more combining marks in a row than any writing needs. Putting them in order (Unicode's normal forms) takes
- * the square of their number: 60 000 of them took three seconds.
- */
-export function hasLongRun(text: string): boolean {
-  return longRun.test(text);
-}
-
 /** The part behind the `?` of a URL, as it was sent. */
 export function queryOf(url: string): string {
   const at = url.indexOf('?');

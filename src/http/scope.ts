@@ -14,7 +14,7 @@ export const maxUnreadBytes = 64 * 1024 * 1024;
  * Runs every request in a scope of its own. An error that is thrown where nobody waits for it ends this request; a client that
  * doesn't read what it asks for gets no more.
  */
-export function scopeMiddleware({ config }: Pick<Deps, 'config'>): MiddlewareHandler<Env> {
+export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trustedHops'> }): MiddlewareHandler<Env> {
   const unread = new Map<string, number>();
   const pipelined = new WeakMap<object, number>();
   const add = (network: string, bytes: number) => {

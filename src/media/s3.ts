@@ -52,7 +52,7 @@ export class S3Storage implements Storage {
   constructor(place: { bucket: string; prefix: string; settings: S3Settings; limits?: S3Limits }) {
     const { endpoint, ...credentials } = place.settings;
     this.#client = new AwsClient({ ...credentials, service: 's3', retries: 0 });
-    this.#bucketUrl = `${endpoint.replace(/\/+$/, '')}/${place.bucket}`;
+    this.#bucketUrl = `${endpoint.replace(/(?<!\/)\/+$/, '')}/${place.bucket}`;
     this.#prefix = place.prefix === '' ? '' : `${place.prefix}/`;
     this.#limits = place.limits ?? usualLimits;
   }

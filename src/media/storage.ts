@@ -48,5 +48,5 @@ export function openStorage(mediaUrl: string, settings: S3Settings | null): Stor
       'MEDIA_URL muss ein Verzeichnis oder s3://bucket/prefix sein (im Präfix Buchstaben, Ziffern, Punkt, - _ /).',
     );
   if (settings === null) throw new StorageError('MEDIA_URL nennt S3, aber die Zugangsdaten dafür fehlen.');
-  return new S3Storage({ bucket, prefix: prefix.replace(/^\/+|\/+$/g, ''), settings });
+  return new S3Storage({ bucket, prefix: prefix.replace(/^\/+|(?<!\/)\/+$/g, ''), settings });
 }

@@ -1,8 +1,8 @@
 // Everything from outside has a length, looked at before anything else is done with it; in the database again.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { maxMarks } from '../../src/guard/text.ts';
 import { maxFields, maxFieldsBytes } from '../../src/http/form.ts';
-import { maxMarks } from '../../src/http/query.ts';
 import { arten } from '../support/catalogue.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';

@@ -20,7 +20,7 @@ export interface Traits {
 const noTraits: Traits = { settings: false, custom: [], listen: null, unlisten: null };
 const mayMatter = /\b(?:set|set_config|reset|discard|listen|unlisten)\b/i;
 const setsForSession = /\b(?:set(?!\s+(?:local|transaction|constraints)\b)|reset|discard)\b/i;
-const localSetConfig = /\bset_config\s*\([^)]*,\s*true\s*\)/gi;
+const localSetConfig = /\bset_config\s*\([^)]{0,300},\s{0,9}true\s{0,9}\)/gi;
 const customNames = /(?:\bset\s+(?:session\s+)?"?|\bset_config\s*\(\s*')([a-z_][\w$]*\.[\w$.]+)/gi;
 const channel = /^\s*(un)?listen\s+("(?:[^"]|"")+"|[\w$]+|\*)/i;
 

@@ -1,0 +1,144 @@
+// No regular expression of the service takes more than a time that grows with the length of its text (H4): found in its source,
+// run on texts that make such ones slow, and looked at by a checker.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { type Node, parse } from 'acorn';
+import { checkSync } from 'recheck';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+interface Pattern {
+  file: string;
+  source: string;
+  flags: string;
+}
+
+/** Regular expressions in a text of TypeScript: literals, and those made of one text. */
+function listPatterns(file: string, text: string): { patterns: Pattern[]; made: string[] } {
+  const code = file.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
+  const patterns: Pattern[] = [];
+  // Put together from parts: their text is not in the source.
+  const made: string[] = [];
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) return node.forEach(visit);
+    if (typeof node !== 'object' || node === null || !('type' in node)) return;
+    const {
+      type,
+      regex,
+      callee,
+      arguments: args,
+    } = node as Node & {
+      regex?: { pattern: string; flags: string };
+      callee?: { name?: string };
+      arguments?: { type: string; value?: unknown; start: number; end: number }[];
+    };
+    if (type === 'Literal' && regex) patterns.push({ file, source: regex.pattern, flags: regex.flags });
+    if ((type === 'NewExpression' || type === 'CallExpression') && callee?.name === 'RegExp') {
+      const [source] = args ?? [];
+      if (typeof source?.value === 'string') patterns.push({ file, source: source.value, flags: '' });
+      else if (source) made.push(`${file}: ${code.slice(source.start, source.end).replace(/\s+/g, ' ')}`);
+    }
+    for (const value of Object.values(node)) visit(value);
+  };
+  visit(parse(code, { ecmaVersion: 'latest', sourceType: 'module' }));
+  return { patterns, made };
+}
+
+// Pieces that patterns repeat, and an end that makes them look again.
+const pieces = [
+  '1',
+  'a',
+  ' ',
+  '.',
+  ',',
+  '-',
+  '%41',
+  'a.',
+  'a:',
+  '/',
+  '0,',
+  'ä',
+  '\u0301',
+  '\n',
+  '"',
+  'a=',
+  '; ',
+  '::',
+  'x@',
+  '\\',
+  '<',
+  '0f',
+];
+const ends = ['', 'x', '!', '\u0000', ' ', '1', '"', '\n'];
+
+let found: Pattern[];
+let made: string[];
+before(() => {
+  const all = globSync('src/**/*.{ts,js}', { cwd: root })
+    .sort()
+    .map((file) => listPatterns(file, readFileSync(join(root, file), 'utf8')));
+  found = all.flatMap(({ patterns }) => patterns);
+  made = all.flatMap((each) => each.made);
+});
+
+describe('the regular expressions of the service', () => {
+  it('are found, and those that are put together are the ones looked at by hand', () => {
+    assert.ok(found.length > 60, String(found.length));
+    assert.deepEqual(made, [
+      // one class, so many times
+      'src/guard/text.ts: `\\\\p{M}{${maxMarks + 1}}`',
+      // a route, which the source gives
+      "src/http/protocol.ts: `^${route.path.replaceAll('.', '\\\\.').replace(/:\\w+/g, '[^/]+')}$`",
+    ]);
+  });
+
+  it('take no longer for a long text than for several short ones, whatever is in it', { timeout: 120_000 }, async () => {
+    const unique = [...new Map(found.map((pattern) => [`${pattern.source}/${pattern.flags}`, pattern])).values()];
+    // In a thread of its own, that can be ended: a pattern that backtracks ends neither by itself nor by a clock.
+    const slow: string[] = [];
+    for (const { file, source, flags } of unique) {
+      const worker = new Worker(
+        `const { workerData: { source, flags, pieces, ends }, parentPort } = require('node:worker_threads');
+         const pattern = new RegExp(source, flags);
+         for (const piece of pieces) for (const end of ends) {
+           const text = piece.repeat(Math.ceil(16000 / piece.length)) + end;
+           for (const subject of [text, 'x' + text, '1' + text]) { pattern.lastIndex = 0; subject.replace(pattern, ''); }
+         }
+         parentPort.postMessage('done');`,
+        { eval: true, workerData: { source, flags, pieces, ends } },
+      );
+      const isDone = await new Promise<boolean>((resolve, reject) => {
+        // About 500 texts of 16 kB: 50 ms together for a pattern that looks at each character once; minutes otherwise.
+        const timer = setTimeout(() => resolve(false), 20_000);
+        worker.on('message', () => {
+          clearTimeout(timer);
+          resolve(true);
+        });
+        worker.on('error', reject);
+      });
+      await worker.terminate();
+      if (!isDone) slow.push(`${file}: /${source}/${flags}`);
+    }
+    assert.deepEqual(slow, []);
+  });
+
+  it('are no danger in the eyes of a checker', { timeout: 120_000 }, () => {
+    const vulnerable = found.flatMap(({ file, source, flags }) => {
+      const result = checkSync(source, flags, { timeout: 5000, checker: 'automaton' });
+      return result.status === 'vulnerable' ? [`${file}: /${source}/${flags} ${result.complexity.type}`] : [];
+    });
+    assert.deepEqual(vulnerable, []);
+  });
+
+  it('would be noticed otherwise', () => {
+    const { patterns } = listPatterns('x.ts', 'const a: RegExp = /^(\\d+\\.?\\d*|\\.\\d+)$/;');
+    assert.equal(patterns.length, 1);
+    const [{ source, flags } = { source: '', flags: '' }] = patterns;
+    assert.equal(checkSync(source, flags).status, 'vulnerable');
+  });
+});
