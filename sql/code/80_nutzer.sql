@@ -154,10 +154,10 @@ begin
     return false;
   end if;
   insert into portal.token (hash, nutzer_id) values (create_token.hash, create_token.nutzer_id);
-  -- Many, but not without end.
+  -- Many, but not without end. Far more than anybody has: when a key was used is known to the hour only.
   delete from portal.token t
   where t.hash = any (array(
-    select o.hash from portal.token o where o.nutzer_id = create_token.nutzer_id order by o.genutzt desc, o.hash offset 1000));
+    select o.hash from portal.token o where o.nutzer_id = create_token.nutzer_id order by o.genutzt desc, o.hash offset 10000));
   perform private.forgive_login(create_token.nutzer_id, create_token.netz);
   perform private.set_nutzer_netz(create_token.nutzer_id, create_token.netz);
   return true;

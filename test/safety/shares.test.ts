@@ -1,0 +1,235 @@
+// One network or one account never has everything: connections, places for uploads, answers that nobody reads.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerType } from '@hono/node-server';
+import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
+import { networkOf } from '../../src/guard/network.ts';
+import { runInScope } from '../../src/guard/request.ts';
+import { maxPipelined } from '../../src/http/scope.ts';
+import { listen, type ServerSettings } from '../../src/http/server.ts';
+import { createUploads } from '../../src/media/uploads.ts';
+import { arten } from '../support/catalogue.ts';
+import { headerOf, startTestService, type TestService, testConfig } from '../support/service.ts';
+
+const settings: ServerSettings = {
+  maxConnections: 200,
+  maxConnectionsPerNetwork: 60,
+  headersTimeoutSeconds: 2,
+  requestTimeoutSeconds: 60,
+  minSendRate: 100_000_000,
+  trustedHops: 0,
+};
+
+describe('what is scarce', () => {
+  it('goes to networks by turns: one that asks for much waits for itself', async () => {
+    const limited = limitRuns({ slots: 2, queue: 100, waitMs: 10_000 });
+    const order: string[] = [];
+    const ask = (network: string) =>
+      runInScope(network, () =>
+        limited(async () => {
+          order.push(network);
+          await sleep(5);
+        }),
+      );
+    const all = [...Array.from({ length: 20 }, () => ask('many')), ask('other'), ask('third')];
+    await Promise.all(all);
+    assert.ok(order.indexOf('other') <= 3, order.join());
+    assert.ok(order.indexOf('third') <= 4, order.join());
+  });
+
+  it('is not all of one network’s or one account’s, also when nobody else asks', async () => {
+    const limited = limitRuns({ slots: 4, share: 2, queue: 100, waitMs: 10_000 });
+    let most = 0;
+    const running = new Map<string, number>();
+    const ask = (network: string, account: number | null, key: string) =>
+      runInScope(network, async (scope) => {
+        scope.account = account;
+        await limited(async () => {
+          running.set(key, (running.get(key) ?? 0) + 1);
+          most = Math.max(most, running.get(key) ?? 0);
+          await sleep(5);
+          running.set(key, (running.get(key) ?? 0) - 1);
+        });
+      });
+    await Promise.all(Array.from({ length: 12 }, () => ask('one', null, 'one')));
+    assert.equal(most, 2);
+    // The same account from many networks.
+    await Promise.all(Array.from({ length: 12 }, (_, n) => ask(`net ${n}`, 7, 'account')));
+    assert.equal(most, 2);
+  });
+
+  it('lets a network wait for half of the places only, and a place whose run failed comes back', async () => {
+    const limited = limitRuns({ slots: 1, queue: 10, waitMs: 10_000 });
+    const ask = (network: string) =>
+      runInScope(network, () => limited(() => sleep(20).then(() => Promise.reject(new Error('x')))));
+    const many = await Promise.allSettled([...Array.from({ length: 9 }, () => ask('many')), ask('other')]);
+    const refused = many.map((each) => each.status === 'rejected' && each.reason instanceof OverloadError);
+    assert.deepEqual(refused, [false, false, false, false, false, false, true, true, true, false]);
+    await runInScope('many', () => limited(async () => {}));
+  });
+
+  it('is divided for transactions too', async () => {
+    const call = Object.assign(() => sleep(5), { begin: () => sleep(5) });
+    const client = admitCalls(call, { slots: 2, share: 1, queue: 10, waitMs: 1000, runMs: 1000 });
+    await runInScope('one', async () => {
+      await Promise.all([client.begin(), client(), client.begin()]);
+    });
+  });
+
+  it('is counted by IPv4 address, and by the first half of an IPv6 address', () => {
+    for (const [address, network] of [
+      ['192.0.2.7', '192.0.2.7'],
+      ['::ffff:192.0.2.7', '192.0.2.7'],
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+      ['2001:DB8:1:2::1', '2001:db8:1:2'],
+      ['2001:0db8:0001:0002::1', '2001:db8:1:2'],
+      ['fe80::1%eth0', 'fe80:0:0:0'],
+      ['::1', '0:0:0:0'],
+      ['x'.repeat(10_000), 'x'.repeat(100)],
+    ] as const) {
+      assert.equal(networkOf(address), network);
+    }
+  });
+});
+
+describe('uploads', () => {
+  it('of one account are two at once, of one network half of all, and each place comes back', async () => {
+    const uploads = createUploads('/nowhere', { all: 8, perAccount: 2 });
+    const begin = (account: number, network: string) => uploads.begin([`account ${account}`, `network ${network}`]);
+    const [first, second] = [begin(1, 'a'), begin(1, 'a')];
+    assert.ok(first && second);
+    assert.equal(begin(1, 'b'), null);
+    assert.ok(begin(2, 'a') && begin(2, 'a'));
+    assert.equal(begin(3, 'a'), null, 'the network has its half');
+    assert.ok(begin(3, 'b'));
+    await first.end();
+    assert.ok(begin(1, 'c'));
+    assert.equal(begin(1, 'c'), null);
+  });
+});
+
+describe('over sockets', () => {
+  let service: TestService;
+  let server: ServerType;
+  let port = 0;
+  before(async () => {
+    service = await startTestService();
+    // As many as one account may have, of twice as many.
+    service.media.uploads = createUploads(`${service.mediaDirectory}/uploads`, {
+      all: 8,
+      perAccount: testConfig.maxUploadsPerAccount,
+    });
+    server = await listen(service.app.fetch, '127.0.0.1', 0, settings);
+    port = (server.address() as AddressInfo).port;
+  });
+  after(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+
+  const open = async (localAddress: string): Promise<Socket> => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  };
+  const readAll = async (socket: Socket): Promise<string> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+  const ask = async (localAddress: string, target = '/api/v2/arten?limit=1'): Promise<string> => {
+    const socket = await open(localAddress);
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: n.test\r\nConnection: close\r\n\r\n`);
+    return readAll(socket);
+  };
+
+  it('one network does not get all connections: the next one is told 503, others go on', async () => {
+    const sockets = await Promise.all(Array.from({ length: settings.maxConnectionsPerNetwork }, () => open('127.0.0.1')));
+    const refused = await readAll(await open('127.0.0.1'));
+    assert.match(refused, /^HTTP\/1\.1 503 .*\r\nRetry-After: \d+\r\n.*"code":"ueberlastet"/s);
+    assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
+    for (const socket of sockets) socket.destroy();
+    await sleep(100);
+    assert.match(await ask('127.0.0.1'), /^HTTP\/1\.1 200 /);
+  });
+
+  it('S5.10 a head that does not come is not waited for', async () => {
+    const socket = await open('127.0.0.1');
+    socket.write('GET /api/v2/arten HTTP/1.1\r\nHost: n.test\r\n');
+    const begin = performance.now();
+    await readAll(socket).catch(() => '');
+    assert.ok(performance.now() - begin < 15_000);
+  });
+
+  it(`more than ${maxPipelined} requests of a connection that wait for their answers are refused, and nothing is lost`, async () => {
+    const socket = await open('127.0.0.1');
+    const count = 100;
+    const request = 'GET /api/v2/sichtbeobachtungen?limit=1 HTTP/1.1\r\nHost: n.test\r\n';
+    socket.write(`${`${request}\r\n`.repeat(count - 1)}${request}Connection: close\r\n\r\n`);
+    const statuses = [...(await readAll(socket)).matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+    assert.equal(statuses.length, count);
+    assert.ok(statuses.filter((status) => status === '200').length >= maxPipelined, statuses.join());
+    assert.deepEqual([...new Set(statuses)].sort(), ['200', '503']);
+  });
+
+  const beginUpload = async (as: 'melder' | 'nachbarin', localAddress: string) => {
+    const socket = await open(localAddress);
+    const head = [
+      'POST /api/v2/sichtbeobachtungen HTTP/1.1',
+      'Host: n.test',
+      `X-Auth-User: ${headerOf(as)}`,
+      `X-Auth-Token: ${await service.tokenOf(as)}`,
+      'Content-Type: multipart/form-data; boundary=b',
+      'Content-Length: 1000000',
+    ];
+    const part = '--b\r\nContent-Disposition: form-data; name="foto"; filename="x.jpg"\r\nContent-Type: image/jpeg\r\n\r\nxxxx';
+    socket.write(`${head.join('\r\n')}\r\n\r\n${part}`);
+    return socket;
+  };
+
+  it('S5.10 bodies a byte at a time hold two places of their account for some seconds, others upload meanwhile', async () => {
+    const begin = performance.now();
+    const slow = await Promise.all(['127.0.0.1', '127.0.0.1'].map((address) => beginUpload('melder', address)));
+    await sleep(200);
+    const dripping = setInterval(() => {
+      for (const socket of slow) socket.write('x');
+    }, 100);
+    // The third of the account is refused, when its body has come; another account's goes on.
+    const photo = new Blob([new Uint8Array(2000)]);
+    const fields = { art: String(arten.amsel), lat: '5530000', lon: '420000', datum: '1.9.2026' };
+    const third = await service.request('/sichtbeobachtungen', { as: 'melder', form: { ...fields, foto: photo } });
+    assert.equal(third.status, 503, third.text);
+    const other = await service.request('/sichtbeobachtungen', { as: 'nachbarin', form: { ...fields, foto: photo } });
+    assert.equal(other.status, 400, other.text);
+    const answers = await Promise.all(slow.map((socket) => readAll(socket).catch(() => '')));
+    clearInterval(dripping);
+    for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 408 .*"code":"zu_langsam"/s);
+    assert.ok(performance.now() - begin < 40_000);
+    const again = await service.request('/sichtbeobachtungen', { as: 'melder', form: { ...fields, foto: photo } });
+    assert.equal(again.status, 400, 'the places came back');
+  });
+
+  it('S5.10 whoever asks for much and reads nothing is closed', async () => {
+    await service.database.sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung)
+      select (select min(u.id) from portal.nutzer u), ${arten.amsel}::integer, st_setsrid(st_makepoint(417000 + n, 5531000), 25832),
+        date '2026-09-01', 'oeffentlich', 'freigegeben', repeat('x', 3000)
+      from generate_series(1, 600) n`;
+    const socket = await open('127.0.0.3');
+    const closed = once(socket, 'close');
+    socket.pause();
+    for (let n = 0; n < 8; n++) socket.write(`GET /api/v2/sichtbeobachtungen?limit=1000&n=${n} HTTP/1.1\r\nHost: n.test\r\n\r\n`);
+    const begin = performance.now();
+    // Its own side notices when it reads: what the system holds for it, then the end.
+    await sleep(13_000);
+    socket.resume();
+    await closed;
+    assert.ok(performance.now() - begin < 30_000);
+    assert.ok(socket.bytesRead < 8 * 1_800_000, `${socket.bytesRead} bytes`);
+    assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
+  });
+});
