@@ -88,15 +88,16 @@ describe('a password that was right is worth a key only while it is the accountâ
     assert.equal((await countKeys()).tokens, 0);
   });
 
-  it('of fifty logins with the old password during its change none lives on', {
+  it('of forty logins with the old password during its change none lives on', {
     skip: !onPostgres && 'needs several connections',
   }, async () => {
     for (let round = 0; round < 4; round++) {
       const [old, next] = round % 2 === 0 ? ['neues', 'melder'] : ['melder', 'neues'];
-      const logins = Array.from({ length: 25 }, () => login(old));
+      const logins = Array.from({ length: 20 }, () => login(old));
       const change = service.request(`/nutzer/${id}`, { method: 'PUT', as: 'admin', form: { passwort: sha1OfPlain(next) } });
-      const more = Array.from({ length: 25 }, () => login(old));
-      await Promise.all([...logins, change, ...more]);
+      const more = Array.from({ length: 20 }, () => login(old));
+      await Promise.all([...logins, ...more]);
+      assert.equal((await change).status, 200);
       assert.equal((await countKeys()).tokens, 0, `round ${round}`);
     }
   });
