@@ -25,6 +25,8 @@ export interface Config {
   maxUploadsPerAccount: number;
   maxConnections: number;
   maxConnectionsPerNetwork: number;
+  /** New connections of a network in a second. */
+  connectionRate: number;
   headersTimeoutSeconds: number;
   requestTimeoutSeconds: number;
   /** Bytes a second that a body must come with, and that an answer must be read with. */
@@ -111,8 +113,12 @@ export const settings = {
   MAX_UPLOADS_PER_ACCOUNT: { fallback: '2', meaning: 'davon von einem Konto zugleich; weitere: 503' },
   MAX_CONNECTIONS: { fallback: '2000', meaning: 'Verbindungen zugleich; weitere werden geschlossen' },
   MAX_CONNECTIONS_PER_NETWORK: {
-    fallback: '250',
+    fallback: '150',
     meaning: 'davon aus einem Netz (IPv4-Adresse, IPv6 /64); weitere: 503; nur ohne TRUST_PROXY',
+  },
+  CONNECTION_RATE: {
+    fallback: '500',
+    meaning: 'neue Verbindungen aus einem Netz je Sekunde; weitere werden geschlossen; nur ohne TRUST_PROXY',
   },
   HEADERS_TIMEOUT: { fallback: '15', meaning: 'Sekunden, in denen der Kopf einer Anfrage da sein muss' },
   REQUEST_TIMEOUT: { fallback: '900', meaning: 'Sekunden, in denen eine ganze Anfrage da sein muss' },
@@ -254,6 +260,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     maxUploadsPerAccount: readInteger('MAX_UPLOADS_PER_ACCOUNT', 1, 1000),
     maxConnections: readInteger('MAX_CONNECTIONS', 10, 100_000),
     maxConnectionsPerNetwork: readInteger('MAX_CONNECTIONS_PER_NETWORK', 1, 100_000),
+    connectionRate: readInteger('CONNECTION_RATE', 1, 100_000),
     headersTimeoutSeconds: readInteger('HEADERS_TIMEOUT', 1, 600),
     requestTimeoutSeconds: readInteger('REQUEST_TIMEOUT', 10, 86_400),
     minReceiveRate: readInteger('MIN_RECEIVE_RATE', 0, 10_000_000),

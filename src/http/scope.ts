@@ -5,8 +5,6 @@ import { runInScope } from '../guard/request.ts';
 import { clientAddress, type Deps, type Env } from './context.ts';
 import { PortalError } from './errors.ts';
 
-/** Requests of a connection that are answered at once: who pipelines more waits for answers first. */
-export const maxPipelined = 32;
 /** Bytes of answers to one network that were made and not read. */
 export const maxUnreadBytes = 64 * 1024 * 1024;
 
@@ -16,7 +14,6 @@ export const maxUnreadBytes = 64 * 1024 * 1024;
  */
 export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trustedHops'> }): MiddlewareHandler<Env> {
   const unread = new Map<string, number>();
-  const pipelined = new WeakMap<object, number>();
   const add = (network: string, bytes: number) => {
     const sum = (unread.get(network) ?? 0) + bytes;
     if (sum > 0) unread.set(network, sum);
@@ -26,18 +23,14 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
     const network = networkOf(clientAddress(c, config.trustedHops));
     return runInScope(network, async (scope) => {
       const outgoing = c.env?.outgoing;
-      const socket = c.env?.incoming?.socket;
-      if (!outgoing || !socket) return next();
-      const count = (pipelined.get(socket) ?? 0) + 1;
-      pipelined.set(socket, count);
+      if (!outgoing) return next();
       let held = 0;
       let isClosed = false;
       outgoing.on('close', () => {
         isClosed = true;
-        pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
         add(network, -held);
       });
-      if (count > maxPipelined || (unread.get(network) ?? 0) > maxUnreadBytes) throw new PortalError('ueberlastet');
+      if ((unread.get(network) ?? 0) > maxUnreadBytes) throw new PortalError('ueberlastet');
       await next();
       if (isClosed) return;
       held = scope.answerBytes;

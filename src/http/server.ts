@@ -1,15 +1,17 @@
 // The server and its connections: how many there are, how long they may take to send, and to be sent to.
-import type { Server as HttpServer } from 'node:http';
+import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ServerType, serve } from '@hono/node-server';
+import { createAdaptorServer, type ServerType } from '@hono/node-server';
 import type { Config } from '../config.ts';
 import { networkOf } from '../guard/network.ts';
+import { limitRate, type Rate } from '../guard/rate.ts';
 import { answerError, PortalError } from './errors.ts';
 
 export type ServerSettings = Pick<
   Config,
   | 'maxConnections'
   | 'maxConnectionsPerNetwork'
+  | 'connectionRate'
   | 'headersTimeoutSeconds'
   | 'requestTimeoutSeconds'
   | 'minSendRate'
@@ -21,33 +23,85 @@ const checkMs = 1000;
 // A reader that pauses is no attack.
 const graceMs = 10_000;
 
+/** Requests of a connection that are answered at once; who pipelines more is told 503, and the connection closed. */
+export const maxPipelined = 16;
+// Connections that the system keeps until they are accepted: one that is dropped tries again after a second.
+const backlog = 4096;
+
 /** Opens the port and answers by `fetch`; fails as the port does. */
 export function listen(
-  fetch: Parameters<typeof serve>[0]['fetch'],
+  fetch: Parameters<typeof createAdaptorServer>[0]['fetch'],
   hostname: string,
   port: number,
   settings: ServerSettings,
 ): Promise<ServerType> {
-  return new Promise((resolve, reject) => {
-    const serverOptions = {
+  const rate = limitRate(settings.connectionRate);
+  const server = createAdaptorServer({
+    fetch,
+    hostname,
+    createServer: ((options, answer: RequestListener) =>
+      createServer(options, boundPipelines(answer, rate))) as typeof createServer,
+    serverOptions: {
       headersTimeout: settings.headersTimeoutSeconds * 1000,
       requestTimeout: settings.requestTimeoutSeconds * 1000,
       connectionsCheckingInterval: checkMs,
-    };
-    const server = serve({ fetch, hostname, port, serverOptions }, () => resolve(server)) as HttpServer;
-    server.maxConnections = settings.maxConnections;
-    // Behind a proxy all connections are the proxy's.
-    if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork);
-    endSlowReaders(server, settings.minSendRate);
+    },
+  }) as HttpServer;
+  server.maxConnections = settings.maxConnections;
+  // Behind a proxy all connections are the proxy's.
+  if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
+  endSlowReaders(server, settings.minSendRate);
+  return new Promise((resolve, reject) => {
     server.on('error', reject);
+    server.listen({ port, host: hostname, backlog }, () => resolve(server));
   });
 }
 
-// One network can't take all the connections there are.
-function boundNetworks(server: HttpServer, max: number): void {
+// What a flood of pipelined requests costs its network of new connections.
+const floodTokens = 100;
+
+// A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
+// far too many are not even answered.
+function boundPipelines(answer: RequestListener, rate: Rate): RequestListener {
+  const counts = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    const count = (counts.get(socket) ?? 0) + 1;
+    counts.set(socket, count);
+    response.on('close', () => counts.set(socket, (counts.get(socket) ?? 1) - 1));
+    if (count <= maxPipelined) return answer(request, response);
+    if (count > 2 * maxPipelined) {
+      rate.take(networkOf(socket.remoteAddress ?? ''), floodTokens);
+      socket.destroy();
+      return;
+    }
+    const { status, headers, text } = overloadAnswer();
+    response.writeHead(status, headers).end(text);
+  };
+}
+
+function overloadAnswer() {
+  const { status, headers, body } = answerError(new PortalError('ueberlastet'));
+  const text = JSON.stringify(body);
+  const about = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+  };
+  return { status, headers: { ...headers, ...about }, text };
+}
+
+// One network can't take all the connections there are, nor all the time by opening new ones.
+function boundNetworks(server: HttpServer, max: number, rate: Rate): void {
   const counts = new Map<string, number>();
-  server.on('connection', (socket) => {
+  server.prependListener('connection', (socket) => {
     const network = networkOf(socket.remoteAddress ?? '');
+    if (!rate.take(network)) {
+      // Closing it with a word would cost what is to be spared.
+      socket.destroy();
+      return;
+    }
     const count = (counts.get(network) ?? 0) + 1;
     counts.set(network, count);
     socket.on('close', () => {
@@ -61,15 +115,8 @@ function boundNetworks(server: HttpServer, max: number): void {
 
 // Before the parser of requests sees anything of it.
 function refuse(socket: Socket): void {
-  const { headers, body } = answerError(new PortalError('ueberlastet'));
-  const text = JSON.stringify(body);
-  const lines = [
-    'HTTP/1.1 503 Service Unavailable',
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    'Connection: close',
-  ];
+  const { headers, text } = overloadAnswer();
+  const lines = ['HTTP/1.1 503 Service Unavailable', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
   socket.destroySoon();
 }

@@ -2,6 +2,7 @@
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeAll } from '../bench/process.ts';
+import { playAttacks } from './attacks.ts';
 import { keepBusy } from './busy.ts';
 import { blockedKind, endedKind, nameCulprits, tryAlone, witnessKind } from './culprit.ts';
 import type { Gauges } from './gauges.ts';
@@ -190,7 +191,7 @@ function findLogProblem(line: string): string | null {
 try {
   const options = readOptions(process.argv.slice(2));
   if (options === null) console.log(usage);
-  else process.exitCode = (await run(options)) ? 1 : 0;
+  else process.exitCode = (await (options.isAttack ? playAttacks(options.isBusy) : run(options))) ? 1 : 0;
 } catch (error) {
   console.error(error instanceof UsageError ? error.message : error);
   process.exitCode = 2;

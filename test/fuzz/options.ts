@@ -7,6 +7,8 @@ export interface Options {
   seed: number;
   /** Keeps the cores busy besides. */
   isBusy: boolean;
+  /** Instead of what is made up. */
+  isAttack: boolean;
   /** Sends only these; null: everything. */
   only: number[] | null;
 }
@@ -16,12 +18,12 @@ export const usage = `npm run fuzz -- [options]: sends a running service what no
   --seconds N    how long the traffic lasts; 60
   --seed S       the same seed makes the same requests; a new one each time
   --only 7,12    sends these requests of the seed alone, one after the other, each twice
+  --attacks      plays what once stopped the service, one after the other, instead
   --busy         two processes compute besides
   --help         this text
 
 On the PostgreSQL of DATABASE_URL in a database of its own, which is dropped afterwards; without it on the embedded database.
 All traffic stays on the loopback interface. Exit code: 0 nothing found, 1 something found, 2 the run itself failed.
-(--attacks is reserved.)
 `;
 
 /** The command line is wrong; the message says how. */
@@ -36,6 +38,7 @@ export function readOptions(args: string[]): Options | null {
       seed: { type: 'string' },
       only: { type: 'string' },
       busy: { type: 'boolean', default: false },
+      attacks: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -43,7 +46,7 @@ export function readOptions(args: string[]): Options | null {
   const seconds = readInteger('--seconds', values.seconds, 1, 86_400);
   const seed = values.seed === undefined ? randomInt(2 ** 31) : readInteger('--seed', values.seed, 0, 2 ** 31 - 1);
   const only = values.only?.split(',').map((part) => readInteger('--only', part.trim(), 1, 2 ** 31 - 1)) ?? null;
-  return { seconds, seed, isBusy: values.busy, only };
+  return { seconds, seed, isBusy: values.busy, isAttack: values.attacks, only };
 }
 
 function readInteger(name: string, value: string, min: number, max: number): number {

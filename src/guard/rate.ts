@@ -1,0 +1,35 @@
+// How often something may be done, counted by network.
+
+/** Tokens that come back with time: what is done costs some, and may not be done without. */
+export interface Rate {
+  /** Takes tokens; false when there are not enough, and then they are gone all the same, down to none. */
+  take(network: string, tokens?: number): boolean;
+}
+
+/** @param perSecond tokens that come back; twice as many are there at first */
+export function limitRate(perSecond: number): Rate {
+  const full = 2 * perSecond;
+  const buckets = new Map<string, { tokens: number; at: number }>();
+  let sweptAt = performance.now();
+  const refill = (bucket: { tokens: number; at: number }, now: number) => {
+    bucket.tokens = Math.min(full, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
+    bucket.at = now;
+  };
+  return {
+    take(network, tokens = 1) {
+      const now = performance.now();
+      // Networks that were quiet for long enough are as good as new ones.
+      if (now - sweptAt > 2000) {
+        for (const [name, bucket] of buckets) if (now - bucket.at > 2000) buckets.delete(name);
+        sweptAt = now;
+      }
+      const bucket = buckets.get(network) ?? { tokens: full, at: now };
+      buckets.set(network, bucket);
+      refill(bucket, now);
+      bucket.tokens -= tokens;
+      if (bucket.tokens >= 0) return true;
+      bucket.tokens = 0;
+      return false;
+    },
+  };
+}

@@ -1,0 +1,285 @@
+// What was done to the service once, each of which stopped it: played again, with the witness asking meanwhile.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase } from '../../src/db/client.ts';
+import { keepBusy } from './busy.ts';
+import { credentialsOf, encodeMultipart, encodeRequest, type RequestParts } from './encode.ts';
+import { startService } from './service.ts';
+import { type Account, makeSite, type Site } from './site.ts';
+import { fire } from './wire.ts';
+import { startWitness, type Testimony } from './witness.ts';
+import { exploreWorld } from './world.ts';
+
+/** What an attack works with; it goes on until the signal. */
+interface Arms {
+  site: Site;
+  signal: AbortSignal;
+  /** Sends a request from the attacker's address and waits for what comes, at most so long. */
+  send(parts: Partial<RequestParts> & Pick<RequestParts, 'target'>, as?: Account | null, patienceMs?: number): Promise<string>;
+  /** Opens a connection, writes this, and leaves it to the attack. */
+  open(bytes: Buffer): ReturnType<typeof connect>;
+}
+
+interface Attack {
+  name: string;
+  run(arms: Arms): Promise<unknown>;
+}
+
+const attackMs = 6000;
+const limitMs = 1000;
+const marks = (count: number) => '%CC%80%CC%A3'.repeat(count / 2);
+const urlencoded = [['Content-Type', 'application/x-www-form-urlencoded']] as const;
+const post = (target: string, body: string): RequestParts => ({
+  method: 'POST',
+  target,
+  headers: [['Host', 'localhost'], ...urlencoded],
+  body: Buffer.from(body),
+});
+const report = 'art=40&lat=5480000&lon=410000&datum=2.5.2024';
+
+/** The same over and over, so many at once, until the end. */
+async function repeat(signal: AbortSignal, lanes: number, work: (n: number) => Promise<unknown>): Promise<void> {
+  let count = 0;
+  const lane = async () => {
+    while (!signal.aborted) await work(count++).catch(() => {});
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+const attacks: Attack[] = [
+  {
+    name: 'H1 forms without a usable boundary, reset after some milliseconds',
+    run: ({ signal, open }) =>
+      repeat(signal, 20, async (n) => {
+        const type = [
+          'multipart/form-data',
+          'multipart/form-data; boundary=',
+          `multipart/form-data; boundary=${'b'.repeat(9000)}`,
+        ][n % 3];
+        const head = `POST /api/v2/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: 100000\r\n\r\nxxx`;
+        const socket = open(Buffer.from(head));
+        await sleep(n % 8);
+        socket.resetAndDestroy();
+      }),
+  },
+  {
+    name: 'H2 first names of combining marks, login names of them in the header',
+    run: ({ signal, send, site }) =>
+      repeat(signal, 4, async (n) => {
+        await send(post('/api/v2/register', `loginname=a${n}&email=a%40example.org&nachname=b&vorname=a${marks(20_000)}`));
+        const name = Buffer.from(`a${'\u0300\u0323'.repeat(3500)}`).toString('latin1');
+        await send({
+          target: '/api/v2/arten',
+          headers: [['Host', 'localhost'], ...credentialsOf({ ...site.roles.reporter, loginname: name })],
+        });
+      }),
+  },
+  {
+    name: 'H3 logins with names of combining marks',
+    run: ({ signal, send }) => repeat(signal, 4, () => send(post('/api/v2/login', `password=x&loginname=a${marks(20_000)}`))),
+  },
+  {
+    name: 'H4 numbers that are none',
+    run: ({ signal, send, site }) =>
+      repeat(signal, 20, async (n) => {
+        if (n % 4 === 0)
+          await send(post('/api/v2/sichtbeobachtungen', `art=40&lon=1&lat=${'1'.repeat(120_000)}x`), site.roles.reporter);
+        else await send({ target: `/api/v2/sichtbeobachtungen?bbox=${'1'.repeat(15_000)}x,1,2,3` });
+      }),
+  },
+  {
+    name: 'H5 remarks as long as they may be, and longer; pages of them as XML',
+    async run({ signal, send, site }) {
+      const remark = '%01'.repeat(4000);
+      await Promise.all(
+        Array.from({ length: 60 }, (_, n) =>
+          send(
+            post('/api/v2/sichtbeobachtungen', `${report}&lon=${410_001 + n}&bereich=oeffentlich&bemerkung=${remark}`),
+            site.roles.reporter,
+          ),
+        ),
+      );
+      await repeat(signal, 8, async (n) => {
+        if (n % 8 === 0)
+          await send(post('/api/v2/sichtbeobachtungen', `${report}&bemerkung=${'x'.repeat(1_000_000)}`), site.roles.reporter);
+        else
+          await send(
+            { target: `/api/v2/sichtbeobachtungen?limit=1000&format=${n % 2 ? 'xml' : 'json'}&n=${n}` },
+            site.roles.neighbour,
+          );
+      });
+    },
+  },
+  {
+    name: 'M2 a database session that holds every advisory lock',
+    async run({ signal, site, send }) {
+      const { DATABASE_URL: databaseUrl } = site.env;
+      if (!databaseUrl) return;
+      const database = await openDatabase({ databaseUrl, dataDir: '' });
+      const analyst = database.connect();
+      await analyst`set role gis_public`;
+      await analyst`select pg_try_advisory_lock(25832, n) from generate_series(0, 9) n`;
+      let lon = 420_000;
+      await repeat(signal, 2, () => send(post('/api/v2/sichtbeobachtungen', `${report}&lon=${lon++}`), site.roles.reporter));
+      await database.close();
+    },
+  },
+  {
+    name: 'M6 uploads a byte at a time, and readers that do not read',
+    async run({ signal, site, open }) {
+      const { reporter } = site.roles;
+      const photo = encodeMultipart([{ name: 'foto', content: Buffer.alloc(2000), filename: 'x.jpg' }], 'b', '');
+      const bytes = encodeRequest({
+        method: 'POST',
+        target: '/api/v2/sichtbeobachtungen',
+        headers: [
+          ['Host', 'localhost'],
+          ...credentialsOf(reporter),
+          ['Content-Type', 'multipart/form-data; boundary=b'],
+          ['Content-Length', '900000'],
+        ],
+      });
+      const uploads = Array.from({ length: 8 }, () => open(Buffer.concat([bytes, photo])));
+      const page = 'GET /api/v2/sichtbeobachtungen?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n';
+      const readers = Array.from({ length: 40 }, () => open(Buffer.from(page.repeat(20))).pause());
+      await repeat(signal, 1, async () => {
+        for (const socket of uploads) socket.write('x');
+        await sleep(50);
+      });
+      for (const socket of [...uploads, ...readers]) socket.destroy();
+    },
+  },
+  {
+    name: 'M7 seven hundred boxes at once',
+    run: ({ signal, send }) =>
+      repeat(signal, 1, () =>
+        Promise.all(
+          Array.from({ length: 700 }, (_, n) =>
+            send({ target: `/api/v2/sichtbeobachtungen?bbox=${3e5 + n},5400000,700000,6000000&limit=1000` }),
+          ),
+        ),
+      ),
+  },
+  {
+    name: 'M7 a megabyte of field names',
+    run: ({ signal, send }) =>
+      repeat(signal, 8, (n) => send(post('/api/v2/login', n % 2 ? 'a=&'.repeat(40_000) : 'a=&'.repeat(350_000)))),
+  },
+  {
+    name: "M7 somebody else's password, and many logins at once",
+    run: ({ signal, send, site }) =>
+      repeat(signal, 60, (n) =>
+        n % 2
+          ? send(
+              { ...post(`/api/v2/nutzer/${site.roles.expert.id}`, `passwort=${'a'.repeat(40)}`), method: 'PUT' },
+              site.roles.reporter,
+            )
+          : send(post('/api/v2/login', `loginname=melder%201&password=${site.roles.reporter.sha1}`)),
+      ),
+  },
+  {
+    name: 'L regular expressions that compute for long',
+    run: ({ signal, send }) =>
+      repeat(signal, 12, () =>
+        send({ target: `/api/v2/arten?name_regexp_ci=${encodeURIComponent('(x?y?z?a?b?c?d?e?){1,240}q')}` }),
+      ),
+  },
+  {
+    name: 'L filters that find no statement of their own',
+    run: ({ signal, send }) =>
+      repeat(signal, 30, (n) =>
+        send({
+          target: `/api/v2/sichtbeobachtungen?titel_deutsch=%25a%25&datum_von=1.1.${2000 + (n % 26)}&is_animal=1&limit=1000&n=${n}`,
+        }),
+      ),
+  },
+  {
+    name: 'pipelines of a thousand long pages',
+    run: ({ signal, open }) =>
+      repeat(signal, 6, async (n) => {
+        const socket = open(
+          Buffer.from(`GET /api/v2/sichtbeobachtungen?limit=1000&n=${n} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(1000)),
+        );
+        socket.pause();
+        await sleep(1500);
+        socket.resetAndDestroy();
+      }),
+  },
+];
+
+/**
+ * Plays every attack and prints what the witness saw of it.
+ * @returns whether the witness was refused, waited for over a second, or the process ended
+ */
+export async function playAttacks(isBusy: boolean): Promise<boolean> {
+  const site = await makeSite();
+  let hasEnded = false;
+  const service = await startService(site.env, {
+    ended: (how) => {
+      hasEnded = true;
+      console.log(`the process ended: ${how}`);
+    },
+    line: () => {},
+  });
+  const pid = service.pid();
+  const world = await exploreWorld(site, service.port, new AbortController().signal);
+  if (isBusy) keepBusy();
+  const heard: Testimony[] = [];
+  const witness = startWitness({ port: service.port, account: world.witness, record: world.frozenRecord }, (testimony) =>
+    heard.push(testimony),
+  );
+  await sleep(2000);
+  let isBad = false;
+  const judge = (name: string) => {
+    // Without the time in which the witness itself did not get to run.
+    const worst = Math.max(0, ...heard.map(({ ms, ownLagMs }) => ms - ownLagMs));
+    const refused = heard.filter(({ isExpected }) => !isExpected);
+    isBad ||= worst > limitMs || refused.length > 0;
+    const notes = refused.slice(0, 3).map((each) => `${each.name} ${each.status ?? 'no answer'}`);
+    console.log(
+      `${name.padEnd(76)} ${String(heard.length).padStart(4)} answers, worst ${worst.toFixed(0).padStart(5)} ms, ${refused.length} refused${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`,
+    );
+    heard.length = 0;
+  };
+  judge('nothing');
+  for (const { name, run } of attacks) {
+    const ending = new AbortController();
+    const arms: Arms = {
+      site,
+      signal: ending.signal,
+      async send(parts, as = null, patienceMs = 20_000) {
+        const method = parts.method ?? 'GET';
+        const headers = [
+          ...(parts.headers ?? [['Host', 'localhost'] as const]),
+          ...credentialsOf(as),
+          ['Connection', 'close'] as const,
+        ];
+        const bytes = encodeRequest({ ...parts, method, headers });
+        const { received } = await fire(service.port, { bytes, methods: [method], patienceMs }, ending.signal);
+        return received.toString('latin1');
+      },
+      open(bytes) {
+        const socket = connect({ port: service.port, host: '127.0.0.1' });
+        socket.on('error', () => {});
+        socket.resume();
+        void once(socket, 'connect').then(
+          () => socket.write(bytes),
+          () => {},
+        );
+        return socket;
+      },
+    };
+    const end = setTimeout(() => ending.abort(), attackMs);
+    await run(arms);
+    clearTimeout(end);
+    ending.abort();
+    await sleep(500);
+    judge(name);
+  }
+  await witness.stop();
+  service.expectEnd();
+  const isSame = !hasEnded && service.pid() === pid;
+  console.log(isSame ? 'The process is the same.' : 'The process is another one.');
+  return isBad || !isSame;
+}
