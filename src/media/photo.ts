@@ -2,6 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { limitRuns, OverloadError } from '../guard/admission.ts';
 import type { JpegRefusal } from './jpeg.ts';
 import type { PhotoReply, PhotoRequest } from './photo-worker.ts';
 
@@ -56,16 +57,17 @@ const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 
 
 /** Starts no thread before the first photo. */
 export function createPhotoPool(options: PhotoPoolOptions = {}): PhotoPool {
-  // One core stays for the main thread; more threads than a few are a matter of memory, not of cores.
+  // More threads than a few are a matter of memory, not of cores; two at least, so that one network, which never has them all,
+  // leaves one to others.
   const {
-    workers = Math.min(4, Math.max(1, availableParallelism() - 1)),
+    workers = Math.min(4, Math.max(2, availableParallelism() - 1)),
     waitMs = 60_000,
     jobMs = 20_000,
     idleMs = 10_000,
   } = options;
   const threads = new Set<PhotoThread>();
   const idle = new Set<PhotoThread>();
-  const line = new Line(workers, waitMs);
+  const inTurn = limitRuns({ slots: workers, share: Math.max(1, workers - 1), queue: 200, waitMs });
   let closed = false;
 
   function requireOpen(): void {
@@ -89,22 +91,22 @@ export function createPhotoPool(options: PhotoPoolOptions = {}): PhotoPool {
   return {
     async compress(path) {
       requireOpen();
-      await line.enter();
-      try {
+      const work = async () => {
         requireOpen();
         const thread = takeThread();
         const reply = await thread.run({ path }, jobMs);
         idle.add(thread);
         thread.rest(idleMs);
-        if (reply.kind === 'refused') throw new PhotoRefusedError(reply.reason);
-        return reply.bytes;
-      } finally {
-        line.leave();
-      }
+        return reply;
+      };
+      const reply = await inTurn(work).catch((error: unknown) => {
+        throw error instanceof OverloadError ? new PhotoBusyError(`a photo waited ${waitMs} ms for its thread`) : error;
+      });
+      if (reply.kind === 'refused') throw new PhotoRefusedError(reply.reason);
+      return reply.bytes;
     },
     async close() {
       closed = true;
-      line.close();
       await Promise.all([...threads].map((thread) => thread.end(new PhotoUnavailableError('the photo pool was closed'))));
     },
   };
@@ -165,50 +167,5 @@ class PhotoThread {
     clearTimeout(this.#timer);
     this.#onDeath();
     this.#job?.reject(error);
-  }
-}
-
-/** Lets a number of callers in at once, in the order in which they came. */
-class Line {
-  readonly #waitMs: number;
-  #free: number;
-  readonly #waiting = new Set<{ resolve: () => void; reject: (error: Error) => void; timer: NodeJS.Timeout }>();
-
-  constructor(places: number, waitMs: number) {
-    this.#free = places;
-    this.#waitMs = waitMs;
-  }
-
-  async enter(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free--;
-      return;
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
-      this.#waiting.delete(entry);
-      reject(new PhotoBusyError(`a photo waited ${this.#waitMs} ms for its thread`));
-    }, this.#waitMs);
-    const entry = { resolve, reject, timer };
-    this.#waiting.add(entry);
-    await promise;
-  }
-
-  leave(): void {
-    for (const entry of this.#waiting) {
-      this.#waiting.delete(entry);
-      clearTimeout(entry.timer);
-      entry.resolve();
-      return;
-    }
-    this.#free++;
-  }
-
-  close(): void {
-    for (const { reject, timer } of this.#waiting) {
-      clearTimeout(timer);
-      reject(new PhotoUnavailableError('the photo pool was closed'));
-    }
-    this.#waiting.clear();
   }
 }

@@ -69,7 +69,8 @@ export async function startService(env: Record<string, string>, watcher: Service
     }
     started.process.once('exit', (code, signal) => {
       isReady = false;
-      if (isStopping) return;
+      // An end before the start is told by whoever waits for it.
+      if (isStopping || readyAt === 0) return;
       watcher.ended(`code ${code}, signal ${signal}`);
     });
     await waitUntilReady(port, started);
