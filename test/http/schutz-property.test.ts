@@ -323,3 +323,22 @@ describe('two services that are written to', () => {
     await compare(t, 0.04, everyone);
   });
 });
+
+describe('two services of tenants that keep back what describes a place (D6.5)', () => {
+  const isHidden = (record: TwinRecord) => tenants.every((tenant) => isProtected(record, tenant));
+
+  it('answer alike when the remarks and biotope photos of protected records differ, and their places', async (t) => {
+    await twins.change((sql) => sql`update portal.mandant set bemerkung_geschuetzter = 'verbergen'`);
+    for (const [which, { database, media }] of [twins.first, twins.second].entries()) {
+      for (const [position, { id }] of twins.records.filter(isHidden).entries()) {
+        // Remarks of other lengths too: what is shown must not depend on them.
+        const name = `${String(which)}${String(position).padStart(31, '0')}.jpg`;
+        const remark = `am ${which === 0 ? 'Bach' : 'Waldrand '.repeat(1 + (position % 40))}`;
+        await media.storage.put(name, Buffer.from(name), 'image/jpeg');
+        await database.sql`update portal.sichtbeobachtung set bemerkung = ${remark}, biotopfoto = ${name} where id = ${id}`;
+      }
+    }
+    await twins.arrange(isHidden);
+    await compare(t, 0.2, { hosts, readers: [null, stranger], insiders: [...exempt, 'melder', 'nachbarin'] });
+  });
+});

@@ -309,6 +309,36 @@ export const mutants: Mutant[] = [
     from: 'before insert or update or delete on',
     to: 'before update or delete on',
   },
+  {
+    name: 'a remark that is kept back shows in lists of everybody',
+    within: 'function private.render_sichtbeobachtung_of_all(',
+    from: 'case when not (k.masked and v_verborgen) then s.bemerkung end',
+    to: 's.bemerkung',
+  },
+  {
+    name: 'a remark that is kept back shows to whoever is logged in',
+    within: render,
+    from: 'case when not k.verborgen then s.bemerkung end',
+    to: 's.bemerkung',
+  },
+  {
+    name: 'a biotope photo that is kept back shows in lists of everybody',
+    within: 'function private.render_sichtbeobachtung_of_all(',
+    from: 'case when not (k.masked and v_verborgen) then s.biotopfoto end',
+    to: 's.biotopfoto',
+  },
+  {
+    name: 'a biotope photo that is kept back is there by its plain address',
+    within: 'function api.get_medium(tenant integer',
+    from: 'and not v_verborgen then',
+    to: 'then',
+  },
+  {
+    name: 'a page ends sooner where a hidden remark is long',
+    within: 'function private.render_page(',
+    from: 'octet_length(v_rows) + octet_length(v_part) <= max_bytes',
+    to: 'octet_length(v_rows) + octet_length(v_part) + 5000 * (select count(*) from portal.sichtbeobachtung h where h.id = any (id[shown + 1:shown + v_step]) and length(h.bemerkung) > 100) <= max_bytes / 100',
+  },
 ];
 
 /** SQL files, name → text. */

@@ -1,0 +1,94 @@
+// What may be done often, and what is told by the way.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { createApp } from '../../src/app.ts';
+import { limits } from '../../src/http/limits.ts';
+import { readBuild } from '../../src/observe/build.ts';
+import { onPostgres } from '../support/database.ts';
+import { startTestService, type TestService, testConfig } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+describe('an ETag', () => {
+  const tagOf = async (build: string, path = '/arten', host = 'n.test') => {
+    const app = createApp({ ...service.deps, build });
+    return (await app.request(`http://${host}/api/v2${path}`, { headers: { host } })).headers.get('etag') ?? '';
+  };
+
+  it('is opaque: neither a count of writes nor a hash that others could make shows in it (D6.7)', async () => {
+    const { sql } = service.database;
+    const [row] = await sql<{ stand: string }[]>`select api.get_stand() as stand`;
+    const first = await tagOf('1');
+    assert.match(first, /^"[\w-]{22}"$/);
+    for (const part of row?.stand.split('-') ?? []) if (part.length > 3) assert.ok(!first.includes(part), part);
+    await service.makeSichtbeobachtung();
+    const second = await tagOf('1');
+    // Not one more than before, but another one.
+    const same = [...first].filter((letter, at) => letter === second[at]).length;
+    assert.ok(same < 12, `${first} ${second}`);
+  });
+
+  it('differs with the build, the tenant and the address, and is the same otherwise', async () => {
+    const tag = await tagOf('1');
+    assert.equal(await tagOf('1'), tag);
+    for (const other of [await tagOf('2'), await tagOf('1', '/arten?limit=1'), await tagOf('1', '/arten', 's.test')])
+      assert.notEqual(other, tag);
+  });
+
+  it('the build is what the service is made of', () => {
+    assert.match(readBuild(), /^[\w-]{16}$/);
+    assert.equal(readBuild(), readBuild());
+  });
+});
+
+it('a change of one’s own address is counted: by the answers nobody learns which addresses are taken', async () => {
+  const [row] = await service.database.sql`select id from portal.nutzer where loginname = 'nachbarin'`;
+  const statuses: number[] = [];
+  for (let n = 0; n <= limits.email.limit; n++) {
+    // Alternately one that is taken: also what is refused counts.
+    const email = n % 2 === 0 ? '0@example.org' : `nachbarin-${n}@example.org`;
+    statuses.push((await service.request(`/nutzer/${row?.id}`, { method: 'PUT', as: 'nachbarin', form: { email } })).status);
+    service.forgetTokens();
+  }
+  assert.equal(statuses.at(-1), 429, statuses.join());
+  assert.deepEqual(new Set(statuses.slice(0, -1)), new Set([409, 200]));
+  // An administrator sees all addresses anyway.
+  const byAdmin = await service.request(`/nutzer/${row?.id}`, { method: 'PUT', as: 'admin', form: { email: 'n@example.org' } });
+  assert.equal(byAdmin.status, 200);
+});
+
+it('a password of somebody else is refused before it is hashed, whatever it is', async () => {
+  const [row] = await service.database.sql`select id from portal.nutzer where loginname = 'admin'`;
+  for (const form of [{ passwort: 'a'.repeat(40) }, { passwort: 'x' }, { nachname: 'x' }]) {
+    const answer = await service.request(`/nutzer/${row?.id}`, { method: 'PUT', as: 'melder', form });
+    assert.equal(answer.status, 403, JSON.stringify(form));
+  }
+});
+
+it('a regular expression that computes for long counts as ten', { skip: !onPostgres && 'no clock there' }, async () => {
+  const ask = (expression: string, address: string) =>
+    service.app.request(`http://n.test/api/v2/arten?name_regexp_ci=${encodeURIComponent(expression)}`, {}, {
+      incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: '/' },
+    } as never);
+  const slow = '(x?y?z?a?b?c?d?e?){1,240}q';
+  let asked = 0;
+  while ((await ask(slow, '192.0.2.3')).status !== 429) assert.ok(++asked < 40, 'three hundred of the others');
+  assert.ok(asked >= 20, String(asked));
+  assert.equal((await ask('^amsel', '192.0.2.3')).status, 429);
+  assert.equal((await ask('^amsel', '192.0.2.4')).status, 200);
+});
+
+it('/metrics refuses whatever came through a proxy that nobody named: its clients all come from this machine', async () => {
+  const ask = (headers: Record<string, string>, config = testConfig) =>
+    createApp({ ...service.deps, config }).request('http://n.test/metrics', { headers }, {
+      incoming: { socket: { remoteAddress: '127.0.0.1' }, rawHeaders: [], url: '/metrics' },
+    } as never);
+  assert.equal((await ask({})).status, 200);
+  for (const name of ['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'Forwarded', 'Via'])
+    assert.equal((await ask({ [name]: '127.0.0.1' })).status, 403, name);
+  const config = { ...testConfig, metricsToken: 'geheim' };
+  assert.equal((await ask({ Authorization: 'Bearer geheim', 'X-Forwarded-For': '192.0.2.1' }, config)).status, 200);
+});
