@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, healthRoutes } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
-import { connectionCount, openDatabase, poolSize } from './db/client.ts';
+import { callBounds, connectionCount, openDatabase, poolSize, slowCallBounds, statementMs } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
 import { hasMandant } from './db/mandant.ts';
 import { migrateDatabase } from './db/migrate.ts';
@@ -53,14 +53,12 @@ async function main(): Promise<void> {
   // The tools of the catalogue import are loaded for this once only: 90 MB.
   const logins = isNew ? await (await import('./catalog/demo.ts')).loadDemo(database, createProgress(out)) : [];
 
-  // 503 within two seconds when all connections are busy (S5.3): what waits longer has been given up by its client.
-  const bounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
-  const sql = admitCalls(database.sql, { slots: connectionCount, share: poolSize, ...bounds });
-  // Of two, one network has one.
-  const small = { ...bounds, slots: 2, share: 1, queue: 40 };
-  const slowSql = admitCalls(sql, small);
+  const sql = admitCalls(database.sql, { slots: connectionCount, share: poolSize, ...callBounds });
+  const slowSql = admitCalls(sql, slowCallBounds);
   const regexpSql =
-    database.kind === 'postgres' ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: 500 } }), small) : sql;
+    database.kind === 'postgres'
+      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), slowCallBounds)
+      : sql;
   const media = {
     uploads: createUploads(join(config.dataDir, 'uploads'), {
       all: config.maxUploads,

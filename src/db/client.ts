@@ -35,6 +35,13 @@ export const poolSize = Math.max(4, 2 * availableParallelism());
 const reservedConnections = 2;
 export const connectionCount = poolSize + reservedConnections;
 
+/** How requests wait for a connection: 503 within two seconds when all are busy (S5.3); what waits longer was given up by its client. */
+export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
+/** The same for what computes for long; of its two connections a network has one. */
+export const slowCallBounds = { ...callBounds, slots: 2, share: 1, queue: 40 };
+/** Longest statement of a request, and of one with a regular expression, in milliseconds. */
+export const statementMs = { usual: 8000, regexp: 500 };
+
 /**
  * Opens PostgreSQL at `databaseUrl`, or the embedded database below `dataDir` without it. Does not connect to PostgreSQL
  * yet: `checkDatabase` does.
@@ -86,7 +93,7 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
     sql: connect({
       max: connectionCount,
       // Compiling takes longer than any of these statements.
-      settings: { plan_cache_mode: 'force_generic_plan', jit: 'off', lock_timeout: 1500, statement_timeout: 8000 },
+      settings: { plan_cache_mode: 'force_generic_plan', jit: 'off', lock_timeout: 1500, statement_timeout: statementMs.usual },
     }),
     connect,
     async close() {

@@ -8,7 +8,7 @@ export interface Pace {
 }
 
 // A pause of a mobile network is no attack.
-const graceMs = 10_000;
+export const graceMs = 10_000;
 
 /**
  * Watches how fast something comes.

@@ -22,7 +22,7 @@ export interface Media {
 }
 
 const mebibyte = 1024 * 1024;
-const maxBytes: Record<MediumField, number> = {
+export const maxBytes: Record<MediumField, number> = {
   foto: 12 * mebibyte,
   foto_2: 12 * mebibyte,
   foto_3: 12 * mebibyte,

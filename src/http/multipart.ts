@@ -5,7 +5,7 @@ import { Busboy } from '@fastify/busboy';
 import { PortalError, sentences } from './errors.ts';
 import { addValue, type Parameters } from './query.ts';
 
-const maxHeaderBytes = 8192;
+export const maxHeaderBytes = 8192;
 const headerEnd = Buffer.from('\r\n\r\n');
 
 /** What the fields of a form may be together; of files there may be as many. */

@@ -170,7 +170,7 @@ export function accountOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operat
       form: changeNutzerFields,
       record: 'Kennung',
       shape: 'single',
-      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'adresse_vergeben', 'letzter_administrator'],
+      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'adresse_vergeben', 'letzter_administrator', 'zu_oft'],
       examples: [
         { summary: 'Neue E-Mail-Adresse', as: 'nutzer', path: own, form: { email: 'neu@example.org' }, status: 200 },
         { summary: 'Sich selbst eine Rolle geben', as: 'nutzer', path: own, form: { rollen: 'expert' }, status: 403 },
@@ -192,7 +192,14 @@ export function accountOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operat
       override: ['PUT'],
       errors: [
         ...formErrors,
-        ...(['nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'adresse_vergeben', 'letzter_administrator'] as const),
+        ...([
+          'nicht_erlaubt',
+          'nicht_gefunden',
+          'methode_nicht_erlaubt',
+          'adresse_vergeben',
+          'letzter_administrator',
+          'zu_oft',
+        ] as const),
       ],
       examples: [
         {

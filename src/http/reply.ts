@@ -58,7 +58,8 @@ export interface Rows {
 // A page of a thousand rows takes 40 ms as XML. What must be parsed and is long is made one after the other; 503 within two
 // seconds when too many ask for it (S5.3).
 const longRows = 128 * 1024;
-const inTurn = limitRuns({ slots: 1, queue: 40, waitMs: 1500 });
+export const longPages = { slots: 1, queue: 40, waitMs: 1500 };
+const inTurn = limitRuns(longPages);
 const xmlType = 'text/xml; charset=utf-8';
 const resultHead = Buffer.from('{"result":');
 

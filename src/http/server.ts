@@ -21,7 +21,7 @@ export type ServerSettings = Pick<
 // How often connections are looked at.
 const checkMs = 1000;
 // A reader that pauses is no attack.
-const graceMs = 10_000;
+export const graceMs = 10_000;
 
 /** Requests of a connection that are answered at once; who pipelines more is told 503, and the connection closed. */
 export const maxPipelined = 16;

@@ -2,7 +2,7 @@
 // and nothing ends a database that is busy with it (26 s for a star of 200 corners): so they are counted first.
 
 /** Crossings that are repaired: a few bow-ties. */
-const maxCrossings = 200;
+export const maxCrossings = 200;
 /** Pairs of lines that are looked at: a second. */
 const maxPairs = 50_000_000;
 /** Lines of one geometry. */

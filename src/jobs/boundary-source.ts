@@ -50,7 +50,7 @@ export interface SourceLimits {
   connectMs: number;
 }
 
-const defaultLimits: SourceLimits = { bytes: 64 * 1024 * 1024, totalMs: 60_000, connectMs: 10_000 };
+export const defaultLimits: SourceLimits = { bytes: 64 * 1024 * 1024, totalMs: 60_000, connectMs: 10_000 };
 const maxRedirects = 5;
 
 /**

@@ -1,0 +1,122 @@
+// The table of bounds in the README, made from the code that enforces them.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../../src/config.ts';
+import { callBounds, connectionCount, poolSize, slowCallBounds, statementMs } from '../../src/db/client.ts';
+import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
+import { hashBounds } from '../../src/guard/password.ts';
+import { maxMarks, maxRemarkLength } from '../../src/guard/text.ts';
+import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
+import { maxBodyBytes, maxFields, maxFieldsBytes } from '../../src/http/form.ts';
+import { maxValueLength } from '../../src/http/input.ts';
+import { limits, loginLimits } from '../../src/http/limits.ts';
+import { maxBytes } from '../../src/http/media.ts';
+import { maxHeaderBytes } from '../../src/http/multipart.ts';
+import { longPages } from '../../src/http/reply.ts';
+import { maxUnreadBytes } from '../../src/http/scope.ts';
+import { maxPipelined, graceMs as sendGraceMs } from '../../src/http/server.ts';
+import { maxCrossings } from '../../src/jobs/boundary-knots.ts';
+import { defaultLimits } from '../../src/jobs/boundary-source.ts';
+import { maxPixels } from '../../src/media/jpeg.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const number = (value: number) => value.toLocaleString('en-US').replaceAll(',', ' ');
+const size = (bytes: number) => (bytes < 1024 * 1024 ? `${number(bytes / 1024)} KiB` : `${number(bytes / 1024 / 1024)} MiB`);
+const seconds = (ms: number) => `${ms / 1000} s`;
+const often = ({ limit, windowSeconds }: { limit: number; windowSeconds: number }) =>
+  `${number(limit)} in ${windowSeconds < 3600 ? `${windowSeconds / 60} min` : `${windowSeconds / 3600} h`}`;
+
+/** What a migration or a function of the database says. */
+function readSql(file: string, pattern: RegExp): number {
+  const [, value] = pattern.exec(readFileSync(join(root, 'sql', file), 'utf8')) ?? [];
+  if (value === undefined) throw new Error(`${pattern} is not in sql/${file}`);
+  return Number(value);
+}
+
+/** Rows of the table: what comes from outside, how much of it, what happens beyond. */
+export function listBounds(): [what: string, bound: string, beyond: string][] {
+  const config = loadConfig({});
+  const pageBytes = readSql('code/64_sichtbeobachtung_read.sql', /reader, (\d+)\) p;/);
+  const shortBytes = readSql('migrations/0004_bounds.sql', /kurztext_laenge" CHECK \(octet_length\(value\) <= (\d+)\)/);
+  const keys = readSql('code/80_nutzer.sql', /o\.hash offset (\d+)\)\)/);
+  return [
+    ['connections', `${number(config.maxConnections)} (\`MAX_CONNECTIONS\`)`, 'closed'],
+    ['connections of a network \\*', `${config.maxConnectionsPerNetwork} (\`MAX_CONNECTIONS_PER_NETWORK\`)`, '503'],
+    [
+      'new connections of a network \\*',
+      `${config.connectionRate} a second, twice as many at first (\`CONNECTION_RATE\`)`,
+      'closed',
+    ],
+    ['requests of a connection at once', `${maxPipelined}`, '503; beyond twice as many closed'],
+    ['head of a request', `16 KiB in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`, '431, 408'],
+    [
+      'whole request',
+      `${config.requestTimeoutSeconds} s (\`REQUEST_TIMEOUT\`), ${number(config.minReceiveRate)} bytes a second after ${seconds(receiveGraceMs)} (\`MIN_RECEIVE_RATE\`)`,
+      '408',
+    ],
+    [
+      'reading an answer',
+      `${number(config.minSendRate)} bytes a second after ${seconds(sendGraceMs)} (\`MIN_SEND_RATE\`)`,
+      'closed',
+    ],
+    ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
+    ['form without files', `${maxFields} fields, ${size(maxFieldsBytes)}`, '400, 413'],
+    ['form with files', `${size(maxBodyBytes)}, its fields ${size(maxFieldsBytes)}`, '413'],
+    ['head of a form part', size(maxHeaderBytes), '400'],
+    ['value of any parameter or field', `${number(maxValueLength)} characters, ${maxMarks} combining marks in a row`, '400'],
+    ['remark, expert’s remark', `${number(maxRemarkLength)} characters; in the database too`, '400'],
+    ['text that a function of schema `api` takes', `${number(shortBytes)} bytes, a remark 16 000`, 'SQLSTATE 23514'],
+    ['`X-Auth-User`, `X-Auth-Token`', `${number(maxLoginnameBytes)} and ${maxTokenLength} bytes`, '401'],
+    ['photo, sound file', `${size(maxBytes.foto)} and ${maxPixels / 1e6} megapixels, ${size(maxBytes.audio)}`, '413, 400'],
+    [
+      'uploads at once',
+      `${config.maxUploads} (\`MAX_UPLOADS\`), of a network ${config.maxUploads / 2}, of an account ${config.maxUploadsPerAccount} (\`MAX_UPLOADS_PER_ACCOUNT\`)`,
+      '503',
+    ],
+    ['photos made small at once', '2 to 4, by cores; of a network one fewer', 'wait a minute, then 503'],
+    [
+      'statements at once',
+      `${connectionCount - poolSize} more than twice the cores (at least 4); of a network or an account those without the ${connectionCount - poolSize}`,
+      `by turns of networks, ${seconds(callBounds.waitMs)}, then 503`,
+    ],
+    ['statement', seconds(statementMs.usual), '503'],
+    [
+      'lists by filters that take long',
+      `${slowCallBounds.slots} at once, of a network ${slowCallBounds.share}`,
+      `${seconds(slowCallBounds.waitMs)}, then 503`,
+    ],
+    [
+      'regular expressions',
+      `128 characters (64 embedded); ${slowCallBounds.slots} at once, of a network ${slowCallBounds.share}; ${seconds(statementMs.regexp)}; ${often(limits.regexp)} of a network, a slow one counts as ten`,
+      '400, 503, 429',
+    ],
+    ['page of a list', `1 000 records and ${size(pageBytes)}`, '`next`'],
+    [
+      'pages that are made of parsed rows',
+      `${longPages.slots} long one at once, others wait by turns of networks`,
+      `${seconds(longPages.waitMs)}, then 503`,
+    ],
+    ['passwords hashed at once', `${hashBounds.slots}`, `by turns of networks, ${seconds(hashBounds.waitMs)}, then 503`],
+    [
+      'wrong passwords',
+      `${loginLimits.account} of an account (counted apart for each network from which it logged in lately), ${loginLimits.network} of a network, in ${loginLimits.windowSeconds / 60} min`,
+      '429',
+    ],
+    ['registrations of a network', often(limits.registration), '429'],
+    ['links tried or asked for by a network', often(limits.link), '429'],
+    ['mails to a mailbox', often(limits.mailbox), 'not sent'],
+    ['changes of one’s own address', often(limits.email), '429'],
+    ['access keys of an account', number(keys), 'the oldest ends'],
+    [
+      'source of boundaries',
+      `${size(defaultLimits.bytes)} in ${seconds(defaultLimits.totalMs)}; an invalid one with ${maxCrossings} crossing lines`,
+      'the run fails',
+    ],
+  ];
+}
+
+export function formatBounds(): string {
+  const lines = listBounds().map((row) => `| ${row.join(' | ')} |`);
+  return ['| what | how much | beyond |', '| --- | --- | --- |', ...lines].join('\n');
+}
