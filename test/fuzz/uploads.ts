@@ -77,7 +77,8 @@ export function draftUpload(dice: Dice, world: World, samples: Samples): Draft {
   return {
     kind: 'upload',
     note: `${names.join(', ')}: ${notes.join('; ')}`,
-    shots: [{ bytes, methods: [isChange ? 'PUT' : 'POST'] }],
+    // Photos of one network are made small one after the other.
+    shots: [{ bytes, methods: [isChange ? 'PUT' : 'POST'], patienceMs: 60_000 }],
   };
 }
 
