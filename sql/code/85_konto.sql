@@ -84,27 +84,27 @@ begin
 end
 $$;
 
--- Under what name the wrong passwords for a login name are counted: networks from which the account logged in lately count by
--- themselves, so that a stranger who tries its name elsewhere doesn't lock it out there (S2.5).
+-- Where the wrong passwords for a login name are counted (S2.5): for each network by itself, so that a stranger who tries the name
+-- doesn't lock its owner out; and for networks from which the account did not log in lately all together, so that many of them
+-- don't get many times as many attempts.
 --   netz     network of the client
+-- returns      zweck of the network's own count, which names the account so that all of them can be ended; schluessel; whether the
+--              network is known
 create or replace function private.get_login_versuch(loginname text, netz text)
-  returns table (zweck text, schluessel bytea)
+  returns table (zweck text, schluessel bytea, bekannt boolean)
   language plpgsql
   stable
   rows 1
 as $$
 #variable_conflict use_column
 declare
-  v_key text := private.to_account_key(get_login_versuch.loginname);
+  v_key text := coalesce(private.to_account_key(get_login_versuch.loginname), '');
+  v_id bigint := (select u.id from portal.nutzer u where u.loginname_key = v_key);
 begin
-  select 'login netz', private.to_netz_key(u.id, get_login_versuch.netz) into zweck, schluessel
-  from portal.nutzer u
-  join portal.nutzer_netz n on n.nutzer_id = u.id and n.netz = private.to_netz_key(u.id, get_login_versuch.netz)
-  where u.loginname_key = v_key;
-  if not found then
-    zweck := 'login konto';
-    schluessel := private.to_versuch_key(zweck, v_key);
-  end if;
+  zweck := 'login netz ' || coalesce(v_id, 0);
+  schluessel := sha256(convert_to(v_key || ' ' || get_login_versuch.netz, 'UTF8'));
+  bekannt := exists (
+    select from portal.nutzer_netz n where n.nutzer_id = v_id and n.netz = private.to_netz_key(v_id, get_login_versuch.netz));
   return next;
 end
 $$;
@@ -112,11 +112,13 @@ $$;
 -- Counts a login, before its password is looked at: many at once can't slip through together.
 --   loginname      as given
 --   netz           network of the client
---   konto_limit    wrong passwords that an account, or one of its networks, may have in a window
---   netz_limit     those that a network may have for all accounts together
+--   konto_limit    wrong passwords of an account that one network may send in a window
+--   fremd_limit    those that all networks together may send from which it did not log in lately
+--   netz_limit     those that a network may send for all accounts together
 -- returns            0 when it may go on, else seconds to wait
 create or replace function api.count_login(
-  loginname portal.kurztext, netz portal.kurztext, konto_limit integer, netz_limit integer, window_seconds integer)
+  loginname portal.kurztext, netz portal.kurztext, konto_limit integer, fremd_limit integer, netz_limit integer,
+  window_seconds integer)
   returns integer
   language plpgsql
   volatile
@@ -124,19 +126,24 @@ as $$
 declare
   v_wait integer := private.count_versuch(
     'login adresse', private.to_versuch_key('login adresse', netz), netz_limit, window_seconds, 1);
+  v_bekannt boolean;
 begin
   if v_wait > 0 then
     return v_wait;
   end if;
-  select private.count_versuch(k.zweck, k.schluessel, konto_limit, window_seconds, 1) into v_wait
+  select private.count_versuch(k.zweck, k.schluessel, konto_limit, window_seconds, 1), k.bekannt into v_wait, v_bekannt
   from private.get_login_versuch(loginname, netz) k;
+  if v_wait = 0 and not v_bekannt then
+    v_wait := private.count_versuch(
+      'login konto', private.to_versuch_key('login konto', coalesce(private.to_account_key(loginname), '')), fremd_limit, window_seconds, 1);
+  end if;
   return v_wait;
 end
 $$;
-comment on function api.count_login(portal.kurztext, portal.kurztext, integer, integer, integer) is
+comment on function api.count_login(portal.kurztext, portal.kurztext, integer, integer, integer, integer) is
   'Counts a login of an account and of a network; returns 0, or the seconds to wait when there were too many wrong ones';
 
--- Takes a login that was right out of both counts.
+-- Takes a login that was right out of all counts.
 create or replace function private.forgive_login(nutzer_id bigint, netz text)
   returns void
   language plpgsql
@@ -148,7 +155,9 @@ begin
   where v.zweck = 'login adresse' and v.schluessel = private.to_versuch_key('login adresse', forgive_login.netz);
   update portal.versuch v set anzahl = greatest(0, v.anzahl - 1)
   from portal.nutzer u, private.get_login_versuch(u.loginname_key, forgive_login.netz) k
-  where u.id = forgive_login.nutzer_id and v.zweck = k.zweck and v.schluessel = k.schluessel;
+  where u.id = forgive_login.nutzer_id
+    and (v.zweck = k.zweck and v.schluessel = k.schluessel
+      or not k.bekannt and v.zweck = 'login konto' and v.schluessel = private.to_versuch_key('login konto', u.loginname_key));
 end
 $$;
 
@@ -164,9 +173,7 @@ begin
   using portal.nutzer u
   where u.id = delete_login_versuch.nutzer_id and v.zweck = 'login konto'
     and v.schluessel = private.to_versuch_key('login konto', u.loginname_key);
-  delete from portal.versuch v
-  using portal.nutzer_netz n
-  where n.nutzer_id = delete_login_versuch.nutzer_id and v.zweck = 'login netz' and v.schluessel = n.netz;
+  delete from portal.versuch v where v.zweck = 'login netz ' || delete_login_versuch.nutzer_id;
 end
 $$;
 
@@ -422,11 +429,12 @@ comment on function api.require_nutzer_right(bigint, bigint, portal.kurztexte) i
   'Fails unless a reader may change these fields of an account';
 
 -- Changes an account: all fields that were sent, or none.
+--   token_hash  SHA-256 of the key that the reader came with
 --   fields  names of the fields that were sent; the values of all others are ignored
--- errors    NRCHT another account or a field that only administrators may change; NFUND; NTZER (column email) taken;
+-- errors    ANMLD the key has ended; NRCHT another account or a field that only administrators may change; NFUND; NTZER (column email) taken;
 --           GRUPP (column artengruppenbeschraenkung) unknown group; LADMN the last active administrator would be gone
 create or replace function api.update_nutzer(
-  reader bigint, id bigint, fields portal.kurztexte, email portal.kurztext, password_hash portal.kurztext,
+  reader bigint, token_hash bytea, id bigint, fields portal.kurztexte, email portal.kurztext, password_hash portal.kurztext,
   nachname portal.kurztext, vorname portal.kurztext, anonymisiert integer, status integer, rollen portal.kurztexte,
   artengruppen integer[])
   returns bigint
@@ -437,6 +445,12 @@ as $$
 begin
   perform private.require_nutzer_right(reader, update_nutzer.id, fields);
   perform private.require_account_lock();
+  -- Whoever lost the account while this request was on its way must not get it back by it. Changes by command don't take the
+  -- account lock: the row's own keeps them waiting.
+  perform from portal.nutzer u where u.id = reader for no key update;
+  if not exists (select from portal.token t where t.hash = token_hash and t.nutzer_id = reader) then
+    raise exception 'the key has ended' using errcode = 'ANMLD';
+  end if;
   perform from portal.nutzer u where u.id = update_nutzer.id for no key update;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
@@ -478,7 +492,7 @@ begin
   return update_nutzer.id;
 end
 $$;
-comment on function api.update_nutzer(bigint, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[]) is
+comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[]) is
   'Changes the named fields of an account as its owner or as administrator, all or none; returns its id';
 
 -- Removes what nobody asks for any more: counted attempts, expired access keys, links, reservations, networks of old logins.

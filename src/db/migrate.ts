@@ -117,17 +117,24 @@ async function migrateTables(database: Database, sql: Sql): Promise<boolean> {
   }
   const { drizzle } = await import('drizzle-orm/postgres-js');
   const { migrate } = await import('drizzle-orm/postgres-js/migrator');
-  // What waits for a table keeps everybody behind it waiting too.
-  const client = database.connect({ settings: { lock_timeout: 10_000 } });
+  // What waits for a table keeps everybody behind it waiting too: rather give up soon and come again. Nothing of it is left then.
+  const client = database.connect({ settings: { lock_timeout: 1000 } });
   try {
-    await migrate(drizzle(client), { migrationsFolder });
-  } catch (error) {
-    if (!isLocked(error)) throw error;
-    throw new DatabaseError('Tabellen der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.');
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await migrate(drizzle(client), { migrationsFolder });
+        return true;
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+        if (attempt === 15) {
+          throw new DatabaseError('Tabellen der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.');
+        }
+        await sleep(200 * attempt);
+      }
+    }
   } finally {
     await client.end({ timeout: 5 });
   }
-  return true;
 }
 
 interface Journal {

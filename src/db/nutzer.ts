@@ -47,11 +47,12 @@ export async function countLogin(
   sql: Sql,
   loginname: string,
   network: string,
-  limits: { account: number; network: number; windowSeconds: number },
+  limits: { account: number; strangers: number; network: number; windowSeconds: number },
 ): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
     select api.count_login(
       loginname => ${loginname}::text, netz => ${network}::text, konto_limit => ${limits.account}::integer,
+      fremd_limit => ${limits.strangers}::integer,
       netz_limit => ${limits.network}::integer, window_seconds => ${limits.windowSeconds}::integer) as seconds`;
   return row?.seconds ?? 0;
 }
@@ -212,8 +213,17 @@ export async function requireNutzerRight(sql: Sql, reader: number, id: number): 
   await sql`select api.require_nutzer_right(reader => ${reader}::bigint, id => ${id}::bigint, fields => '{}'::text[])`;
 }
 
-/** Changes an account, all fields or none. Fails with NRCHT, NFUND, NTZER, GRUPP and LADMN. */
-export async function updateNutzer(sql: Sql, reader: number, id: number, change: NutzerChange): Promise<void> {
+/**
+ * Changes an account, all fields or none. Fails with ANMLD, NRCHT, NFUND, NTZER, GRUPP and LADMN.
+ * @param tokenHash of the key that the reader came with, which must still be one
+ */
+export async function updateNutzer(
+  sql: Sql,
+  reader: number,
+  tokenHash: Buffer | null,
+  id: number,
+  change: NutzerChange,
+): Promise<void> {
   const names = {
     email: 'email',
     passwordHash: 'passwort',
@@ -228,7 +238,8 @@ export async function updateNutzer(sql: Sql, reader: number, id: number, change:
   const fields = entries.flatMap(([key, name]) => (change[key] === undefined ? [] : name));
   await sql`
     select api.update_nutzer(
-      reader => ${reader}::bigint, id => ${id}::bigint, fields => ${`{${fields}}`}::text[], email => ${change.email ?? null}::text,
+      reader => ${reader}::bigint, token_hash => ${tokenHash}::bytea, id => ${id}::bigint, fields => ${`{${fields}}`}::text[],
+      email => ${change.email ?? null}::text,
       password_hash => ${change.passwordHash ?? null}::text, nachname => ${change.nachname ?? null}::text,
       vorname => ${change.vorname ?? null}::text, anonymisiert => ${change.anonymisiert ?? null}::integer,
       status => ${change.status ?? null}::integer, rollen => ${`{${change.rollen ?? []}}`}::text[],

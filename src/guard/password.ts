@@ -10,7 +10,7 @@ const deriveKey = promisify(argon2);
 const cost = { memory: 19456, passes: 2, parallelism: 1 } as const;
 const keyLength = 32;
 // As many as Node has threads for it; who waits does so by turns of their networks.
-export const hashBounds = { slots: 4, queue: 100, waitMs: 1500 };
+export const hashBounds = { slots: 4, share: 3, queue: 100, waitMs: 1500 };
 const inTurn = limitRuns(hashBounds);
 
 /** The SHA-1 that a client sends for a plain password. */

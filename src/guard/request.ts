@@ -8,8 +8,8 @@ export interface RequestScope {
   readonly network: string;
   /** The account that asks, once it is known: neither does one account from many networks. */
   account: number | null;
-  /** Length of the answer, once it is made. */
-  answerBytes: number;
+  /** Counts bytes of the answer, which are held until the client has read them; fails when its network holds too many. */
+  hold(bytes: number): void;
   /** Ends the request with an error that was thrown where nobody waited for it. */
   fail(error: unknown): void;
 }
@@ -25,7 +25,7 @@ export function runInScope<T>(network: string, run: (scope: RequestScope) => Pro
   const scope: RequestScope = {
     network,
     account: null,
-    answerBytes: 0,
+    hold: () => {},
     fail: (error) => reject(error instanceof Error ? error : new Error('something was thrown that is no error')),
   };
   scopes.run(scope, () => void run(scope).then(resolve, reject));

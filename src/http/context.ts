@@ -57,7 +57,16 @@ export interface Conditional {
 
 export interface Env {
   Bindings: Partial<HttpBindings>;
-  Variables: { tenant: Mandant; origin: string; reader: number | null; sent?: Parameters; conditional?: Conditional };
+  Variables: {
+    tenant: Mandant;
+    origin: string;
+    reader: number | null;
+    tokenHash?: Buffer;
+    readerKnownAt?: number;
+    query?: Parameters;
+    sent?: Parameters;
+    conditional?: Conditional;
+  };
 }
 
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.
@@ -67,14 +76,24 @@ const directoryLifetimeMs = 5000;
 export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> {
   let mandanten: Mandant[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | null = null;
   const read = async () => {
     mandanten = await listMandant(sql);
     readAt = performance.now();
   };
+  // Once for all requests that find the list old; they go on with the old one, unless there is none.
+  const refresh = () => {
+    reading ??= read().finally(() => {
+      reading = null;
+    });
+    return reading;
+  };
   return async (c, next) => {
     const host = requestHost(c, config.trustedHops);
     const domain = domainOf(host);
-    if (performance.now() - readAt > directoryLifetimeMs) await read();
+    const age = performance.now() - readAt;
+    if (age > 2 * directoryLifetimeMs) await refresh();
+    else if (age > directoryLifetimeMs) refresh().catch(() => {});
     const addressed = mandanten.find((mandant) => mandant.domains.includes(domain));
     const tenant =
       addressed ?? mandanten.find((mandant) => mandant.kuerzel.toLowerCase() === config.defaultTenant?.toLowerCase());
@@ -102,7 +121,9 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
         const name = decodeHeader(loginname);
         if (name !== null) reader = await getReader(sql, name, hashToken(token), config.tokenTtlDays);
       }
-      if (reader === null) throw new PortalError('nicht_angemeldet');
+      if (reader === null || token === undefined) throw new PortalError('nicht_angemeldet');
+      c.set('tokenHash', hashToken(token));
+      c.set('readerKnownAt', performance.now());
       const scope = currentScope();
       if (scope) scope.account = reader;
       c.header('Cache-Control', 'private, no-store');
@@ -110,6 +131,22 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
     c.set('reader', reader);
     await next();
   };
+}
+
+// What is done as soon as an account is known can't be told from what was done a moment before its keys ended.
+const momentMs = 250;
+
+/**
+ * Asks again whether the key that a request came with is still one: its body may have taken minutes, and meanwhile the account may
+ * have got another password, or been blocked (D6.11).
+ */
+export async function requireStillReader(c: Context<Env>, { sql, config }: Deps): Promise<void> {
+  const [reader, tokenHash, knownAt = 0] = [c.get('reader'), c.get('tokenHash'), c.get('readerKnownAt')];
+  if (reader === null || tokenHash === undefined || performance.now() - knownAt < momentMs) return;
+  const name = decodeHeader(c.req.header('x-auth-user') ?? '');
+  if (name === null || (await getReader(sql, name, tokenHash, config.tokenTtlDays)) !== reader) {
+    throw new PortalError('nicht_angemeldet');
+  }
 }
 
 /** The account that asks; 401 for anonymous. */

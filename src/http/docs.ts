@@ -8,6 +8,7 @@ import { type Deps, type Env, requestHost } from './context.ts';
 import { makeOpenapi } from './openapi.ts';
 
 const base = '/api/v2';
+const maxDocuments = 100;
 
 // A list instead of the package's folder: it also holds pages and scripts that load an interface from any address.
 const assets = {
@@ -92,11 +93,17 @@ export function docsRoutes(deps: Deps): Hono<Env> {
   const send = (c: Context<Env>, body: string | Uint8Array<ArrayBuffer>, type: string) =>
     c.body(body, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' });
 
+  // It takes 10 ms to make.
+  const documents = new Map<string, Buffer<ArrayBuffer>>();
   const routes = new Hono<Env>()
     .get('/', page)
     .get('/openapi.json', (c) => {
       c.header('Cache-Control', 'no-cache');
-      const document = JSON.stringify(makeOpenapi(deps, serverAddress(c, deps)));
+      const address = serverAddress(c, deps);
+      const document = documents.get(address) ?? Buffer.from(JSON.stringify(makeOpenapi(deps, address)));
+      // Clients choose the port in the Host header: more addresses than an installation has are not worth keeping.
+      if (documents.size >= maxDocuments) documents.clear();
+      documents.set(address, document);
       return c.body(document, 200, { 'Content-Type': 'application/json; charset=utf-8' });
     })
     .get('/docs/initializer.js', (c) => send(c, initializer, assets['swagger-ui-bundle.js']))

@@ -1,4 +1,5 @@
 // Reads form bodies (D1.20): multipart/form-data, or urlencoded where no file is sent.
+import { setImmediate } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { watchPace } from '../guard/pace.ts';
 import type { Deps } from './context.ts';
@@ -13,6 +14,7 @@ export const maxFieldsBytes = 128 * 1024;
 export const maxBodyBytes = 52 * 1024 * 1024;
 
 type FormDeps = Pick<Deps, 'config'>;
+const patientBytes = 64 * 1024;
 
 export interface Form<F = never> {
   fields: Parameters;
@@ -83,6 +85,8 @@ async function* boundBody(body: Request['body'], maxBytes: number, minRate: numb
       bytes += value.length;
       pace.count(value.length);
       if (bytes > maxBytes) throw new PortalError('zu_gross');
+      // Of a large body, much may be there already: others have their turn in between.
+      if (bytes > patientBytes) await setImmediate();
       yield value;
     }
   } finally {

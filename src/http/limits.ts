@@ -11,11 +11,16 @@ interface Limit {
   windowSeconds: number;
 }
 
-/** Wrong passwords of an account (in each network from which it logged in lately), and of a network, in a window. */
-export const loginLimits = { account: 50, network: 500, windowSeconds: 900 };
+/**
+ * Wrong passwords in a window: of an account from one network, from all those together from which it did not log in lately, and of
+ * a network for all accounts.
+ */
+export const loginLimits = { account: 50, strangers: 500, network: 500, windowSeconds: 900 };
 export const limits = {
   registration: { zweck: 'registrierung adresse', limit: 100, windowSeconds: 3600 },
+  // For each network that asks by itself, so that a stranger's asking doesn't use up the owner's.
   mailbox: { zweck: 'mail postfach', limit: 5, windowSeconds: 3600 },
+  mailboxOfAll: { zweck: 'mail postfach aller', limit: 30, windowSeconds: 3600 },
   // Far more than a person types, also with a request for each letter; a slow one counts as ten.
   regexp: { zweck: 'regexp adresse', limit: 300, windowSeconds: 60 },
   link: { zweck: 'link adresse', limit: 100, windowSeconds: 900 },
@@ -78,5 +83,6 @@ export async function runRegexp<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => 
 
 /** False when a mailbox got enough mails; told to nobody, because it would tell that there is an account. */
 export async function isMailAllowed(sql: Sql | Transaction, mailbox: string): Promise<boolean> {
-  return (await count(sql, limits.mailbox, mailbox)) === 0;
+  const isOwn = (await count(sql, limits.mailbox, `${networkOfRequest()} ${mailbox}`)) === 0;
+  return isOwn && (await count(sql, limits.mailboxOfAll, mailbox)) === 0;
 }

@@ -2,6 +2,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { getMedium } from '../db/medium.ts';
+import { currentScope } from '../guard/request.ts';
 import { isMediumName } from '../media/name.ts';
 import type { Deps, Env } from './context.ts';
 import { PortalError } from './errors.ts';
@@ -26,6 +27,8 @@ export const mediumTypes: Record<string, string> = {
 export const mediumQuery = { leser: textFilter, bis: textFilter, signatur: textFilter };
 
 const signatureSeconds = 15 * 60;
+// What is stored: photos are smaller, sound files no larger.
+const maxMediumBytes = 1024 * 1024;
 
 export function medienRoutes({ sql, media, secretKey, log }: Deps): Hono<Env> {
   return new Hono<Env>().get('/medien/:name', async (c) => {
@@ -40,7 +43,11 @@ export function medienRoutes({ sql, media, secretKey, log }: Deps): Hono<Env> {
     c.header('Accept-Ranges', 'bytes');
     c.header('Content-Security-Policy', "default-src 'none'; sandbox");
     if (c.req.header('if-none-match') === tag) return c.body(null, 304);
+    // Before it is read: hundreds at once would be there together. What it really takes is known then.
+    const scope = currentScope();
+    scope?.hold(maxMediumBytes);
     const bytes = await media.storage.get(name);
+    scope?.hold((bytes?.length ?? 0) - maxMediumBytes);
     if (!bytes) {
       log.error('a stored file is missing');
       throw new PortalError('nicht_gefunden');

@@ -81,13 +81,18 @@ export async function readMultipart<F>(
   busboy.on('error', () => fail(new PortalError('ungueltige_anfrage')));
   busboy.on('finish', resolve);
 
-  const headers = new PartHeaders(contentType);
+  const headers = new PartHeaders(contentType, maxFields);
   const feed = async () => {
+    let fatal: string | null = null;
     for await (const chunk of body) {
-      if (headers.exceeds(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)))
-        problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.headerTooLarge(maxHeaderBytes) });
-      if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
+      // What comes after that is dropped unread: a megabyte of empty parts kept the parser busy for a second.
+      if (fatal !== null) continue;
+      const fault = headers.inspect(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+      if (fault === 'header') fatal = sentences.headerTooLarge(maxHeaderBytes);
+      else if (fault === 'parts') fatal = sentences.tooManyFields(maxFields);
+      else if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
     }
+    if (fatal !== null) throw new PortalError('ungueltiger_parameter', { formular: fatal });
     busboy.end();
   };
   feed().catch((error: unknown) => fail(error instanceof PortalError ? error : new PortalError('ungueltige_anfrage')));
@@ -134,20 +139,24 @@ function makeBusboy(contentType: string, maxFields: number, maxFieldsBytes: numb
   }
 }
 
-// Measures the headers of parts: busboy cuts long ones off without a word, and what is cut off may be the field's name.
+// Counts parts and measures their headers, before busboy sees them: it cuts long headers off without a word, and what is cut off
+// may be the field's name; and it goes on making a stream for each of a hundred thousand parts.
 class PartHeaders {
   readonly #boundary: Buffer;
   /** What may still become a delimiter together with the next chunk. */
   #rest = Buffer.alloc(0);
   #inHeader = false;
   #length = 0;
-  constructor(contentType: string) {
+  #parts = 0;
+  readonly #maxParts: number;
+  constructor(contentType: string, maxParts: number) {
+    this.#maxParts = maxParts;
     const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
     this.#boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
   }
 
-  /** Whether the header of some part was longer than allowed, up to and with this chunk. */
-  exceeds(chunk: Buffer): boolean {
+  /** What is too much, up to and with this chunk: the header of a part, or the number of parts. */
+  inspect(chunk: Buffer): 'header' | 'parts' | null {
     let data = Buffer.concat([this.#rest, chunk]);
     for (;;) {
       const delimiter = this.#inHeader ? headerEnd : this.#boundary;
@@ -156,9 +165,11 @@ class PartHeaders {
         const keep = Math.min(data.length, delimiter.length - 1);
         if (this.#inHeader) this.#length += data.length - keep;
         this.#rest = data.subarray(data.length - keep);
-        return this.#inHeader && this.#length > maxHeaderBytes;
+        return this.#inHeader && this.#length > maxHeaderBytes ? 'header' : null;
       }
-      if (this.#inHeader && this.#length + at > maxHeaderBytes) return true;
+      if (this.#inHeader && this.#length + at > maxHeaderBytes) return 'header';
+      // The last one ends the form.
+      if (!this.#inHeader && ++this.#parts > this.#maxParts + 1) return 'parts';
       this.#length = 0;
       this.#inHeader = !this.#inHeader;
       data = data.subarray(at + delimiter.length);

@@ -66,7 +66,7 @@ export function nutzerRoutes(deps: Deps): Hono<Env> {
         passwordHash: passwort === undefined ? undefined : await hashPassword(passwort),
         artengruppen: artengruppenbeschraenkung,
       };
-      await updateNutzer(sql, reader, id, change);
+      await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, change);
       return replyRows(c, { rows: JSON.stringify([{ id }]) });
     },
   });

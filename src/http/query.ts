@@ -10,14 +10,21 @@ export type Parameters = Map<string, string[]>;
  */
 export function parseQuery(query: string, maxPairs = Number.POSITIVE_INFINITY): Parameters {
   const parameters: Parameters = new Map();
-  if (query === '') return parameters;
   let pairs = 0;
-  for (const pair of query.split('&')) {
+  for (let at = 0; at < query.length; ) {
+    const found = query.indexOf('&', at);
+    const end = found < 0 ? query.length : found;
+    const pair = query.slice(at, end);
+    at = end + 1;
     if (pair === '') continue;
     // One more tells whoever counts them.
     if (++pairs > maxPairs + 1) break;
-    const at = pair.indexOf('=');
-    addValue(parameters, decodeText(at < 0 ? pair : pair.slice(0, at)), at < 0 ? '' : decodeText(pair.slice(at + 1)));
+    const equals = pair.indexOf('=');
+    addValue(
+      parameters,
+      decodeText(equals < 0 ? pair : pair.slice(0, equals)),
+      equals < 0 ? '' : decodeText(pair.slice(equals + 1)),
+    );
   }
   return parameters;
 }
@@ -44,25 +51,55 @@ export function addValue(parameters: Parameters, name: string, value: string): v
 }
 
 export function decodeText(text: string): string {
-  return text.replaceAll('+', ' ').replace(/(?:%[0-9a-f]{2})+/gi, decodeRun);
+  const plain = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!plain.includes('%')) return plain;
+  // In one pass over the bytes: a text of 128 kB that is made of short runs took 60 ms with a buffer for each of them.
+  const source = Buffer.from(plain);
+  const result = Buffer.allocUnsafe(source.length);
+  const run = Buffer.allocUnsafe(Math.ceil(source.length / 3));
+  let written = 0;
+  for (let at = 0; at < source.length; ) {
+    let length = 0;
+    for (let value = escapeAt(source, at); value >= 0; value = escapeAt(source, at + 3 * length)) run[length++] = value;
+    if (length === 0) result[written++] = source[at++] ?? 0;
+    else {
+      written = decodeRun(run.subarray(0, length), source, at, result, written);
+      at += 3 * length;
+    }
+  }
+  return result.toString('utf8', 0, written);
 }
 
-// A run of escapes: every well-formed UTF-8 sequence in it is decoded, every other byte stays as it was written. Looked at
-// byte by byte: letting decodeURIComponent throw for each bad one took seconds for the megabyte that a form may hold.
-function decodeRun(run: string): string {
-  const bytes = Buffer.from(run.replaceAll('%', ''), 'hex');
-  let result = '';
-  let at = 0;
-  while (at < bytes.length) {
-    const start = at;
-    for (let length = sequenceLength(bytes, at); length > 0; length = sequenceLength(bytes, at)) at += length;
-    result += bytes.toString('utf8', start, at);
-    if (at < bytes.length) {
-      result += run.slice(3 * at, 3 * at + 3);
+/** The byte that an escape stands for, -1 where there is none. */
+function escapeAt(source: Buffer, at: number): number {
+  if (source[at] !== percent) return -1;
+  const [high, low] = [hexDigit(source[at + 1]), hexDigit(source[at + 2])];
+  return high < 0 || low < 0 ? -1 : 16 * high + low;
+}
+
+const percent = 0x25;
+
+function hexDigit(code: number | undefined): number {
+  if (code === undefined) return -1;
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+// A run of escapes: every well-formed UTF-8 sequence in it is decoded, every other byte stays as it was written.
+function decodeRun(run: Buffer, source: Buffer, begin: number, result: Buffer, from: number): number {
+  let written = from;
+  for (let at = 0; at < run.length; ) {
+    const length = sequenceLength(run, at);
+    if (length > 0) {
+      written += run.copy(result, written, at, at + length);
+      at += length;
+    } else {
+      written += source.copy(result, written, begin + 3 * at, begin + 3 * at + 3);
       at++;
     }
   }
-  return result;
+  return written;
 }
 
 // Length of the well-formed UTF-8 sequence that begins here (Unicode, table 3-7), 0 when there is none.

@@ -65,7 +65,8 @@ export function registerRoutes(deps: Deps): Hono<Env> {
       }
       await requireLinkAllowed(deps);
       const account = await getNutzerOf(sql, { loginname: loginname || null, email: email || null });
-      const mayMail = await isMailAllowed(sql, account?.emailKey ?? (email || loginname));
+      // What is no account has a mailbox of its own, so that asking for it uses up nobody's.
+      const mayMail = await isMailAllowed(sql, account?.emailKey ?? `niemand ${email || loginname}`);
       // A job in every case: without one the answer would come sooner, and tell that there is no such account.
       const recipient = account && mayMail ? account.id : nobody;
       await sql.begin((tx) => queue.enqueueMail(tx, jobOf(c, 'passwort', recipient)));

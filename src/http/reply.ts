@@ -30,7 +30,11 @@ export function readFormat(c: Context<Env>): Format {
 
 /** The parameters in a request's URL. */
 export function queryParameters(c: Context<Env>): Parameters {
-  return parseQuery(queryOf(c.req.url));
+  const known = c.get('query');
+  if (known) return known;
+  const parameters = parseQuery(queryOf(c.req.url));
+  c.set('query', parameters);
+  return parameters;
 }
 
 /** The checked parameters of a request's URL, its format included. */
@@ -134,8 +138,8 @@ function replyJson(c: Context<Env>, json: string, callback: string | null, statu
 
 // The one place from which bodies leave.
 function reply(c: Context<Env>, body: string | Buffer<ArrayBuffer>, type: string, status: ContentfulStatusCode): Response {
-  const scope = currentScope();
-  if (scope) scope.answerBytes = body.length;
+  // Errors are short, and have to be told.
+  if (status < 400) currentScope()?.hold(body.length);
   const conditional = c.get('conditional');
   if (conditional === undefined || status !== 200) return c.body(body, status, { 'Content-Type': type });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;

@@ -22,19 +22,23 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
   return (c, next) => {
     const network = networkOf(clientAddress(c, config.trustedHops));
     return runInScope(network, async (scope) => {
-      const outgoing = c.env?.outgoing;
-      if (!outgoing) return next();
+      const { outgoing, incoming } = c.env ?? {};
+      if (!outgoing || !incoming) return next();
       let held = 0;
       let isClosed = false;
       outgoing.on('close', () => {
         isClosed = true;
         add(network, -held);
       });
-      if ((unread.get(network) ?? 0) > maxUnreadBytes) throw new PortalError('ueberlastet');
+      scope.hold = (bytes) => {
+        if (isClosed) return;
+        if (bytes > 0 && (unread.get(network) ?? 0) + bytes > maxUnreadBytes) throw new PortalError('ueberlastet');
+        held += bytes;
+        add(network, bytes);
+      };
       await next();
-      if (isClosed) return;
-      held = scope.answerBytes;
-      add(network, held);
+      // Whoever is answered before the end of what they send can't send another request on that connection.
+      if (!incoming.complete) c.res.headers.set('Connection', 'close');
     });
   };
 }

@@ -24,7 +24,7 @@ const checkMs = 1000;
 export const graceMs = 10_000;
 
 /** Requests of a connection that are answered at once; who pipelines more is told 503, and the connection closed. */
-export const maxPipelined = 16;
+export const maxPipelined = 4;
 // Connections that the system keeps until they are accepted: one that is dropped tries again after a second.
 const backlog = 4096;
 

@@ -10,7 +10,7 @@ export type Value = string | number | boolean | null | Value[] | { [name: string
 const cdataMembers = new Set(['next']);
 
 // Between so many characters other requests have their turn; a row may hold thousands.
-const charactersAtOnce = 32 * 1024;
+const charactersAtOnce = 16 * 1024;
 
 // XML 1.0 has no way to write most control characters: they are left out.
 const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' };

@@ -49,9 +49,9 @@ export async function startBoss(
   });
   boss.on('error', onError);
   await boss.start();
-  await boss.createQueue(mailDeadLetter, { retentionSeconds: 30 * 86400 });
+  await ensureQueue(boss, mailDeadLetter, { retentionSeconds: 30 * 86400 });
   // A mail server that is down comes back: tried for a day, the first time after half a minute.
-  await boss.createQueue(mailQueue, {
+  await ensureQueue(boss, mailQueue, {
     retryLimit: 12,
     retryDelay: 30,
     retryBackoff: true,
@@ -72,6 +72,14 @@ export async function startBoss(
       await sql.end({ timeout: 5 });
     },
   };
+}
+
+/**
+ * Creates a queue that is not there. Only then: pg-boss takes an advisory lock for it, also where there is nothing to do, and
+ * whoever holds that lock, which any session may, would keep the service from starting.
+ */
+export async function ensureQueue(boss: PgBoss, name: string, options: Parameters<PgBoss['createQueue']>[1]): Promise<void> {
+  if (!(await boss.getQueue(name))) await boss.createQueue(name, options);
 }
 
 async function executeSql(sql: Sql | Transaction, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {

@@ -15,7 +15,7 @@ import {
   updateGrenzlauf,
 } from '../db/grenzlauf.ts';
 import type { Log } from '../observe/log.ts';
-import type { Boss } from './boss.ts';
+import { type Boss, ensureQueue } from './boss.ts';
 import { type FeatureFilter, readFeatures } from './boundary-features.ts';
 import { BoundaryError, describeSource, readBoundarySource, type SourceLimits } from './boundary-source.ts';
 
@@ -190,7 +190,7 @@ export interface BoundaryWork {
 export async function workBoundaries({ boss }: Boss, database: Database, { settings, cron, log }: BoundaryWork): Promise<void> {
   // One run at a time, on however many instances; what may pass is tried again. A worker that was killed is noticed by its
   // missing heartbeat.
-  await boss.createQueue(boundaryQueue, {
+  await ensureQueue(boss, boundaryQueue, {
     policy: 'exclusive',
     retryLimit: 3,
     retryDelay: 600,

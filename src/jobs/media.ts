@@ -4,7 +4,7 @@ import type { Sql } from '../db/client.ts';
 import { deleteMediumEntfernt, listMediumEntfernt, listMediumUnbekannt } from '../db/medium.ts';
 import type { Storage } from '../media/storage.ts';
 import type { Uploads } from '../media/uploads.ts';
-import type { Boss } from './boss.ts';
+import { type Boss, ensureQueue } from './boss.ts';
 
 const removeQueue = 'medien_entfernen';
 const sweepQueue = 'medien_aufraeumen';
@@ -13,8 +13,8 @@ const hour = 3_600_000;
 
 /** Removes files of deleted and changed records every minute, and what broken uploads left every night. */
 export async function workMedia({ boss }: Boss, sql: Sql, media: { storage: Storage; uploads: Uploads }): Promise<void> {
-  await boss.createQueue(removeQueue, { retryLimit: 0 });
-  await boss.createQueue(sweepQueue, { retryLimit: 3, retryDelay: 300, expireInSeconds: 6 * 3600 });
+  await ensureQueue(boss, removeQueue, { retryLimit: 0 });
+  await ensureQueue(boss, sweepQueue, { retryLimit: 3, retryDelay: 300, expireInSeconds: 6 * 3600 });
   await boss.work(removeQueue, async () => removeEntfernt(sql, media.storage));
   await boss.work(sweepQueue, async () => {
     // No upload takes that long: whatever is older belongs to none that is under way.

@@ -51,7 +51,10 @@ describe('a cell', () => {
     ['2,5530000,420000,,,,31.12.1799,,,,,', 'datum ist „31.12.1799“: erlaubt ist ein Tag zwischen dem 01.01.1800 und heute'],
     ['2,5530000,420000,,,,01.01.2999,,,,,', 'datum ist „01.01.2999“: erlaubt ist ein Tag zwischen dem 01.01.1800 und heute'],
     ['2,5530000,420000,,,,,öffentlich,,,,', 'bereich ist „öffentlich“, erlaubt ist privat oder oeffentlich'],
-    ['2,5530000,420000,,,,,,a\0b,,,', 'bemerkung ist „a·b“, erlaubt ist ein Text ohne NUL'],
+    [
+      '2,5530000,420000,,,,,,a\0b,,,',
+      'bemerkung ist „a·b“, erlaubt ist ein Text mit höchstens 4000 Zeichen, ohne NUL und höchstens 30 kombinierenden Zeichen hintereinander',
+    ],
     [`2,5530000,420000,,,,,,${'ä'.repeat(32769)},,,`, 'bemerkung ist länger als 65536 Bytes'],
     ['2,5530000,420000,,,,,,,99,,', 'stadium_id ist „99“: dieses Stadium gibt es nicht'],
     ['2,5530000,420000,,,,,,,,99,', 'aktivitaet_id ist „99“: diese Aktivität gibt es nicht'],

@@ -7,7 +7,7 @@ import type { Account } from '../support/catalogue.ts';
 import { headerOf, startTestService, type TestService, testConfig } from '../support/service.ts';
 
 // Behind a proxy, because only then a test can come from several addresses.
-const config = { ...testConfig, trustProxy: true };
+const config = { ...testConfig, trustedHops: 1 };
 
 let service: TestService;
 /** Two processes on one database, as a load balancer uses them in turn. */

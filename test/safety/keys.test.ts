@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { before, describe, it } from 'node:test';
-import { createToken, getLogin, getNutzerLink, setNutzerLink } from '../../src/db/nutzer.ts';
-import { sha1OfPlain } from '../../src/guard/password.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createToken, getLogin, getNutzerLink, setNutzerLink, setNutzerStatus, setPasswordHash } from '../../src/db/nutzer.ts';
+import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { loginLimits } from '../../src/http/limits.ts';
 import { onPostgres } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -122,7 +123,12 @@ describe('wrong passwords for an account', () => {
     assert.equal((await attempt('192.0.2.1', 'expertin')).status, 200);
     for (let n = 0; n <= loginLimits.account; n++) await attempt('198.51.100.7', 'falsch');
     assert.equal((await attempt('198.51.100.7', 'expertin')).status, 429);
-    assert.equal((await attempt('203.0.113.5', 'expertin')).status, 429, 'nor from an unknown network');
+    // One network alone locks out nobody but itself, from wherever the owner comes.
+    assert.equal((await attempt('203.0.113.4', 'falsch')).status, 200);
+    // Many together do: otherwise each of them would be another way to guess.
+    await service.database.sql`
+      update portal.versuch set anzahl = ${loginLimits.strangers} where zweck = 'login konto'`;
+    assert.equal((await attempt('203.0.113.5', 'expertin')).status, 429);
     const known = await attempt('192.0.2.1', 'expertin');
     assert.equal(known.status, 200);
     assert.match(await known.text(), /"token"/);
@@ -158,4 +164,76 @@ it('an account has at most ten thousand access keys, the latest', { skip: !onPos
   const [left] = await sql`
     select count(*)::integer as count, bool_or(hash = ${latest}) as latest from portal.token where nutzer_id = ${row?.id}`;
   assert.deepEqual({ ...left }, { count: 10000, latest: true });
+});
+
+describe('a request that was under way when its key ended', () => {
+  /** A body whose second half waits until `between` is done. */
+  const send = async (
+    path: string,
+    method: string,
+    as: 'melder' | 'nachbarin',
+    body: string,
+    between: () => Promise<unknown>,
+  ) => {
+    const token = await service.tokenOf(as);
+    const half = Math.floor(body.length / 2);
+    const stream = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from(body.slice(0, half)));
+        await sleep(400);
+        await between();
+        controller.enqueue(Buffer.from(body.slice(half)));
+        controller.close();
+      },
+    });
+    const headers = {
+      host: 'n.test',
+      'X-Auth-User': as,
+      'X-Auth-Token': token,
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    return service.app.request(`http://n.test/api/v2${path}`, { method, headers, body: stream, duplex: 'half' } as RequestInit);
+  };
+
+  it('does not give the account back to whoever lost it', async () => {
+    const { sql } = service.database;
+    const [row] = await sql`select id from portal.nutzer where loginname = 'nachbarin'`;
+    for (const body of [`passwort=${sha1OfPlain('gestohlen')}`, 'email=dieb%40example.org']) {
+      service.forgetTokens();
+      const answer = await send(`/nutzer/${row?.id}`, 'PUT', 'nachbarin', body, async () => {
+        await setPasswordHash(sql, 'nachbarin', await hashPassword(sha1OfPlain('nachbarin')));
+      });
+      assert.equal(answer.status, 401, await answer.text());
+      assert.ok(await login('nachbarin', 'nachbarin'), 'the owner’s password');
+    }
+  });
+
+  it('stores nothing for an account that was blocked', async () => {
+    const { sql } = service.database;
+    await setPasswordHash(sql, 'melder', await hashPassword(sha1OfPlain('melder')));
+    service.forgetTokens();
+    const body = 'art=2&lat=5530000&lon=433333&datum=1.9.2026&bereich=oeffentlich';
+    const answer = await send('/sichtbeobachtungen', 'POST', 'melder', body, () => setNutzerStatus(sql, 'melder', 0));
+    assert.equal(answer.status, 401);
+    const rows = await sql`select from portal.sichtbeobachtung where st_x(point) = 433333`;
+    assert.equal(rows.length, 0);
+    await setNutzerStatus(sql, 'melder', 1);
+  });
+});
+
+it('asking for mails to somebody uses up nothing of theirs', async () => {
+  const ask = (email: string, address: string) =>
+    service.app.request('http://n.test/api/v2/passwort', { method: 'POST', body: new URLSearchParams({ email }) }, {
+      incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: '/' },
+    } as never);
+  const [row] = await service.database.sql`select id, email from portal.nutzer where loginname = 'käfer anna'`;
+  for (let n = 0; n < 10; n++) await ask(row?.email, '198.51.100.8');
+  // As a login name it is nobody's.
+  for (let n = 0; n < 10; n++) await service.request('/passwort', { form: { loginname: row?.email } });
+  service.mails.length = 0;
+  await ask(row?.email, '192.0.2.60');
+  assert.deepEqual(
+    service.mails.map(({ nutzerId }) => nutzerId),
+    [row?.id],
+  );
 });

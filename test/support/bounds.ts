@@ -100,12 +100,12 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['passwords hashed at once', `${hashBounds.slots}`, `by turns of networks, ${seconds(hashBounds.waitMs)}, then 503`],
     [
       'wrong passwords',
-      `${loginLimits.account} of an account (counted apart for each network from which it logged in lately), ${loginLimits.network} of a network, in ${loginLimits.windowSeconds / 60} min`,
+      `${loginLimits.account} of an account from one network, ${loginLimits.strangers} from all from which it did not log in lately; ${loginLimits.network} of a network; in ${loginLimits.windowSeconds / 60} min`,
       '429',
     ],
     ['registrations of a network', often(limits.registration), '429'],
     ['links tried or asked for by a network', often(limits.link), '429'],
-    ['mails to a mailbox', often(limits.mailbox), 'not sent'],
+    ['mails to a mailbox', `${often(limits.mailbox)} that one network asks for, ${limits.mailboxOfAll.limit} of all`, 'not sent'],
     ['changes of one’s own address', often(limits.email), '429'],
     ['access keys of an account', number(keys), 'the oldest ends'],
     [
