@@ -195,6 +195,39 @@ const attacks: Attack[] = [
       ),
   },
   {
+    name: 'forms of empty parts, in a new connection each and in a long one',
+    async run({ signal, send, open, site }) {
+      const head = encodeRequest({
+        method: 'POST',
+        target: '/api/v2/sichtbeobachtungen',
+        headers: [
+          ['Host', 'localhost'],
+          ...credentialsOf(site.roles.reporter),
+          ['Content-Type', 'multipart/form-data; boundary=b'],
+          ['Content-Length', '50000000'],
+        ],
+      });
+      const socket = open(Buffer.concat([head, Buffer.alloc(49_000_000, '--b\r\n\r\n')]));
+      const parts = { headers: [['Host', 'localhost'] as const, ['Content-Type', 'multipart/form-data; boundary=b'] as const] };
+      await repeat(signal, 16, () => send({ ...post('/api/v2/login', '--b\r\n\r\n'.repeat(18_000)), ...parts }));
+      socket.destroy();
+    },
+  },
+  {
+    name: 'forms of short escapes, a hundred at once',
+    run: ({ signal, send }) =>
+      repeat(signal, 100, (n) => send(post('/api/v2/login', n % 2 ? '%41a'.repeat(32_000) : '%ff%41'.repeat(21_000)))),
+  },
+  {
+    name: 'pipelines of nothing much, on as many connections as there are',
+    run: ({ signal, open }) =>
+      repeat(signal, 140, async () => {
+        const socket = open(Buffer.from('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(4)));
+        await Promise.race([once(socket, 'data'), once(socket, 'close'), sleep(1000)]);
+        socket.destroy();
+      }),
+  },
+  {
     name: 'pipelines of a thousand long pages',
     run: ({ signal, open }) =>
       repeat(signal, 6, async (n) => {

@@ -60,11 +60,11 @@ describe('limits', () => {
       select api.count_versuch(zweck => ${zweck}::text, schluessel => ${schluessel}::text, limit_ => 0,
         window_seconds => ${seconds}::integer, amount => ${amount}::integer)`;
 
-  it('S2.5 50 failed logins of one account are counted by all instances together', async () => {
+  it('S2.5 50 failed logins of one account from one address are counted by all instances together', async () => {
     const token = await service.tokenOf('nachbarin');
     await service.database.sql`delete from portal.versuch`;
     for (let n = 0; n < 50; n += 10) {
-      const batch = Array.from({ length: 10 }, (_, i) => logIn(i % 2, 'nachbarin', 'falsch', `192.0.2.${10 + i}`));
+      const batch = Array.from({ length: 10 }, (_, i) => logIn(i % 2, 'nachbarin', 'falsch', '192.0.2.99'));
       for (const answer of await Promise.all(batch)) assert.equal(answer.status, 200);
     }
     for (const instance of [0, 1]) {
