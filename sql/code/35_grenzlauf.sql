@@ -1,7 +1,6 @@
 -- Runs of the boundary job: what is read from the source is collected, checked as a whole, and made valid in one transaction.
 
--- Begins a run. A run that is still marked as running although the connection that began it has gone was killed. (The embedded
--- database knows one connection only, that of its process: there a run ends at the latest with that.)
+-- Begins a run. A run that is still marked as running although the connection that began it has gone was killed.
 --   quelle     where the boundaries come from, without secrets
 --   erzwungen  large changes are accepted
 -- returns      id of the run
@@ -19,7 +18,8 @@ begin
     select
     from portal.grenzlauf g
     join pg_stat_activity a on (a.pid, a.backend_start) = (g.verbindung, g.verbunden)
-    where g.ergebnis = 'laeuft') then
+    -- What this connection itself began is not going on, or it would not ask.
+    where g.ergebnis = 'laeuft' and a.pid <> pg_backend_pid()) then
     raise exception 'another run is going on' using errcode = 'GLAUF';
   end if;
   update portal.grenzlauf g

@@ -14,6 +14,7 @@ export const maxFieldsBytes = 128 * 1024;
 export const maxBodyBytes = 52 * 1024 * 1024;
 
 type FormDeps = Pick<Deps, 'config'>;
+// As much of a body is taken in one turn.
 const patientBytes = 64 * 1024;
 
 export interface Form<F = never> {
@@ -51,7 +52,8 @@ export async function readFormWithFiles<F>(
   const body = boundBody(c.req.raw.body, maxBytes, config.minReceiveRate);
   if (type === 'application/x-www-form-urlencoded') {
     const fields = parseQuery(await readText(body), maxFields);
-    if (countParameters(fields) > maxFields) throw tooManyFields();
+    if (countParameters(fields) > maxFields)
+      throw new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
     return checkFileFields({ fields, files: new Map() }, fileFields);
   }
   const form = await readMultipart(body, contentType, { maxFields, maxFieldsBytes }, async (name, stream) => {
@@ -59,10 +61,6 @@ export async function readFormWithFiles<F>(
     throw new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.textExpected(keyOf(name)) });
   });
   return checkFileFields(form, fileFields);
-}
-
-function tooManyFields(): PortalError {
-  return new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
 }
 
 // The body as it comes: cut off when it is too large, or slower than a body may be.
