@@ -53,7 +53,11 @@ async function main(): Promise<void> {
   // The tools of the catalogue import are loaded for this once only: 90 MB.
   const logins = isNew ? await (await import('./catalog/demo.ts')).loadDemo(database, createProgress(out)) : [];
 
-  const sql = admitCalls(database.sql, { slots: connectionCount, share: poolSize, ...callBounds });
+  const sql = admitCalls(
+    database.sql,
+    { slots: connectionCount, share: poolSize, ...callBounds },
+    { client: database.reserve, after: poolSize },
+  );
   const slowSql = admitCalls(sql, slowCallBounds);
   const regexpSql =
     database.kind === 'postgres'

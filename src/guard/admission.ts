@@ -18,6 +18,13 @@ export interface CallOptions extends AdmissionOptions {
   runMs: number;
 }
 
+/** Another client, for calls that find those of the first one all under way. */
+export interface Reserve<C> {
+  client: C;
+  /** Calls that the first one may have under way; the rest of the slots is the reserve's. */
+  after: number;
+}
+
 /** There is no connection to be had soon. */
 export class OverloadError extends Error {
   readonly code = 'OVERLOADED';
@@ -48,14 +55,24 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
  * The same client, whose calls and transactions wait for a free connection within bounds and fail with OverloadError beyond.
  * Its calls are plain promises that may be asked for `raw` bytes: no fragments, no cursors.
  */
-export function admitCalls<C extends Client>(client: C, options: CallOptions): C {
+export function admitCalls<C extends Client>(client: C, options: CallOptions, reserve?: Reserve<C>): C {
   const limited = limitRuns(options);
-  const admit = (run: () => unknown) => limited(() => withDeadline(run(), options.runMs));
+  let underWay = 0;
+  const admit = (run: (chosen: C) => unknown) =>
+    limited(async () => {
+      if (reserve && underWay >= reserve.after) return withDeadline(run(reserve.client), options.runMs);
+      underWay++;
+      try {
+        return await withDeadline(run(client), options.runMs);
+      } finally {
+        underWay--;
+      }
+    });
   return new Proxy(client, {
-    apply: (target, _self, args) => {
+    apply: (_target, _self, args) => {
       let isRaw = false;
       // Nothing is sent before the caller had its turn to say so.
-      const answer = admit(() => (isRaw ? (target(...args) as { raw(): unknown }).raw() : target(...args)));
+      const answer = admit((chosen) => (isRaw ? (chosen(...args) as { raw(): unknown }).raw() : chosen(...args)));
       const raw = () => {
         isRaw = true;
         return answer;
@@ -63,7 +80,7 @@ export function admitCalls<C extends Client>(client: C, options: CallOptions): C
       return Object.assign(answer, { raw });
     },
     get: (target, name) =>
-      name === 'begin' ? (...args: unknown[]) => admit(() => target.begin(...args)) : Reflect.get(target, name),
+      name === 'begin' ? (...args: unknown[]) => admit((chosen) => chosen.begin(...args)) : Reflect.get(target, name),
   });
 }
 
