@@ -44,10 +44,18 @@ export async function openTestDatabase(): Promise<Database> {
   closers.push(async () => {
     await database.close();
     if (failed) console.error(`kept for a look: database ${name}`);
-    else await server.sql.unsafe(`drop database ${name}`);
+    else await dropDatabase(server, name);
     await server.close();
   });
   return database;
+}
+
+/**
+ * Drops a database, whatever still holds it. Without the time limit of requests: the server waits until every connection on it
+ * has noticed, and those of other tests may be computing.
+ */
+export async function dropDatabase(server: Database, name: string): Promise<void> {
+  await server.connect().unsafe(`drop database ${name} with (force)`);
 }
 
 /** DATABASE_URL with another database on the same server. */

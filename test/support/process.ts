@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/client.ts';
-import { databaseUrlOf, onPostgres } from './database.ts';
+import { databaseUrlOf, dropDatabase, onPostgres } from './database.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const nodeArgs = ['--disable-warning=ExperimentalWarning', '--import', './src/preflight.js', '--import', 'tsx'];
@@ -37,7 +37,7 @@ export async function makeSite(): Promise<Site> {
   return {
     env: { ...env, DATABASE_URL: databaseUrlOf(name) },
     async remove() {
-      await server.sql.unsafe(`drop database ${name} with (force)`);
+      await dropDatabase(server, name);
       await server.close();
       await rm(dataDir, { recursive: true });
     },
