@@ -42,10 +42,14 @@ export async function openTestDatabase(): Promise<Database> {
   await server.sql.unsafe(`create database ${name} template ${template}`);
   const database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
   closers.push(async () => {
-    await database.close();
-    if (failed) console.error(`kept for a look: database ${name}`);
-    else await dropDatabase(server, name);
-    await server.close();
+    try {
+      await database.close();
+      if (failed) console.error(`kept for a look: database ${name}`);
+      else await dropDatabase(server, name);
+    } finally {
+      // An open connection would keep the file's process for ever.
+      await server.close();
+    }
   });
   return database;
 }
