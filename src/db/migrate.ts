@@ -85,7 +85,7 @@ async function makeLockTable(sql: Sql): Promise<void> {
       await sql`create schema if not exists drizzle`;
       await sql.unsafe(`create table if not exists ${lockTable} (id boolean primary key)`);
     } catch (error) {
-      const isRace = ['23505', '42P06', '42P07', 'XX000'].includes(String(codeOf(error)));
+      const isRace = ['23505', '42710', '42P06', '42P07', 'XX000'].includes(String(codeOf(error)));
       if (!isRace || attempt === 20) throw error;
       await sleep(50 * attempt);
     }

@@ -110,7 +110,11 @@ it('S2.2 no password, SHA-1 or access key is in a log, an error, a metric, a job
 /** Errors that nobody expected: functions of the database that are gone. */
 async function failInside(headers: Record<string, string>): Promise<void> {
   const database = await openSiteDatabase();
-  for (const signature of ['api.get_login(text)', 'api.create_token(bigint,bytea)', 'api.get_reader(text,bytea,integer)']) {
+  for (const signature of [
+    'api.get_login(portal.kurztext)',
+    'api.create_token(bigint,bytea,portal.kurztext,portal.kurztext)',
+    'api.get_reader(portal.kurztext,bytea,integer)',
+  ]) {
     const name = signature.replace(/api\.(\w+).*/, '$1');
     await database.sql.unsafe(`alter function ${signature} rename to ${name}_hidden`);
     const statuses = [(await api(`/login?${logIn(password)}`)).status, (await api('/nutzer', { headers })).status];
