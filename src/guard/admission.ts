@@ -100,6 +100,8 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
+const nobody: readonly string[] = [];
+
 class Admission {
   readonly #options: Required<AdmissionOptions>;
   #running = 0;
@@ -116,7 +118,7 @@ class Admission {
   async enter(): Promise<() => void> {
     const scope = currentScope();
     // Work of the service itself has no share.
-    const keys = scope ? [`network ${scope.network}`, ...(scope.account === null ? [] : [`account ${scope.account}`])] : [];
+    const keys = scope?.owners ?? nobody;
     if (this.#mayRun(keys)) this.#take(keys);
     else await this.#wait(keys, scope?.network ?? null);
     return () => this.#leave(keys);

@@ -6,8 +6,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export interface RequestScope {
   /** Network of the client: one network doesn't get everything. */
   readonly network: string;
-  /** The account that asks, once it is known: neither does one account from many networks. */
-  account: number | null;
+  /** Whose shares it takes from: its network's, and its account's once that is known, which may ask from many networks. */
+  readonly owners: readonly string[];
+  /** Tells which account asks. */
+  identify(account: number): void;
   /** Counts bytes of the answer, which are held until the client has read them; fails when its network holds too many. */
   hold(bytes: number): void;
   /** Ends the request with an error that was thrown where nobody waited for it. */
@@ -22,11 +24,15 @@ const scopes = new AsyncLocalStorage<RequestScope>();
  */
 export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const scope: RequestScope = {
+  const scope = {
     network,
-    account: null,
+    owners: [`network ${network}`],
+    identify(account: number) {
+      // A new list: what runs goes on holding what it took.
+      scope.owners = [`network ${network}`, `account ${account}`];
+    },
     hold: () => {},
-    fail: (error) => reject(error instanceof Error ? error : new Error('something was thrown that is no error')),
+    fail: (error: unknown) => reject(error instanceof Error ? error : new Error('something was thrown that is no error')),
   };
   scopes.run(scope, () => void run(scope).then(resolve, reject));
   return promise;

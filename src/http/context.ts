@@ -115,17 +115,18 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
     const loginname = c.req.header('x-auth-user');
     const token = c.req.header('x-auth-token');
     let reader: number | null = null;
+    let tokenHash: Buffer | undefined;
     if (loginname !== undefined || token !== undefined) {
       if (countHeader(c, 'x-auth-user') > 1 || countHeader(c, 'x-auth-token') > 1) throw new PortalError('ungueltige_anfrage');
       if (loginname && token && loginname.length <= maxLoginnameBytes && token.length <= maxTokenLength) {
         const name = decodeHeader(loginname);
-        if (name !== null) reader = await getReader(sql, name, hashToken(token), config.tokenTtlDays);
+        tokenHash = hashToken(token);
+        if (name !== null) reader = await getReader(sql, name, tokenHash, config.tokenTtlDays);
       }
-      if (reader === null || token === undefined) throw new PortalError('nicht_angemeldet');
-      c.set('tokenHash', hashToken(token));
+      if (reader === null) throw new PortalError('nicht_angemeldet');
+      c.set('tokenHash', tokenHash);
       c.set('readerKnownAt', performance.now());
-      const scope = currentScope();
-      if (scope) scope.account = reader;
+      currentScope()?.identify(reader);
       c.header('Cache-Control', 'private, no-store');
     }
     c.set('reader', reader);

@@ -47,9 +47,7 @@ export async function receiveMedia<R>(c: Context<Env>, deps: Deps, handle: (form
   let upload: Upload | null = null;
   try {
     const { fields, files } = await readFormWithFiles(c, deps, mediumFields, async (name, stream) => {
-      const scope = currentScope();
-      const owners = [`account ${c.get('reader')}`, ...(scope ? [`network ${scope.network}`] : [])];
-      upload ??= media.uploads.begin(owners);
+      upload ??= media.uploads.begin(currentScope()?.owners ?? []);
       if (!upload) throw new PortalError('ueberlastet');
       const limit = maxBytes[name as MediumField];
       const file = await upload.receive(stream, limit);

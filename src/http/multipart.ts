@@ -29,7 +29,7 @@ export interface Multipart<F> {
  * @throws PortalError 400 when it is no readable form, and what `body` throws of them
  */
 export async function readMultipart<F>(
-  body: AsyncIterable<Uint8Array>,
+  body: AsyncIterable<Buffer>,
   contentType: string,
   { maxFields, maxFieldsBytes }: FieldBounds,
   takeFile: TakeFile<F>,
@@ -87,7 +87,7 @@ export async function readMultipart<F>(
     for await (const chunk of body) {
       // What comes after that is dropped unread: a megabyte of empty parts kept the parser busy for a second.
       if (fatal !== null) continue;
-      const fault = headers.inspect(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+      const fault = headers.inspect(chunk);
       if (fault === 'header') fatal = sentences.headerTooLarge(maxHeaderBytes);
       else if (fault === 'parts') fatal = sentences.tooManyFields(maxFields);
       else if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);

@@ -1,4 +1,5 @@
 // The scope of a request: whose it is, and how much of what was made for its network nobody has read yet.
+import type { EventEmitter } from 'node:events';
 import type { MiddlewareHandler } from 'hono';
 import { networkOf } from '../guard/network.ts';
 import { runInScope } from '../guard/request.ts';
@@ -13,32 +14,41 @@ export const maxUnreadBytes = 64 * 1024 * 1024;
  * doesn't read what it asks for gets no more.
  */
 export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trustedHops'> }): MiddlewareHandler<Env> {
+  const hold = countUnread();
+  return (c, next) => {
+    const network = networkOf(clientAddress(c, config.trustedHops));
+    return runInScope(network, async (scope) => {
+      const { outgoing, incoming } = c.env ?? {};
+      if (!outgoing || !incoming) return next();
+      scope.hold = hold(network, outgoing);
+      await next();
+      // Whoever is answered before the end of what they send can't send another request on that connection.
+      if (!incoming.complete) c.res.headers.set('Connection', 'close');
+    });
+  };
+}
+
+// Apart from the middleware, whose variables hold the request and its answer: a listener beside them kept both in memory until the
+// next full collection of garbage, which made a page of 60 kB a tenth slower.
+function countUnread() {
   const unread = new Map<string, number>();
   const add = (network: string, bytes: number) => {
     const sum = (unread.get(network) ?? 0) + bytes;
     if (sum > 0) unread.set(network, sum);
     else unread.delete(network);
   };
-  return (c, next) => {
-    const network = networkOf(clientAddress(c, config.trustedHops));
-    return runInScope(network, async (scope) => {
-      const { outgoing, incoming } = c.env ?? {};
-      if (!outgoing || !incoming) return next();
-      let held = 0;
-      let isClosed = false;
-      outgoing.on('close', () => {
-        isClosed = true;
-        add(network, -held);
-      });
-      scope.hold = (bytes) => {
-        if (isClosed) return;
-        if (bytes > 0 && (unread.get(network) ?? 0) + bytes > maxUnreadBytes) throw new PortalError('ueberlastet');
-        held += bytes;
-        add(network, bytes);
-      };
-      await next();
-      // Whoever is answered before the end of what they send can't send another request on that connection.
-      if (!incoming.complete) c.res.headers.set('Connection', 'close');
+  return (network: string, outgoing: Pick<EventEmitter, 'on'>) => {
+    let held = 0;
+    let isClosed = false;
+    outgoing.on('close', () => {
+      isClosed = true;
+      add(network, -held);
     });
+    return (bytes: number) => {
+      if (isClosed) return;
+      if (bytes > 0 && (unread.get(network) ?? 0) + bytes > maxUnreadBytes) throw new PortalError('ueberlastet');
+      held += bytes;
+      add(network, bytes);
+    };
   };
 }

@@ -1,6 +1,7 @@
 // What is written: reports, publications, and both among reads. Everything is removed again afterwards.
 import type { Sql } from '../../src/db/client.ts';
 import { createSichtbeobachtung, type NewSichtbeobachtung, updateSichtbeobachtung } from '../../src/db/sichtbeobachtung.ts';
+import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { type Call, captureStatement, headersOf, Raw } from './calls.ts';
 import { type Case, readCases } from './cases.ts';
 import { type Facts, makeVariants, pick } from './facts.ts';
@@ -14,6 +15,7 @@ function toForm(fields: Record<string, string | number>): string {
   return `${parts.join('')}--${boundary}--\r\n`;
 }
 
+const urlencodedHeaders = { 'content-type': 'application/x-www-form-urlencoded' };
 const formHeaders = { 'content-type': `multipart/form-data; boundary=${boundary}` };
 
 // Numbers that no two requests share, also not between rounds: the same report again would be refused.
@@ -107,6 +109,23 @@ async function publishCalls(facts: Facts): Promise<Call[]> {
   ];
 }
 
+/** Logins with the right password, of accounts of their own. */
+async function loginCalls(facts: Facts): Promise<Call[]> {
+  const password = sha1OfPlain('bench');
+  const calls = await makeVariants(async (n): Promise<Call> => {
+    const loginname = `bench-login-${n}`;
+    await facts.sql`
+      insert into portal.nutzer (loginname, email, vorname, nachname, password_hash)
+      values (${loginname}, ${`${loginname}@example.org`}, 'Käthe', 'Müller', ${await hashPassword(password)})`;
+    const body = `loginname=${loginname}&password=${password}`;
+    return { method: 'POST', path: '/api/v2/login', headers: { host: facts.plain.host, ...urlencodedHeaders }, body };
+  });
+  const [{ path = '', method, headers, body = '' } = {}] = calls;
+  const answer = await (await fetch(facts.url + path, { ...(method && { method }), headers: { ...headers }, body })).text();
+  if (!answer.includes('"token"')) throw new Error(`the login of the benchmark is refused: ${answer}`);
+  return calls;
+}
+
 /** Nine reads of the most usual kinds, then a report. */
 async function mixedCalls(facts: Facts): Promise<Call[]> {
   const kinds = ['newest', 'bbox10', 'species', 'mandant', 'detail'];
@@ -131,12 +150,14 @@ export const writeCases: Case[] = [
     sides: ['db', 'ceiling', 'http'],
     calls: (facts) => makeVariants((n) => reportCall(facts, n, places.degrees)),
   },
+  { name: 'login', title: 'POST /login', sides: ['http'], calls: loginCalls },
   { name: 'publish', title: 'PUT that publishes', sides: ['ceiling', 'http'], calls: publishCalls },
   { name: 'mixed', title: '90 % reads, 10 % POST', sides: ['http', 'again'], calls: mixedCalls },
 ];
 
 /** Removes what the write cases stored, and its traces. */
 export async function removeWritten(sql: Sql, size: number): Promise<void> {
+  await sql`delete from portal.nutzer where loginname like 'bench-login-%'`;
   const { count } = await sql`delete from portal.sichtbeobachtung where id > ${size}::bigint`;
   if (count === 0) return;
   await sql`delete from portal.protokoll where sichtbeobachtung_id > ${size}::bigint`;

@@ -46,7 +46,7 @@ describe('what is scarce', () => {
     const running = new Map<string, number>();
     const ask = (network: string, account: number | null, key: string) =>
       runInScope(network, async (scope) => {
-        scope.account = account;
+        if (account !== null) scope.identify(account);
         await limited(async () => {
           running.set(key, (running.get(key) ?? 0) + 1);
           most = Math.max(most, running.get(key) ?? 0);

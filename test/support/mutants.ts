@@ -312,7 +312,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a remark that is kept back shows in lists of everybody',
     within: 'function private.render_sichtbeobachtung_of_all(',
-    from: 'case when not (k.masked and v_verborgen) then s.bemerkung end',
+    from: 'case when v_verborgen and k.masked then null else s.bemerkung end',
     to: 's.bemerkung',
   },
   {
@@ -324,7 +324,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a biotope photo that is kept back shows in lists of everybody',
     within: 'function private.render_sichtbeobachtung_of_all(',
-    from: 'case when not (k.masked and v_verborgen) then s.biotopfoto end',
+    from: 'case when v_verborgen and k.masked then null else s.biotopfoto end',
     to: 's.biotopfoto',
   },
   {
@@ -335,9 +335,10 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a page ends sooner where a hidden remark is long',
-    within: 'function private.render_page(',
-    from: 'octet_length(v_rows) + octet_length(v_part) <= max_bytes',
-    to: 'octet_length(v_rows) + octet_length(v_part) + 5000 * (select count(*) from portal.sichtbeobachtung h where h.id = any (id[shown + 1:shown + v_step]) and length(h.bemerkung) > 100) <= max_bytes / 100',
+    within: 'function api.list_sichtbeobachtung(',
+    from: 'octet_length(result) > v_max_bytes then',
+    to: `exists (select from portal.sichtbeobachtung h where h.id = any (v_id) and length(h.bemerkung) > 100) then
+      row_limit := greatest(1, row_limit / 2);`,
   },
 ];
 

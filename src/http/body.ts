@@ -1,0 +1,51 @@
+// The body of a request as it comes.
+import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { watchPace } from '../guard/pace.ts';
+import { PortalError } from './errors.ts';
+
+// As much of a body is taken in one turn.
+const patientBytes = 64 * 1024;
+const events = ['readable', 'end', 'error', 'close'] as const;
+
+/**
+ * Reads a body, and leaves to the server what it doesn't read of it: a client can be told what was wrong before it has sent all.
+ * @param minRate bytes a second, counted from the end of a grace
+ * @throws PortalError 413 when it has more than `maxBytes`, 408 when it comes too slowly, 400 when it breaks off
+ */
+export async function* readBody(body: Readable, maxBytes: number, minRate: number): AsyncGenerator<Buffer> {
+  let wake = () => {};
+  let isSlow = false;
+  const proceed = () => wake();
+  const pace = watchPace(minRate, () => {
+    isSlow = true;
+    wake();
+  });
+  // For good: a client may break off after its answer, which is no fault.
+  body.on('error', () => {});
+  for (const event of events) body.on(event, proceed);
+  let bytes = 0;
+  try {
+    for (;;) {
+      if (isSlow) throw new PortalError('zu_langsam');
+      const chunk: Buffer | null = body.read();
+      if (chunk) {
+        bytes += chunk.length;
+        pace.count(chunk.length);
+        if (bytes > maxBytes) throw new PortalError('zu_gross');
+        // Of a large body, much may be there already: others have their turn in between.
+        if (bytes > patientBytes) await setImmediate();
+        yield chunk;
+      } else if (body.readableEnded) return;
+      else if (body.destroyed) throw new PortalError('ungueltige_anfrage');
+      else {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+    }
+  } finally {
+    pace.stop();
+    for (const event of events) body.off(event, proceed);
+  }
+}
