@@ -6,7 +6,7 @@ import {
   deleteSichtbeobachtung,
   getSichtbeobachtung,
   listSichtbeobachtung,
-  type SichtbeobachtungFilter,
+  mayComputeLong,
   updateSichtbeobachtung,
 } from '../db/sichtbeobachtung.ts';
 import { type Deps, type Env, requireReader } from './context.ts';
@@ -104,7 +104,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
         mandant: input.mandant ?? null,
         bbox: input.bbox ?? null,
       };
-      const client = isSlow(filter) ? deps.slowSql : sql;
+      const client = mayComputeLong(filter) ? deps.slowSql : sql;
       const page = await listSichtbeobachtung(client, c.get('tenant').id, c.get('reader'), filter, beforeId, input.limit);
       c.get('conditional')?.tell(page.stand);
       return replyRows(c, { rows: showMedia(c, deps, page.rows), next: next(page.lastId), restrict: input.restrict });
@@ -156,23 +156,6 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
 }
 
 const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
-
-// What the database has no static statement for may compute for a quarter of a second at a million records: names that match many
-// species, and filters of several kinds together. They have a share of the connections, which others don't wait for.
-function isSlow(filter: SichtbeobachtungFilter): boolean {
-  const { titelDeutsch, titelWissenschaftlich, jahr, mandant, bbox, isAnimal, artengruppeId } = filter;
-  if (`${titelDeutsch ?? ''}${titelWissenschaftlich ?? ''}`.includes('%') || isAnimal !== null) return true;
-  const ofSpecies = num([titelDeutsch, titelWissenschaftlich, filter.euGuid, filter.artId, filter.legacyRegionalArtId]);
-  const ofGroup = num([artengruppeId, filter.legacyRegionalArtengruppeId]);
-  const dated = num([filter.datumVon, filter.datumBis]);
-  const kinds = [ofSpecies, ofGroup, num([jahr]), dated, num([mandant]), num([bbox])].filter((count) => count > 0).length;
-  // Pairs that have a statement of their own.
-  const isPair =
-    kinds === 2 && ((ofSpecies && jahr !== null) || (ofGroup && mandant !== null) || (bbox !== null && (dated || jahr)));
-  return kinds > 1 && !isPair;
-}
-
-const num = (values: unknown[]) => values.filter((value) => value !== null).length;
 
 // D1.4, D6.3: the deprecated parameters have an even older name each.
 function oldOrNew<O extends string, N extends string>(

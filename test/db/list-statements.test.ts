@@ -1,0 +1,69 @@
+// Which lists have a statement of their own in the database, and which are put together there: the latter get a small share of the
+// connections, so both sides must agree on them.
+import assert from 'node:assert/strict';
+import { before, it } from 'node:test';
+import type { Sql } from '../../src/db/client.ts';
+import { listSichtbeobachtung, mayComputeLong, type SichtbeobachtungFilter } from '../../src/db/sichtbeobachtung.ts';
+import { startTestService } from '../support/service.ts';
+
+let sql: Sql;
+before(async () => {
+  sql = (await startTestService()).database.connect();
+});
+
+const none: SichtbeobachtungFilter = {
+  bereich: 'oeffentlich',
+  status: null,
+  titelDeutsch: null,
+  titelWissenschaftlich: null,
+  euGuid: null,
+  artId: null,
+  legacyRegionalArtId: null,
+  artengruppeId: null,
+  legacyRegionalArtengruppeId: null,
+  isAnimal: null,
+  jahr: null,
+  datumVon: null,
+  datumBis: null,
+  mandant: null,
+  bbox: null,
+};
+
+/** Whether the database put the statement of this list together. */
+async function isPutTogether(filter: SichtbeobachtungFilter): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    await tx`set local track_functions = 'pl'`;
+    // With what transactions before left unreported.
+    const count = async () => {
+      const [row] = await tx<{ calls: number }[]>`
+        select coalesce(sum(calls), 0)::integer as calls from pg_stat_xact_user_functions
+        where funcname = 'list_sichtbeobachtung_id_of_filters'`;
+      return row?.calls ?? Number.NaN;
+    };
+    const before = await count();
+    await listSichtbeobachtung(tx as unknown as Sql, 1, null, filter, null, 100);
+    return (await count()) > before;
+  });
+}
+
+it('the service and the database mean the same lists by those that are put together', async () => {
+  const [names] = await sql`
+    select m.kuerzel, am.name_deutsch, g.id as gid from portal.art_mandant am join portal.mandant m on m.id = am.mandant_id
+    join portal.art a on a.id = am.art join portal.artengruppe g on g.id = a.gid
+    where am.mandant_id = 1 and am.name_deutsch is not null order by am.art limit 1`;
+  const kinds: Partial<SichtbeobachtungFilter>[] = [
+    { titelDeutsch: names?.name_deutsch },
+    { artengruppeId: names?.gid },
+    { jahr: 2024 },
+    { datumVon: '2024-01-01' },
+    { mandant: names?.kuerzel },
+    { bbox: [400_000, 5_500_000, 410_000, 5_510_000] },
+  ];
+  const wrong: string[] = [];
+  for (let subset = 0; subset < 2 ** kinds.length; subset++) {
+    const chosen = Object.assign({}, ...kinds.filter((_, n) => subset & (1 << n))) as Partial<SichtbeobachtungFilter>;
+    const filter = { ...none, ...chosen };
+    if (mayComputeLong(filter) !== (await isPutTogether(filter))) wrong.push(Object.keys(chosen).join('+'));
+  }
+  assert.deepEqual(wrong, []);
+});
