@@ -71,5 +71,6 @@ try {
   await remove();
 } catch (error) {
   console.error(describeStartError(error));
-  process.exitCode = 1;
+  // At once: an open connection would keep this process for ever.
+  process.exit(1);
 }
