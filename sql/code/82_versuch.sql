@@ -1,14 +1,14 @@
 -- Attempts: how many there were lately, of whom, and how long to wait when there were too many (S2.5).
 
 -- Whom or what attempts are counted for, as it is stored. Folded like the account it stands for: otherwise every way of writing
--- a name had attempts of its own.
+-- a name had attempts of its own. As it is where that is too long to be folded: what was folded already may have become so.
 create or replace function private.to_versuch_key(zweck text, schluessel text)
   returns bytea
   language sql
   immutable
   parallel safe
 as $$
-  select sha256(convert_to(zweck || ':' || private.to_account_key(schluessel), 'UTF8'))
+  select sha256(convert_to(zweck || ':' || coalesce(private.to_account_key(schluessel), schluessel), 'UTF8'))
 $$;
 
 -- Counts attempts and says how long to wait when there were too many (S2.5).

@@ -65,6 +65,21 @@ describe('a value that is longer than any may be is refused by its name, whateve
     }
   });
 
+  // Eighteen letters in one, three in one, one of four bytes: what is compared may be longer than what was sent, or not be made at all.
+  for (const letter of ['ﷺ', 'ﬃ', '𝔘', 'ü']) {
+    it(`a login name of many ${letter} is a wrong one, wherever it is sent`, async () => {
+      for (const length of [30, 120, 250, 499, 500, 501, 1900]) {
+        const loginname = letter.repeat(length);
+        const login = await service.request('/login', { form: { loginname, password: 'x' } });
+        assert.deepEqual([login.status, login.json?.token], [200, undefined], `login ${length}`);
+        for (const path of ['/passwort', '/register']) {
+          const answer = await service.request(path, { form: { ...registration, loginname, email: `${loginname}@example.org` } });
+          assert.ok(answer.status < 500, `${path} ${length}: ${answer.text}`);
+        }
+      }
+    });
+  }
+
   it(`more than ${maxFields} fields, or ${maxFieldsBytes} bytes of them, are refused in every form`, async () => {
     const many = Array.from({ length: maxFields + 1 }, (_, n): [string, string] => [`f${n}`, 'x']);
     const long: [string, string][] = [['x'.repeat(100), 'x'.repeat(maxFieldsBytes)]];
