@@ -29,18 +29,19 @@ begin
     return '{}';
   end if;
 
-  -- 1. own records
+  -- 1. own records. By rows of account and id, which only their index delivers: as `nutzer_id = …` all records were looked through
+  -- for the few of an account (94 ms at 157 000).
   if v_own and v_filters = 0 and list_sichtbeobachtung_id.status is null then
     if list_sichtbeobachtung_id.bereich = 'persoenlich' then
       return array(
         select s.id from portal.sichtbeobachtung s
-        where s.nutzer_id = reader and s.id < before_id
-        order by s.id desc limit row_limit);
+        where (s.nutzer_id, s.id) >= (reader, 0) and (s.nutzer_id, s.id) < (reader, before_id)
+        order by s.nutzer_id desc, s.id desc limit row_limit);
     end if;
     return array(
       select s.id from portal.sichtbeobachtung s
-      where s.nutzer_id = reader and s.bereich = 'privat' and s.id < before_id
-      order by s.id desc limit row_limit);
+      where (s.nutzer_id, s.id) >= (reader, 0) and (s.nutzer_id, s.id) < (reader, before_id) and s.bereich = 'privat'
+      order by s.nutzer_id desc, s.id desc limit row_limit);
   end if;
 
   -- 2. logged in: newest, or one status. By rows of status and id, which only the index of both delivers: the one on id holds all

@@ -266,7 +266,6 @@ create or replace function api.update_nutzer(
 as $$
 #variable_conflict use_column
 begin
-  perform private.require_nutzer_right(reader, update_nutzer.id, fields);
   perform private.require_account_lock();
   -- Whoever lost the account while this request was on its way must not get it back by it. Changes by command don't take the
   -- account lock: the row's own keeps them waiting.
@@ -274,6 +273,8 @@ begin
   if not exists (select from portal.token t where t.hash = token_hash and t.nutzer_id = reader) then
     raise exception 'the key has ended' using errcode = 'ANMLD';
   end if;
+  -- Under the lock: whoever is no administrator any more when it is their turn changes nothing as one.
+  perform private.require_nutzer_right(reader, update_nutzer.id, fields);
   perform from portal.nutzer u where u.id = update_nutzer.id for no key update;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';

@@ -97,6 +97,7 @@ async function withDeadline(result: unknown, ms: number): Promise<unknown> {
 interface Waiting {
   keys: readonly string[];
   resolve: () => void;
+  reject: (error: OverloadError) => void;
   timer: NodeJS.Timeout;
 }
 
@@ -136,18 +137,31 @@ class Admission {
   #wait(keys: readonly string[], network: string | null): Promise<void> {
     const line = this.#lines.get(network) ?? [];
     const { queue } = this.#options;
-    if (this.#waiting >= queue || line.length >= (network === null ? queue : Math.ceil(queue / 2)))
+    const isFull = this.#waiting >= queue && !this.#pushOut(line.length + 1);
+    if (isFull || line.length >= (network === null ? queue : Math.ceil(queue / 2)))
       return Promise.reject(new OverloadError('too many wait'));
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#remove(network, line, entry);
         reject(new OverloadError('waited too long'));
       }, this.#options.waitMs);
-      const entry: Waiting = { keys, resolve, timer };
+      const entry: Waiting = { keys, resolve, reject, timer };
       line.push(entry);
       this.#lines.set(network, line);
       this.#waiting++;
     });
+  }
+
+  // Two networks can fill all places: the one that has the most gives one up to another that has fewer.
+  #pushOut(than: number): boolean {
+    let longest: [network: string | null, line: Waiting[]] | null = null;
+    for (const line of this.#lines) if (line[1].length > (longest?.[1].length ?? than)) longest = line;
+    const last = longest?.[1].at(-1);
+    if (!longest || !last) return false;
+    clearTimeout(last.timer);
+    this.#remove(...longest, last);
+    last.reject(new OverloadError('others wait for their first'));
+    return true;
   }
 
   #leave(keys: readonly string[]): void {

@@ -2,9 +2,11 @@
 
 /** Tokens that come back with time: what is done costs some, and may not be done without. */
 export interface Rate {
-  /** Takes tokens; false when there are not enough, and then they are gone all the same, down to none. */
+  /** Takes tokens; false when there are not enough, and then they are owed: who goes on waits the longer, some seconds at most. */
   take(network: string, tokens?: number): boolean;
 }
+
+const maxDebtSeconds = 5;
 
 /** @param perSecond tokens that come back; twice as many are there at first */
 export function limitRate(perSecond: number): Rate {
@@ -20,16 +22,16 @@ export function limitRate(perSecond: number): Rate {
       const now = performance.now();
       // Networks that were quiet for long enough are as good as new ones.
       if (now - sweptAt > 2000) {
-        for (const [name, bucket] of buckets) if (now - bucket.at > 2000) buckets.delete(name);
+        const longEnough = 1000 * (2 + maxDebtSeconds);
+        for (const [name, bucket] of buckets) if (now - bucket.at > longEnough) buckets.delete(name);
         sweptAt = now;
       }
       const bucket = buckets.get(network) ?? { tokens: full, at: now };
       buckets.set(network, bucket);
       refill(bucket, now);
-      bucket.tokens -= tokens;
-      if (bucket.tokens >= 0) return true;
-      bucket.tokens = 0;
-      return false;
+      const isEnough = bucket.tokens >= tokens;
+      bucket.tokens = Math.max(bucket.tokens - tokens, -maxDebtSeconds * perSecond);
+      return isEnough;
     },
   };
 }

@@ -7,14 +7,17 @@ export function isStorable(text: string): boolean {
 
 /** Combining marks that a text may have in a row. */
 export const maxMarks = 30;
-const longRun = new RegExp(`\\p{M}{${maxMarks + 1}}`, 'u');
+const runs = /\p{M}+/gu;
 
 /**
  * Whether a text has more combining marks in a row than any writing needs. Putting them in order (Unicode's normal forms) takes
  * the square of their number: 60 000 of them took three seconds.
  */
 export function hasLongRun(text: string): boolean {
-  return text.length > maxMarks && longRun.test(text);
+  if (text.length <= maxMarks) return false;
+  // Run by run: looking for one of a certain length began anew at each mark of those that are a little shorter.
+  for (const [run] of text.matchAll(runs)) if (run.length > maxMarks && [...run].length > maxMarks) return true;
+  return false;
 }
 
 /** Characters of a remark (D6.1), whatever each of them is made of. */

@@ -8,7 +8,8 @@ import { type Deps, type Env, requestHost } from './context.ts';
 import { makeOpenapi } from './openapi.ts';
 
 const base = '/api/v2';
-const maxDocuments = 100;
+// No address of a server.
+const addressMark = 'server address';
 
 // A list instead of the package's folder: it also holds pages and scripts that load an interface from any address.
 const assets = {
@@ -93,17 +94,17 @@ export function docsRoutes(deps: Deps): Hono<Env> {
   const send = (c: Context<Env>, body: string | Uint8Array<ArrayBuffer>, type: string) =>
     c.body(body, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' });
 
-  // It takes 10 ms to make.
-  const documents = new Map<string, Buffer<ArrayBuffer>>();
+  // It takes 5 ms to make, and clients choose the address in the Host header: made once, around the place of the address.
+  let parts: readonly Buffer[] | null = null;
   const routes = new Hono<Env>()
     .get('/', page)
     .get('/openapi.json', (c) => {
       c.header('Cache-Control', 'no-cache');
-      const address = serverAddress(c, deps);
-      const document = documents.get(address) ?? Buffer.from(JSON.stringify(makeOpenapi(deps, address)));
-      // Clients choose the port in the Host header: more addresses than an installation has are not worth keeping.
-      if (documents.size >= maxDocuments) documents.clear();
-      documents.set(address, document);
+      parts ??= JSON.stringify(makeOpenapi(deps, addressMark))
+        .split(JSON.stringify(addressMark))
+        .map((text) => Buffer.from(text));
+      const [head = Buffer.alloc(0), tail = Buffer.alloc(0)] = parts;
+      const document = Buffer.concat([head, Buffer.from(JSON.stringify(serverAddress(c, deps))), tail]);
       return c.body(document, 200, { 'Content-Type': 'application/json; charset=utf-8' });
     })
     .get('/docs/initializer.js', (c) => send(c, initializer, assets['swagger-ui-bundle.js']))

@@ -1,5 +1,5 @@
 // The server and its connections: how many there are, how long they may take to send, and to be sent to.
-import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAdaptorServer, type ServerType } from '@hono/node-server';
 import type { Config } from '../config.ts';
@@ -58,7 +58,7 @@ export function listen(
 }
 
 // What a flood of pipelined requests costs its network of new connections.
-const floodTokens = 100;
+const floodTokens = 250;
 
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered.
@@ -67,6 +67,7 @@ function boundPipelines(answer: RequestListener, rate: Rate): RequestListener {
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
+    boundChunks(request, () => rate.take(networkOf(socket.remoteAddress ?? ''), floodTokens));
     const count = (counts.get(socket) ?? 0) + 1;
     counts.set(socket, count);
     response.on('close', () => counts.set(socket, (counts.get(socket) ?? 1) - 1));
@@ -78,6 +79,26 @@ function boundPipelines(answer: RequestListener, rate: Rate): RequestListener {
     }
     const { status, headers, text } = overloadAnswer();
     response.writeHead(status, headers).end(text);
+  };
+}
+
+/** Chunks of a body whatever their size, and the bytes that each further one must bring on average. */
+export const freeChunks = 2000;
+export const minChunkBytes = 64;
+
+// Each chunk of a body becomes a buffer of its own, also before anybody reads it: a megabyte in chunks of a byte took a gigabyte.
+function boundChunks(request: IncomingMessage, onFlood: () => void): void {
+  if (request.headers['transfer-encoding'] === undefined) return;
+  const push = request.push.bind(request);
+  let chunks = 0;
+  let bytes = 0;
+  request.push = (chunk: Buffer | null) => {
+    if (request.socket.destroyed) return false;
+    bytes += chunk?.length ?? 0;
+    if (++chunks <= freeChunks + bytes / minChunkBytes) return push(chunk);
+    onFlood();
+    request.socket.destroy();
+    return false;
   };
 }
 

@@ -95,6 +95,13 @@ async function executeSql(sql: Sql | Transaction, text: string, values: unknown[
     // Several statements give a list of results; the last one with rows is what counts.
     const isList = Array.isArray(result[0]);
     return { rows: isList ? ((result as unknown[][]).findLast((rows) => rows.length > 0) ?? []).slice() : [...result] };
+  } catch (error) {
+    // The COMMIT at the end of the text did not come to its turn: whoever gets the connection next would be refused everything.
+    await connection
+      ?.unsafe('rollback')
+      .simple()
+      .catch(() => {});
+    throw error;
   } finally {
     connection?.release();
   }

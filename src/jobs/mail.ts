@@ -15,12 +15,17 @@ export interface MailOptions {
   directory: string;
 }
 
+// Each takes one mail at a time, so that one which can't be sent is tried again alone. Requests for mails to nobody take their turn
+// too: one a second was so few that three networks could hold everybody's back for minutes.
+const workers = 4;
+const pollSeconds = 0.5;
+
 /** Takes mails from the queue until the boss stops. */
 export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): Promise<void> {
   const transport = options.smtpUrl
     ? createTransport(options.smtpUrl, { connectionTimeout: 20_000, greetingTimeout: 20_000, socketTimeout: 60_000 } as never)
     : createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
-  await boss.work<MailJob>(mailQueue, { pollingIntervalSeconds: 1 }, async (jobs) => {
+  const send = async (jobs: { data: MailJob }[]) => {
     for (const { data } of jobs) {
       const recipient = await getMailNutzer(sql, data.nutzerId);
       // Blocked or gone since: nobody to write to.
@@ -38,7 +43,8 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
       })) as { message?: Buffer };
       if (!options.smtpUrl && info.message) await writeMail(options.directory, info.message);
     }
-  });
+  };
+  for (let n = 0; n < workers; n++) await boss.work<MailJob>(mailQueue, { pollingIntervalSeconds: pollSeconds }, send);
 }
 
 // The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.

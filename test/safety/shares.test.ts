@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { networkOf } from '../../src/guard/network.ts';
+import { limitRate } from '../../src/guard/rate.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
+import { freeChunks, listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { arten } from '../support/catalogue.ts';
 import { headerOf, startTestService, type TestService, testConfig } from '../support/service.ts';
@@ -69,6 +70,34 @@ describe('what is scarce', () => {
     const refused = many.map((each) => each.status === 'rejected' && each.reason instanceof OverloadError);
     assert.deepEqual(refused, [false, false, false, false, false, false, true, true, true, false]);
     await runInScope('many', () => limited(async () => {}));
+  });
+
+  it('gives a place in a line that is full to whoever has fewer there, at the cost of whoever has most', async () => {
+    const limited = limitRuns({ slots: 1, queue: 8, waitMs: 10_000 });
+    const done: string[] = [];
+    const ask = (network: string) =>
+      runInScope(network, () => limited(() => sleep(5))).then(
+        () => done.push(network),
+        () => done.push(`${network} refused`),
+      );
+    // Two that share all places, each within its half.
+    const all = ['one', 'two'].flatMap((network) => Array.from({ length: 5 }, () => ask(network)));
+    await Promise.all([...all, ask('other'), ask('third')]);
+    const count = (what: string) => done.filter((entry) => entry === what).length;
+    assert.deepEqual([count('other'), count('third'), count('other refused') + count('third refused')], [1, 1, 0], done.join());
+    assert.ok(count('one') >= 3 && count('two') >= 3, done.join());
+  });
+
+  it('new connections: what was taken beyond is owed', async () => {
+    const rate = limitRate(100);
+    assert.equal(rate.take('a', 200), true);
+    assert.equal(rate.take('a', 300), false);
+    await sleep(100);
+    assert.equal(rate.take('a'), false, 'ten came back, three hundred are owed');
+    assert.equal(rate.take('b'), true);
+    for (let n = 0; n < 100; n++) rate.take('c', 1000);
+    await sleep(5100);
+    assert.equal(rate.take('c'), true, 'five seconds at most');
   });
 
   it('is divided for transactions too', async () => {
@@ -189,6 +218,23 @@ describe('over sockets', () => {
     socket.write('GET /health/live HTTP/1.1\r\nHost: n.test\r\n\r\n'.repeat(1500));
     await readAll(socket).catch(() => '');
     assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
+  });
+
+  it('a body in tiny chunks closes the connection, also when nobody reads it; one in usual chunks is read', async () => {
+    const post = 'POST /api/v2/login HTTP/1.1\r\nHost: n.test\r\nContent-Type: application/x-www-form-urlencoded\r\n';
+    const get = 'GET /api/v2/sichtbeobachtungen?limit=1 HTTP/1.1\r\nHost: n.test\r\n';
+    for (const [n, head] of [post, get].entries()) {
+      const socket = await open(`127.0.0.${6 + n}`);
+      socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(freeChunks + 100)}`);
+      const answer = await readAll(socket).catch(() => '');
+      assert.doesNotMatch(answer, /keep-alive/);
+      assert.ok(socket.destroyed);
+    }
+    const socket = await open('127.0.0.8');
+    const chunk = `${(200).toString(16)}\r\n${'a'.repeat(200)}\r\n`;
+    socket.write(`${post}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(1000)}`);
+    socket.write(`${chunk.repeat(500)}0\r\n\r\n`);
+    assert.match(await readAll(socket), /^HTTP\/1\.1 400 .*fehlt/s);
   });
 
   const beginUpload = async (as: 'melder' | 'nachbarin', localAddress: string) => {

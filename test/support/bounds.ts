@@ -15,7 +15,7 @@ import { maxBytes } from '../../src/http/media.ts';
 import { maxHeaderBytes } from '../../src/http/multipart.ts';
 import { longPages } from '../../src/http/reply.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
-import { maxPipelined, graceMs as sendGraceMs } from '../../src/http/server.ts';
+import { freeChunks, maxPipelined, minChunkBytes, graceMs as sendGraceMs } from '../../src/http/server.ts';
 import { maxCrossings } from '../../src/jobs/boundary-knots.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
@@ -37,7 +37,7 @@ function readSql(file: string, pattern: RegExp): number {
 /** Rows of the table: what comes from outside, how much of it, what happens beyond. */
 export function listBounds(): [what: string, bound: string, beyond: string][] {
   const config = loadConfig({});
-  const pageBytes = readSql('code/64_sichtbeobachtung_read.sql', /reader, (\d+)\) p;/);
+  const pageBytes = readSql('code/64_sichtbeobachtung_read.sql', /v_max_bytes constant integer := (\d+);/);
   const shortBytes = readSql('migrations/0004_bounds.sql', /kurztext_laenge" CHECK \(octet_length\(value\) <= (\d+)\)/);
   const keys = readSql('code/80_nutzer.sql', /o\.hash offset (\d+)\)\)/);
   return [
@@ -63,6 +63,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
     ['form without files', `${maxFields} fields, ${size(maxFieldsBytes)}`, '400, 413'],
     ['form with files', `${size(maxBodyBytes)}, its fields ${size(maxFieldsBytes)}`, '413'],
+    ['chunks of a body', `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`, 'closed'],
     ['head of a form part', size(maxHeaderBytes), '400'],
     ['value of any parameter or field', `${number(maxValueLength)} characters, ${maxMarks} combining marks in a row`, '400'],
     ['remark, expert’s remark', `${number(maxRemarkLength)} characters; in the database too`, '400'],
