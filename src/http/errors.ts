@@ -104,6 +104,7 @@ export const sentences = {
     `${name} ${audioReasons[reason]}, erlaubt sind mp3, wav, aac, amr, awb, m4a, oga und flac.`,
   headerTooLarge: (bytes: number) => `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes.`,
   tooManyFields: (fields: number) => `Das Formular hat mehr als ${fields} Felder.`,
+  tooManyParameters: (parameters: number) => `Die Adresse hat mehr als ${parameters} Parameter.`,
   fieldsTooLarge: (bytes: number) => `Die Felder des Formulars sind zusammen länger als ${bytes} Bytes.`,
   tooLong: (name: string, characters: number) => `${name} ist zu lang, erlaubt sind höchstens ${characters} Zeichen.`,
   tooManyMarks: (name: string, marks: number) =>

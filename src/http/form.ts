@@ -6,10 +6,8 @@ import { readBody } from './body.ts';
 import type { Deps, Env } from './context.ts';
 import { PortalError, sentences } from './errors.ts';
 import { keyOf, readMultipart, type TakeFile } from './multipart.ts';
-import { countParameters, type Parameters, parseQuery } from './query.ts';
+import { countParameters, maxFields, type Parameters, parseQuery } from './query.ts';
 
-/** What a form may hold beside its files. */
-export const maxFields = 200;
 export const maxFieldsBytes = 128 * 1024;
 /** Four photos of 12 MiB, a sound file of 1 MiB, and the fields. */
 export const maxBodyBytes = 52 * 1024 * 1024;
@@ -50,7 +48,7 @@ export async function readFormWithFiles<F>(
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw new PortalError('zu_gross');
   const body = readBody(bodyOf(c), maxBytes, config.minReceiveRate);
   if (type === 'application/x-www-form-urlencoded') {
-    const fields = parseQuery(await readText(body), maxFields);
+    const fields = parseQuery(await readText(body));
     if (countParameters(fields) > maxFields)
       throw new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
     return checkFileFields({ fields, files: new Map() }, fileFields);

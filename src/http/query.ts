@@ -3,12 +3,15 @@
 /** Parameters in order of appearance; a name may occur several times. */
 export type Parameters = Map<string, string[]>;
 
+/** What a form may hold beside its files, and a URL. */
+export const maxFields = 200;
+
 /**
  * Splits and decodes a query string. Broken escapes stay text: working clients send `vespa%velutina` with a bare % as
  * wildcard. So does an escape that is valid but not UTF-8; valid ones around it are decoded.
  * @param maxPairs what comes after them, but one, is not read
  */
-export function parseQuery(query: string, maxPairs = Number.POSITIVE_INFINITY): Parameters {
+export function parseQuery(query: string, maxPairs = maxFields): Parameters {
   const parameters: Parameters = new Map();
   let pairs = 0;
   for (let at = 0; at < query.length; ) {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { maxMarks } from '../../src/guard/text.ts';
-import { maxFields, maxFieldsBytes } from '../../src/http/form.ts';
+import { maxFieldsBytes } from '../../src/http/form.ts';
+import { maxFields } from '../../src/http/query.ts';
 import { arten } from '../support/catalogue.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';
@@ -79,6 +80,18 @@ describe('a value that is longer than any may be is refused by its name, whateve
       }
     });
   }
+
+  it(`more than ${maxFields} parameters of an address are refused, whatever they are called`, async () => {
+    const ask = (count: number, format: string) =>
+      service.request(`/sichtbeobachtungen?limit=1&format=${format}${'&x'.repeat(count - 2)}`);
+    assert.equal((await ask(maxFields, 'json')).status, 200);
+    for (const format of ['json', 'xml']) {
+      const refused = await ask(maxFields + 1, format);
+      assert.equal(refused.status, 400);
+      assert.match(refused.text, /Die Adresse hat mehr als 200 Parameter/);
+      assert.equal(refused.text.startsWith('<?xml'), format === 'xml');
+    }
+  });
 
   it(`more than ${maxFields} fields, or ${maxFieldsBytes} bytes of them, are refused in every form`, async () => {
     const many = Array.from({ length: maxFields + 1 }, (_, n): [string, string] => [`f${n}`, 'x']);

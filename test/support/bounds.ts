@@ -8,11 +8,12 @@ import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { hashBounds } from '../../src/guard/password.ts';
 import { maxMarks, maxRemarkLength } from '../../src/guard/text.ts';
 import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
-import { maxBodyBytes, maxFields, maxFieldsBytes } from '../../src/http/form.ts';
+import { maxBodyBytes, maxFieldsBytes } from '../../src/http/form.ts';
 import { maxValueLength } from '../../src/http/input.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxBytes } from '../../src/http/media.ts';
 import { maxHeaderBytes } from '../../src/http/multipart.ts';
+import { maxFields } from '../../src/http/query.ts';
 import { longPages } from '../../src/http/reply.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import { freeChunks, maxPipelined, minChunkBytes, graceMs as sendGraceMs } from '../../src/http/server.ts';
@@ -61,6 +62,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'closed',
     ],
     ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
+    ['parameters of an address', `${maxFields}`, '400'],
     ['form without files', `${maxFields} fields, ${size(maxFieldsBytes)}`, '400, 413'],
     ['form with files', `${size(maxBodyBytes)}, its fields ${size(maxFieldsBytes)}`, '413'],
     ['chunks of a body', `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`, 'closed'],
