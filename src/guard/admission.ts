@@ -137,8 +137,8 @@ class Admission {
   #wait(keys: readonly string[], network: string | null): Promise<void> {
     const line = this.#lines.get(network) ?? [];
     const { queue } = this.#options;
-    const isFull = this.#waiting >= queue && !this.#pushOut(line.length + 1);
-    if (isFull || line.length >= (network === null ? queue : Math.ceil(queue / 2)))
+    const mayWait = line.length < (network === null ? queue : Math.ceil(queue / 2));
+    if (!mayWait || (this.#waiting >= queue && !this.#pushOut(line.length + 1)))
       return Promise.reject(new OverloadError('too many wait'));
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

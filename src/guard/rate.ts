@@ -1,9 +1,11 @@
 // How often something may be done, counted by network.
 
-/** Tokens that come back with time: what is done costs some, and may not be done without. */
+/** Tokens that come back with time: what is done costs one, and may not be done without. */
 export interface Rate {
-  /** Takes tokens; false when there are not enough, and then they are owed: who goes on waits the longer, some seconds at most. */
-  take(network: string, tokens?: number): boolean;
+  /** Takes a token; false when there is none. */
+  take(network: string): boolean;
+  /** Takes tokens as a penalty, also those that are not there: their network waits the longer, some seconds at most. */
+  owe(network: string, tokens: number): void;
 }
 
 const maxDebtSeconds = 5;
@@ -13,25 +15,30 @@ export function limitRate(perSecond: number): Rate {
   const full = 2 * perSecond;
   const buckets = new Map<string, { tokens: number; at: number }>();
   let sweptAt = performance.now();
-  const refill = (bucket: { tokens: number; at: number }, now: number) => {
+  const bucketOf = (network: string) => {
+    const now = performance.now();
+    // Networks that were quiet for long enough are as good as new ones.
+    const longEnough = 1000 * (2 + maxDebtSeconds);
+    if (now - sweptAt > longEnough) {
+      for (const [name, { at }] of buckets) if (now - at > longEnough) buckets.delete(name);
+      sweptAt = now;
+    }
+    const bucket = buckets.get(network) ?? { tokens: full, at: now };
+    buckets.set(network, bucket);
     bucket.tokens = Math.min(full, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
     bucket.at = now;
+    return bucket;
   };
   return {
-    take(network, tokens = 1) {
-      const now = performance.now();
-      // Networks that were quiet for long enough are as good as new ones.
-      if (now - sweptAt > 2000) {
-        const longEnough = 1000 * (2 + maxDebtSeconds);
-        for (const [name, bucket] of buckets) if (now - bucket.at > longEnough) buckets.delete(name);
-        sweptAt = now;
-      }
-      const bucket = buckets.get(network) ?? { tokens: full, at: now };
-      buckets.set(network, bucket);
-      refill(bucket, now);
-      const isEnough = bucket.tokens >= tokens;
+    take(network) {
+      const bucket = bucketOf(network);
+      if (bucket.tokens < 1) return false;
+      bucket.tokens -= 1;
+      return true;
+    },
+    owe(network, tokens) {
+      const bucket = bucketOf(network);
       bucket.tokens = Math.max(bucket.tokens - tokens, -maxDebtSeconds * perSecond);
-      return isEnough;
     },
   };
 }

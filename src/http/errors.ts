@@ -102,9 +102,9 @@ export const sentences = {
     `${name} ${photoReasons[reason]}, erlaubt sind JPEG-Fotos bis ${maxPixels / 1e6} Megapixel.`,
   audioRefused: (name: string, reason: RefusalReason) =>
     `${name} ${audioReasons[reason]}, erlaubt sind mp3, wav, aac, amr, awb, m4a, oga und flac.`,
-  headerTooLarge: (bytes: number) => `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes.`,
+  headerTooLarge: (bytes: number, bytesOfAll: number) =>
+    `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes, oder die Köpfe aller zusammen länger als ${bytesOfAll}.`,
   tooManyFields: (fields: number) => `Das Formular hat mehr als ${fields} Felder.`,
-  tooManyParameters: (parameters: number) => `Die Adresse hat mehr als ${parameters} Parameter.`,
   fieldsTooLarge: (bytes: number) => `Die Felder des Formulars sind zusammen länger als ${bytes} Bytes.`,
   tooLong: (name: string, characters: number) => `${name} ist zu lang, erlaubt sind höchstens ${characters} Zeichen.`,
   tooManyMarks: (name: string, marks: number) =>

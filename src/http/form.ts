@@ -48,7 +48,7 @@ export async function readFormWithFiles<F>(
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw new PortalError('zu_gross');
   const body = readBody(bodyOf(c), maxBytes, config.minReceiveRate);
   if (type === 'application/x-www-form-urlencoded') {
-    const fields = parseQuery(await readText(body));
+    const fields = parseQuery(await readText(body), maxFields);
     if (countParameters(fields) > maxFields)
       throw new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
     return checkFileFields({ fields, files: new Map() }, fileFields);

@@ -6,6 +6,8 @@ import { PortalError, sentences } from './errors.ts';
 import { addValue, type Parameters } from './query.ts';
 
 export const maxHeaderBytes = 8192;
+/** Of all parts together: decoding their names takes longer than reading what is in them. */
+export const maxHeadersBytes = 32 * 1024;
 const headerEnd = Buffer.from('\r\n\r\n');
 
 /** What the fields of a form may be together; of files there may be as many. */
@@ -88,7 +90,7 @@ export async function readMultipart<F>(
       // What comes after that is dropped unread: a megabyte of empty parts kept the parser busy for a second.
       if (fatal !== null) continue;
       const fault = headers.inspect(chunk);
-      if (fault === 'header') fatal = sentences.headerTooLarge(maxHeaderBytes);
+      if (fault === 'header') fatal = sentences.headerTooLarge(maxHeaderBytes, maxHeadersBytes);
       else if (fault === 'parts') fatal = sentences.tooManyFields(maxFields);
       else if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
     }
@@ -147,12 +149,18 @@ class PartHeaders {
   #rest = Buffer.alloc(0);
   #inHeader = false;
   #length = 0;
+  /** Of the headers before this one. */
+  #sum = 0;
   #parts = 0;
   readonly #maxParts: number;
   constructor(contentType: string, maxParts: number) {
     this.#maxParts = maxParts;
     const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
     this.#boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
+  }
+
+  #isTooLong(length: number): boolean {
+    return length > maxHeaderBytes || this.#sum + length > maxHeadersBytes;
   }
 
   /** What is too much, up to and with this chunk: the header of a part, or the number of parts. */
@@ -165,9 +173,12 @@ class PartHeaders {
         const keep = Math.min(data.length, delimiter.length - 1);
         if (this.#inHeader) this.#length += data.length - keep;
         this.#rest = data.subarray(data.length - keep);
-        return this.#inHeader && this.#length > maxHeaderBytes ? 'header' : null;
+        return this.#inHeader && this.#isTooLong(this.#length) ? 'header' : null;
       }
-      if (this.#inHeader && this.#length + at > maxHeaderBytes) return 'header';
+      if (this.#inHeader) {
+        if (this.#isTooLong(this.#length + at)) return 'header';
+        this.#sum += this.#length + at;
+      }
       // The last one ends the form.
       if (!this.#inHeader && ++this.#parts > this.#maxParts + 1) return 'parts';
       this.#length = 0;

@@ -3,7 +3,7 @@
 /** Parameters in order of appearance; a name may occur several times. */
 export type Parameters = Map<string, string[]>;
 
-/** What a form may hold beside its files, and a URL. */
+/** What a form may hold beside its files. */
 export const maxFields = 200;
 
 /**
@@ -11,7 +11,7 @@ export const maxFields = 200;
  * wildcard. So does an escape that is valid but not UTF-8; valid ones around it are decoded.
  * @param maxPairs what comes after them, but one, is not read
  */
-export function parseQuery(query: string, maxPairs = maxFields): Parameters {
+export function parseQuery(query: string, maxPairs = Number.POSITIVE_INFINITY): Parameters {
   const parameters: Parameters = new Map();
   let pairs = 0;
   for (let at = 0; at < query.length; ) {

@@ -8,7 +8,7 @@ import type { Env } from './context.ts';
 import { answerError, PortalError, sentences } from './errors.ts';
 import { checkInput, type Entries, formatFields } from './input.ts';
 
-import { countParameters, maxFields, type Parameters, parseQuery, queryOf } from './query.ts';
+import { type Parameters, parseQuery, queryOf } from './query.ts';
 import { toXml, type Value } from './xml.ts';
 
 export interface Format {
@@ -28,18 +28,12 @@ export function readFormat(c: Context<Env>): Format {
   return { format: format as Format['format'], callback: callback ?? null };
 }
 
-/**
- * The parameters in a request's URL.
- * @throws PortalError when they are too many
- */
+/** The parameters in a request's URL. */
 export function queryParameters(c: Context<Env>): Parameters {
   const known = c.get('query');
   if (known) return known;
   const parameters = parseQuery(queryOf(c.req.url));
-  // Known from here on, also to the error that says so.
   c.set('query', parameters);
-  if (countParameters(parameters) > maxFields)
-    throw new PortalError('ungueltiger_parameter', { adresse: sentences.tooManyParameters(maxFields) });
   return parameters;
 }
 

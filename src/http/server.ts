@@ -67,13 +67,13 @@ function boundPipelines(answer: RequestListener, rate: Rate): RequestListener {
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    boundChunks(request, () => rate.take(networkOf(socket.remoteAddress ?? ''), floodTokens));
+    boundChunks(request, () => rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens));
     const count = (counts.get(socket) ?? 0) + 1;
     counts.set(socket, count);
     response.on('close', () => counts.set(socket, (counts.get(socket) ?? 1) - 1));
     if (count <= maxPipelined) return answer(request, response);
     if (count > 2 * maxPipelined) {
-      rate.take(networkOf(socket.remoteAddress ?? ''), floodTokens);
+      rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens);
       socket.destroy();
       return;
     }

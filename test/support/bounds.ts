@@ -12,7 +12,7 @@ import { maxBodyBytes, maxFieldsBytes } from '../../src/http/form.ts';
 import { maxValueLength } from '../../src/http/input.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxBytes } from '../../src/http/media.ts';
-import { maxHeaderBytes } from '../../src/http/multipart.ts';
+import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/multipart.ts';
 import { maxFields } from '../../src/http/query.ts';
 import { longPages } from '../../src/http/reply.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
@@ -62,11 +62,10 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'closed',
     ],
     ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
-    ['parameters of an address', `${maxFields}`, '400'],
     ['form without files', `${maxFields} fields, ${size(maxFieldsBytes)}`, '400, 413'],
     ['form with files', `${size(maxBodyBytes)}, its fields ${size(maxFieldsBytes)}`, '413'],
     ['chunks of a body', `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`, 'closed'],
-    ['head of a form part', size(maxHeaderBytes), '400'],
+    ['head of a form part', `${size(maxHeaderBytes)}, of all together ${size(maxHeadersBytes)}`, '400'],
     ['value of any parameter or field', `${number(maxValueLength)} characters, ${maxMarks} combining marks in a row`, '400'],
     ['remark, expert’s remark', `${number(maxRemarkLength)} characters; in the database too`, '400'],
     ['text that a function of schema `api` takes', `${number(shortBytes)} bytes, a remark 16 000`, 'SQLSTATE 23514'],
