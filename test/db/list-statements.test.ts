@@ -4,30 +4,13 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import type { Sql } from '../../src/db/client.ts';
 import { listSichtbeobachtung, mayComputeLong, type SichtbeobachtungFilter } from '../../src/db/sichtbeobachtung.ts';
+import { noFilter } from '../bench/calls.ts';
 import { startTestService } from '../support/service.ts';
 
 let sql: Sql;
 before(async () => {
   sql = (await startTestService()).database.connect();
 });
-
-const none: SichtbeobachtungFilter = {
-  bereich: 'oeffentlich',
-  status: null,
-  titelDeutsch: null,
-  titelWissenschaftlich: null,
-  euGuid: null,
-  artId: null,
-  legacyRegionalArtId: null,
-  artengruppeId: null,
-  legacyRegionalArtengruppeId: null,
-  isAnimal: null,
-  jahr: null,
-  datumVon: null,
-  datumBis: null,
-  mandant: null,
-  bbox: null,
-};
 
 /** Whether the database put the statement of this list together. */
 async function isPutTogether(filter: SichtbeobachtungFilter): Promise<boolean> {
@@ -62,7 +45,7 @@ it('the service and the database mean the same lists by those that are put toget
   const wrong: string[] = [];
   for (let subset = 0; subset < 2 ** kinds.length; subset++) {
     const chosen = Object.assign({}, ...kinds.filter((_, n) => subset & (1 << n))) as Partial<SichtbeobachtungFilter>;
-    const filter = { ...none, ...chosen };
+    const filter = { ...noFilter, ...chosen };
     if (mayComputeLong(filter) !== (await isPutTogether(filter))) wrong.push(Object.keys(chosen).join('+'));
   }
   assert.deepEqual(wrong, []);
