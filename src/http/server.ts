@@ -57,8 +57,8 @@ export function listen(
   });
 }
 
-// What a flood of pipelined requests costs its network of new connections.
-const floodTokens = 250;
+/** New connections that a flood of pipelined requests, or of tiny chunks, costs its network. */
+export const floodTokens = 250;
 
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered.

@@ -16,7 +16,7 @@ import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/multipart.ts';
 import { maxFields } from '../../src/http/query.ts';
 import { longPages } from '../../src/http/reply.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
-import { freeChunks, maxPipelined, minChunkBytes, graceMs as sendGraceMs } from '../../src/http/server.ts';
+import { floodTokens, freeChunks, maxPipelined, minChunkBytes, graceMs as sendGraceMs } from '../../src/http/server.ts';
 import { maxCrossings } from '../../src/jobs/boundary-knots.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
@@ -49,7 +49,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       `${config.connectionRate} a second, twice as many at first (\`CONNECTION_RATE\`)`,
       'closed',
     ],
-    ['requests of a connection at once', `${maxPipelined}`, '503; beyond twice as many closed'],
+    [
+      'requests of a connection at once',
+      `${maxPipelined}`,
+      `503; beyond twice as many closed, at the cost of ${floodTokens} new connections of its network \\*`,
+    ],
     ['head of a request', `16 KiB in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`, '431, 408'],
     [
       'whole request',
@@ -64,7 +68,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
     ['form without files', `${maxFields} fields, ${size(maxFieldsBytes)}`, '400, 413'],
     ['form with files', `${size(maxBodyBytes)}, its fields ${size(maxFieldsBytes)}`, '413'],
-    ['chunks of a body', `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`, 'closed'],
+    ['chunks of a body', `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`, 'closed, at the same cost'],
     ['head of a form part', `${size(maxHeaderBytes)}, of all together ${size(maxHeadersBytes)}`, '400'],
     ['value of any parameter or field', `${number(maxValueLength)} characters, ${maxMarks} combining marks in a row`, '400'],
     ['remark, expert’s remark', `${number(maxRemarkLength)} characters; in the database too`, '400'],
