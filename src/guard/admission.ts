@@ -1,6 +1,6 @@
 // Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
-import { currentScope } from './request.ts';
+import { currentScope, type RequestScope } from './request.ts';
 
 export interface AdmissionOptions {
   /** Runs at once; for the database, the connections of the pool. */
@@ -96,12 +96,14 @@ async function withDeadline(result: unknown, ms: number): Promise<unknown> {
 
 interface Waiting {
   keys: readonly string[];
+  isGone(): boolean;
   resolve: () => void;
   reject: (error: OverloadError) => void;
   timer: NodeJS.Timeout;
 }
 
 const nobody: readonly string[] = [];
+const goneError = () => new OverloadError('nobody waits for the answer');
 
 class Admission {
   readonly #options: Required<AdmissionOptions>;
@@ -120,8 +122,9 @@ class Admission {
     const scope = currentScope();
     // Work of the service itself has no share.
     const keys = scope?.owners ?? nobody;
+    if (scope?.isGone()) throw goneError();
     if (this.#mayRun(keys)) this.#take(keys);
-    else await this.#wait(keys, scope?.network ?? null);
+    else await this.#wait(keys, scope);
     return () => this.#leave(keys);
   }
 
@@ -134,7 +137,8 @@ class Admission {
     for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
   }
 
-  #wait(keys: readonly string[], network: string | null): Promise<void> {
+  #wait(keys: readonly string[], scope: RequestScope | undefined): Promise<void> {
+    const network = scope?.network ?? null;
     const line = this.#lines.get(network) ?? [];
     const { queue } = this.#options;
     const mayWait = line.length < (network === null ? queue : Math.ceil(queue / 2));
@@ -145,7 +149,7 @@ class Admission {
         this.#remove(network, line, entry);
         reject(new OverloadError('waited too long'));
       }, this.#options.waitMs);
-      const entry: Waiting = { keys, resolve, reject, timer };
+      const entry: Waiting = { keys, isGone: () => scope?.isGone() ?? false, resolve, reject, timer };
       line.push(entry);
       this.#lines.set(network, line);
       this.#waiting++;
@@ -177,7 +181,7 @@ class Admission {
   // One slot came free: it goes to the first network in turn that has somebody who may run.
   #admitNext(): void {
     for (const [network, line] of this.#lines) {
-      const next = line.find(({ keys }) => this.#mayRun(keys));
+      const next = this.#nextOf(network, line);
       if (!next) continue;
       clearTimeout(next.timer);
       this.#remove(network, line, next);
@@ -186,6 +190,17 @@ class Admission {
       this.#take(next.keys);
       next.resolve();
       return;
+    }
+  }
+
+  // The first that may run; those before it who have gone are told that nobody waits for them.
+  #nextOf(network: string | null, line: Waiting[]): Waiting | undefined {
+    for (const entry of [...line]) {
+      if (!this.#mayRun(entry.keys)) continue;
+      if (!entry.isGone()) return entry;
+      clearTimeout(entry.timer);
+      this.#remove(network, line, entry);
+      entry.reject(goneError());
     }
   }
 

@@ -14,3 +14,15 @@ export function networkOf(address: string): string {
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
     .join(':');
 }
+
+/**
+ * D6.6: each proxy appends what it saw, so that those before the entry of the outermost one that is trusted are what the client
+ * claims. Where there are fewer, the proxies replace instead of appending, and the first is the outermost's.
+ * @param header a list of X-Forwarded-…; undefined when there is none
+ * @returns the entry that counts; undefined when no proxy is trusted
+ */
+export function trustedEntry(header: string | undefined, trustedHops: number): string | undefined {
+  if (trustedHops === 0) return undefined;
+  const entries = header?.split(',') ?? [];
+  return entries[Math.max(0, entries.length - trustedHops)]?.trim();
+}

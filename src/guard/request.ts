@@ -12,6 +12,8 @@ export interface RequestScope {
   identify(account: number): void;
   /** Counts bytes of the answer, which are held until the client has read them; fails when its network holds too many. */
   hold(bytes: number): void;
+  /** Whether whoever asked has gone, and nothing but the answer was asked for. */
+  isGone(): boolean;
   /** Ends the request with an error that was thrown where nobody waited for it. */
   fail(error: unknown): void;
 }
@@ -32,6 +34,7 @@ export function runInScope<T>(network: string, run: (scope: RequestScope) => Pro
       scope.owners = [`network ${network}`, `account ${account}`];
     },
     hold: () => {},
+    isGone: () => false,
     fail: (error: unknown) => reject(error instanceof Error ? error : new Error('something was thrown that is no error')),
   };
   scopes.run(scope, () => void run(scope).then(resolve, reject));

@@ -1,11 +1,9 @@
 // The body of a request as it comes.
 import type { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import { watchPace } from '../guard/pace.ts';
+import { waitForTurn } from '../guard/turns.ts';
 import { PortalError } from './errors.ts';
 
-// As much of a body is taken in one turn.
-const patientBytes = 64 * 1024;
 const events = ['readable', 'end', 'error', 'close'] as const;
 
 /**
@@ -33,8 +31,8 @@ export async function* readBody(body: Readable, maxBytes: number, minRate: numbe
         bytes += chunk.length;
         pace.count(chunk.length);
         if (bytes > maxBytes) throw new PortalError('zu_gross');
-        // Of a large body, much may be there already: others have their turn in between.
-        if (bytes > patientBytes) await setImmediate();
+        // Of a large body, much may be there already; and what is in it may take long to decode.
+        await waitForTurn();
         yield chunk;
       } else if (body.readableEnded) return;
       else if (body.destroyed) throw new PortalError('ungueltige_anfrage');

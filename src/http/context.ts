@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
+import { trustedEntry } from '../guard/network.ts';
 import { currentScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
@@ -183,12 +184,8 @@ function requestProtocol(c: Context<Env>, trustedHops: number): string {
   return protocol === 'https' || protocol === 'http' ? protocol : c.req.url.slice(0, c.req.url.indexOf(':'));
 }
 
-// D6.6: each proxy appends what it saw, so that those before the entry of the outermost one that is trusted are what the client
-// claims. Where there are fewer, the proxies replace instead of appending, and the first is the outermost's.
 function forwarded(c: Context<Env>, name: string, trustedHops: number): string | undefined {
-  if (trustedHops === 0) return undefined;
-  const entries = c.req.header(name)?.split(',') ?? [];
-  return entries[Math.max(0, entries.length - trustedHops)]?.trim();
+  return trustedEntry(c.req.header(name), trustedHops);
 }
 
 // Without the port; an IPv6 address keeps its brackets.

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
+import { waitForTurn } from '../guard/turns.ts';
 import { readBody } from './body.ts';
 import type { Deps, Env } from './context.ts';
 import { PortalError, sentences } from './errors.ts';
@@ -81,6 +82,7 @@ function checkFileFields<F>(form: Form<F>, fileFields: readonly string[]): Form<
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of body) chunks.push(chunk);
+  await waitForTurn();
   // Not fatal: what is no UTF-8 becomes U+FFFD, as in multipart fields.
   return new TextDecoder().decode(Buffer.concat(chunks));
 }

@@ -3,6 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { Config } from '../config.ts';
+import { currentScope } from '../guard/request.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Env } from './context.ts';
 import { PortalError } from './errors.ts';
@@ -14,14 +15,18 @@ export interface MetricsDeps {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
 
+// Nginx's number for a client that went before it was answered: what is not made for it is no sign of overload.
+const goneStatus = 499;
+
 /** Counts every request by its route, never by its address: that may hold a user's data, and there are too many. */
 export function countRequests({ metrics }: MetricsDeps): MiddlewareHandler<Env> {
   return async (c, next) => {
     const begin = performance.now();
     await next();
     const route = routePath(c, -1);
+    const status = currentScope()?.isGone() ? goneStatus : c.res.status;
     metrics.countRequest(
-      { method: methods.has(c.req.method) ? c.req.method : 'other', route, status: c.res.status },
+      { method: methods.has(c.req.method) ? c.req.method : 'other', route, status },
       (performance.now() - begin) / 1000,
     );
   };

@@ -1,10 +1,14 @@
 // The scope of a request: whose it is, and how much of what was made for its network nobody has read yet.
 import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import type { MiddlewareHandler } from 'hono';
 import { networkOf } from '../guard/network.ts';
 import { runInScope } from '../guard/request.ts';
 import { clientAddress, type Deps, type Env } from './context.ts';
 import { PortalError } from './errors.ts';
+
+const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
 /** Bytes of answers to one network that were made and not read. */
 export const maxUnreadBytes = 64 * 1024 * 1024;
@@ -21,12 +25,16 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
       const { outgoing, incoming } = c.env ?? {};
       if (!outgoing || !incoming) return next();
       scope.hold = hold(network, outgoing);
+      if (isRead(c.req.method)) scope.isGone = goneFrom(incoming.socket, outgoing);
       await next();
       // Whoever is answered before the end of what they send can't send another request on that connection.
       if (!incoming.complete) c.res.headers.set('Connection', 'close');
     });
   };
 }
+
+const goneFrom = (socket: Pick<Socket, 'destroyed'>, outgoing: Pick<Writable, 'writableEnded'>) => () =>
+  socket.destroyed && !outgoing.writableEnded;
 
 // Apart from the middleware, whose variables hold the request and its answer: a listener beside them kept both in memory until the
 // next full collection of garbage, which made a page of 60 kB a tenth slower.

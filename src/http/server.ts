@@ -3,8 +3,9 @@ import { createServer, type Server as HttpServer, type IncomingMessage, type Req
 import type { Socket } from 'node:net';
 import { createAdaptorServer, type ServerType } from '@hono/node-server';
 import type { Config } from '../config.ts';
-import { networkOf } from '../guard/network.ts';
+import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
+import { noteArrival, runInTurn } from '../guard/turns.ts';
 import { answerError, PortalError } from './errors.ts';
 
 export type ServerSettings = Pick<
@@ -40,7 +41,7 @@ export function listen(
     fetch,
     hostname,
     createServer: ((options, answer: RequestListener) =>
-      createServer(options, boundPipelines(answer, rate))) as typeof createServer,
+      createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops), rate))) as typeof createServer,
     serverOptions: {
       headersTimeout: settings.headersTimeoutSeconds * 1000,
       requestTimeout: settings.requestTimeoutSeconds * 1000,
@@ -51,6 +52,7 @@ export function listen(
   // Behind a proxy all connections are the proxy's.
   if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
   endSlowReaders(server, settings.minSendRate);
+  server.on('connection', noteArrival);
   return new Promise((resolve, reject) => {
     server.on('error', reject);
     server.listen({ port, host: hostname, backlog }, () => resolve(server));
@@ -59,6 +61,18 @@ export function listen(
 
 /** New connections that a flood of pipelined requests, or of tiny chunks, costs its network. */
 export const floodTokens = 250;
+
+// Nothing of a request is read before its network's turn: not even its address, which may be 16 kB long.
+function takeTurns(answer: RequestListener, trustedHops: number): RequestListener {
+  return (request, response) => {
+    const { socket, headers } = request;
+    // Several headers are joined to one text by the parser.
+    const entry = trustedEntry(headers['x-forwarded-for'] as string | undefined, trustedHops);
+    runInTurn(networkOf(entry || socket.remoteAddress || ''), () => {
+      if (!socket.destroyed) answer(request, response);
+    });
+  };
+}
 
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered.

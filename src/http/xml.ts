@@ -1,7 +1,7 @@
 // Answers as XML: a list is nested `row` elements, booleans TRUE and FALSE, null an empty element.
-import { setImmediate } from 'node:timers/promises';
 import { create } from 'xmlbuilder2';
 import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
+import { waitForTurn } from '../guard/turns.ts';
 
 /** Any value of an answer. */
 export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
@@ -29,6 +29,7 @@ export async function toXml(root: string, members: { [name: string]: Value }): P
     parts.push(Buffer.from(xml));
     written += xml.length;
   };
+  await waitForTurn();
   write(`<?xml version="1.0" encoding="UTF-8"?><${root}>`);
   for (const [name, value] of Object.entries(members)) {
     if (!Array.isArray(value) || value.length === 0) {
@@ -40,7 +41,7 @@ export async function toXml(root: string, members: { [name: string]: Value }): P
       write(toElement((document) => appendValue(document.ele('row'), row)));
       if (written < charactersAtOnce) continue;
       written = 0;
-      await setImmediate();
+      await waitForTurn();
     }
     write(`</${name}>`);
   }

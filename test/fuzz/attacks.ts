@@ -239,6 +239,42 @@ const attacks: Attack[] = [
         socket.resetAndDestroy();
       }),
   },
+  {
+    name: 'queries of thousands of names that nobody knows, four in a pipeline',
+    run: ({ signal, open }) =>
+      repeat(signal, 140, async (n) => {
+        const names = Array.from({ length: 3000 }, (_, at) => (n * 3000 + at).toString(36)).join('&');
+        const head = `GET /api/v2/sichtbeobachtungen?limit=1&${names.slice(0, 15_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+        const socket = open(Buffer.from(head.repeat(4)));
+        await Promise.race([once(socket, 'data'), once(socket, 'close'), sleep(5000)]);
+        socket.destroy();
+      }),
+  },
+  {
+    name: 'lists asked for on connections that are reset at once',
+    run: ({ signal, open }) =>
+      repeat(signal, 40, async (n) => {
+        const socket = open(Buffer.from(`GET /api/v2/sichtbeobachtungen?limit=1000&n=${n} HTTP/1.1\r\nHost: localhost\r\n\r\n`));
+        await Promise.race([once(socket, 'connect'), once(socket, 'close'), sleep(1000)]);
+        await sleep(n % 3);
+        socket.resetAndDestroy();
+      }),
+  },
+  {
+    name: 'parts whose heads take long to decode, a hundred and fifty at once',
+    run: ({ signal, send }) => {
+      const part = `--b\r\nContent-Disposition: form-data; name="x"; filename*=utf-8''${'%C3%A4'.repeat(1300)}\r\n\r\nx\r\n`;
+      const headers = [['Host', 'localhost'] as const, ['Content-Type', 'multipart/form-data; boundary=b'] as const];
+      return repeat(signal, 150, () => send({ ...post('/api/v2/login', `${part.repeat(4)}--b--\r\n`), headers }));
+    },
+  },
+  {
+    name: 'short pages as XML, a hundred and fifty at once',
+    run: ({ signal, send, site }) =>
+      repeat(signal, 150, (n) =>
+        send({ target: `/api/v2/sichtbeobachtungen?limit=90&format=xml&n=${n}` }, n % 2 ? site.roles.neighbour : null),
+      ),
+  },
 ];
 
 /**

@@ -1,0 +1,218 @@
+// Much that comes at once is computed by turns of networks: what comes a moment later from somebody else is heard in between.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerType } from '@hono/node-server';
+import { createApp } from '../../src/app.ts';
+import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
+import { runInScope } from '../../src/guard/request.ts';
+import { runInTurn, waitForTurn } from '../../src/guard/turns.ts';
+import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
+import { toXml } from '../../src/http/xml.ts';
+import { startTestService } from '../support/service.ts';
+
+const settings: ServerSettings = {
+  maxConnections: 1000,
+  maxConnectionsPerNetwork: 500,
+  connectionRate: 1000,
+  headersTimeoutSeconds: 20,
+  requestTimeoutSeconds: 60,
+  minSendRate: 1,
+  trustedHops: 0,
+};
+
+function compute(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+describe('what computes', () => {
+  it('is begun by turns of networks, all of it, and in each network in order', async () => {
+    const order: string[] = [];
+    const ask = (network: string, n: number) =>
+      new Promise<void>((resolve) =>
+        runInTurn(network, () => {
+          compute(1);
+          order.push(`${network} ${n}`);
+          resolve();
+        }),
+      );
+    const many = Array.from({ length: 100 }, (_, n) => ask('many', n));
+    await Promise.all([...many, ask('other', 0), ask('third', 0), ask('other', 1)]);
+    const place = (entry: string) => order.indexOf(entry);
+    // What had time at once came before anybody else was there.
+    assert.ok(Math.max(place('other 0'), place('third 0')) < 12 && place('other 1') < 16, order.join());
+    assert.deepEqual(
+      order.filter((entry) => entry.startsWith('many')),
+      Array.from({ length: 100 }, (_, n) => `many ${n}`),
+    );
+  });
+
+  it('gives way within a request too', async () => {
+    let steps = 0;
+    const long = runInScope('one', async () => {
+      for (; steps < 100; steps++) {
+        await waitForTurn();
+        compute(2);
+      }
+    });
+    const short = runInScope('other', async () => {
+      await waitForTurn();
+      return steps;
+    });
+    assert.ok((await short) < 10);
+    await long;
+    assert.equal(steps, 100);
+  });
+
+  it('of pages as XML, short ones too', async () => {
+    const page = { result: Array.from({ length: 20 }, () => ({ bemerkung: 'x'.repeat(2000), art: 'Amsel' })) };
+    let pages = 0;
+    const make = async () => {
+      await toXml('xml', page);
+      pages++;
+    };
+    const many = Array.from({ length: 60 }, () => runInScope('many', make));
+    const other = runInScope('other', async () => {
+      await toXml('xml', page);
+      return pages;
+    });
+    assert.ok((await other) < 30, `${await other} pages before`);
+    await Promise.all(many);
+  });
+});
+
+describe('over sockets', () => {
+  let server: ServerType;
+  let port = 0;
+  let begun = 0;
+  before(async () => {
+    const answer = (request: Request) => {
+      begun++;
+      compute(2);
+      return new Response(`${begun} ${new URL(request.url).pathname}`);
+    };
+    server = await listen(answer, '127.0.0.1', 0, settings);
+    port = (server.address() as AddressInfo).port;
+  });
+  beforeEach(() => {
+    begun = 0;
+  });
+  after(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+  const open = (localAddress: string) => connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
+  const request = 'GET / HTTP/1.1\r\nHost: n.test\r\n\r\n';
+  /** How many were begun when this one was. */
+  const placeOf = async (socket: ReturnType<typeof open>) => {
+    const [chunk] = await once(socket, 'data');
+    return Number(/\r\n\r\n(\d+) \//.exec(String(chunk))?.[1]);
+  };
+
+  it('requests that many connections send at once do not come before another network’s', async () => {
+    const sockets = Array.from({ length: 50 }, () => open('127.0.0.1'));
+    const other = open('127.0.0.2');
+    await Promise.all([...sockets, other].map((socket) => once(socket, 'connect')));
+    await sleep(200);
+    for (const socket of sockets) socket.write(request.repeat(maxPipelined));
+    other.write(request);
+    const place = await placeOf(other);
+    assert.ok(place < 30, `${place} of ${50 * maxPipelined}`);
+    await Promise.all(sockets.map((socket) => once(socket, 'data')));
+    for (const socket of [...sockets, other]) socket.destroy();
+  });
+
+  it('nor those of many that come at once, each to be let in first', async () => {
+    const sockets = Array.from({ length: 200 }, () => open('127.0.0.1'));
+    const other = open('127.0.0.2');
+    for (const socket of [...sockets, other]) socket.write(request);
+    const place = await placeOf(other);
+    assert.ok(place < 60, `${place} of 200`);
+    for (const socket of [...sockets, other]) socket.destroy();
+  });
+
+  it('what was asked on a connection that is gone is not begun', async () => {
+    const sockets = Array.from({ length: 200 }, () => open('127.0.0.3'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    await sleep(200);
+    for (const socket of sockets) {
+      socket.write(request);
+      setImmediate(() => socket.resetAndDestroy());
+    }
+    await sleep(1000);
+    assert.ok(begun < 100, `${begun} of 200`);
+    const other = open('127.0.0.2');
+    other.write(request);
+    assert.equal(await placeOf(other), begun);
+    other.destroy();
+  });
+});
+
+describe('whoever has gone', () => {
+  it('waits for nothing any more, and those behind come next', async () => {
+    const limited = limitRuns({ slots: 1, queue: 10, waitMs: 10_000 });
+    const done: string[] = [];
+    let isGone = false;
+    const ask = (name: string, leaves: boolean) =>
+      runInScope('network', (scope) => {
+        if (leaves) scope.isGone = () => isGone;
+        return limited(async () => {
+          await sleep(20);
+          done.push(name);
+        });
+      });
+    const all = [ask('first', false), ask('gone', true), ask('gone', true), ask('last', false)];
+    isGone = true;
+    const outcomes = await Promise.allSettled([...all, ask('late', true)]);
+    assert.deepEqual(done, ['first', 'last']);
+    for (const outcome of [outcomes[1], outcomes[2], outcomes[4]])
+      assert.ok(outcome?.status === 'rejected' && outcome.reason instanceof OverloadError);
+    await assert.rejects(ask('later', true), OverloadError);
+  });
+
+  it('is not read for, and is counted as gone', async () => {
+    const { deps } = await startTestService();
+    const { sql } = deps;
+    let calls = 0;
+    let { promise: free, resolve: release } = Promise.withResolvers<void>();
+    const slow = Object.assign(
+      async (...args: Parameters<typeof sql>) => {
+        calls++;
+        await free;
+        return sql(...args);
+      },
+      { begin: sql.begin },
+    ) as unknown as typeof sql;
+    const admitted = admitCalls(slow, { slots: 1, queue: 100, waitMs: 10_000, runMs: 10_000 });
+    release();
+    const server = await listen(createApp({ ...deps, sql: admitted }).fetch, '127.0.0.1', 0, settings);
+    const { port } = server.address() as AddressInfo;
+    const ask = () => {
+      const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+      socket.write('GET /api/v2/stadien HTTP/1.1\r\nHost: n.test\r\n\r\n');
+      return socket;
+    };
+    const first = ask();
+    await once(first, 'data');
+    first.destroy();
+    ({ promise: free, resolve: release } = Promise.withResolvers<void>());
+    calls = 0;
+    const sockets = Array.from({ length: 20 }, ask);
+    while (calls === 0) await sleep(5);
+    await sleep(200);
+    for (const socket of sockets) socket.destroy();
+    await sleep(200);
+    release();
+    await sleep(200);
+    assert.ok(calls < 5, `${calls} statements for twenty that had gone`);
+    const last = ask();
+    assert.match(String((await once(last, 'data'))[0]), /^HTTP\/1\.1 200 /);
+    last.destroy();
+    const counted = await deps.metrics.collect();
+    assert.match(counted, /status="499"/);
+    assert.doesNotMatch(counted, /status="503"/);
+    server.close();
+  });
+});
