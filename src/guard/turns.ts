@@ -3,7 +3,7 @@
 import { currentScope } from './request.ts';
 
 // How long is computed before those that came meanwhile are heard.
-const turnMs = 4;
+export const turnMs = 4;
 // The event loop accepts one connection a turn: before anything is computed, so many of those that wait at the door are let in.
 const maxLetIn = 500;
 // Begun between two looks at what came, as far as that time allows: looking costs more than most requests.

@@ -7,6 +7,7 @@ import { callBounds, connectionCount, poolSize, slowCallBounds, statementMs } fr
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { hashBounds } from '../../src/guard/password.ts';
 import { maxMarks, maxRemarkLength } from '../../src/guard/text.ts';
+import { turnMs } from '../../src/guard/turns.ts';
 import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/form.ts';
 import { maxValueLength } from '../../src/http/input.ts';
@@ -81,6 +82,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       '503',
     ],
     ['photos made small at once', '2 to 4, by cores; of a network one fewer', 'wait a minute, then 503'],
+    ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
     [
       'statements at once',
       `${connectionCount - poolSize} more than twice the cores (at least 4); of a network or an account those without the ${connectionCount - poolSize}`,
