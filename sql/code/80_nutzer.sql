@@ -131,6 +131,28 @@ $$;
 comment on function api.get_reader(portal.kurztext, bytea, integer) is
   'Account of a login name together with the SHA-256 of one of its access keys; null when they do not belong together';
 
+-- The account that writes, if the key that it came with is still one: the body of a request may take minutes, and what it asks for
+-- may wait its turn. Asked in the statement that writes, so that nothing lies between (D6.11).
+--   token_hash  SHA-256 of the key; null for what is no request
+-- returns       reader
+-- errors        ANMLD the key has ended, with the account's password, address or status, or by logging out
+create or replace function api.require_reader(reader bigint, token_hash bytea)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+begin
+  if token_hash is not null
+    and not exists (select from portal.token t where t.hash = token_hash and t.nutzer_id = reader)
+  then
+    raise exception 'the key has ended' using errcode = 'ANMLD';
+  end if;
+  return reader;
+end
+$$;
+comment on function api.require_reader(bigint, bytea) is
+  'The account, if this is (still) the SHA-256 of one of its access keys; fails with ANMLD otherwise';
+
 -- Stores a new access key, unless somebody changed the account's password, address or status since its password was verified:
 -- the account is locked while it is compared, so that a change either is seen here or ends this key too. With it what a right
 -- password does to the counts of wrong ones.

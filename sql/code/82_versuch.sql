@@ -169,10 +169,11 @@ create or replace function private.delete_login_versuch(nutzer_id bigint)
 as $$
 #variable_conflict use_column
 begin
+  -- In the order in which a login counts: the other way round they waited for each other.
+  delete from portal.versuch v where v.zweck = 'login netz ' || delete_login_versuch.nutzer_id;
   delete from portal.versuch v
   using portal.nutzer u
   where u.id = delete_login_versuch.nutzer_id and v.zweck = 'login konto'
     and v.schluessel = private.to_versuch_key('login konto', u.loginname_key);
-  delete from portal.versuch v where v.zweck = 'login netz ' || delete_login_versuch.nutzer_id;
 end
 $$;

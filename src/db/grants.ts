@@ -6,7 +6,9 @@ import type { Sql } from './client.ts';
  * with the statement that does it. Empty when everything is in place.
  */
 export async function listGrantWarnings(sql: Sql): Promise<string[]> {
-  const [facts] = await sql<{ roles: string[]; functions: string[]; open_schema: boolean }[]>`
+  const [facts] = await sql<
+    { roles: string[]; functions: string[]; open_schema: boolean; locks: string[]; temporary: string | null }[]
+  >`
     select
       array_to_json(array(
         select r.name from unnest('{gis_public,gis_exact}'::text[]) r (name) where to_regrole(r.name) is null)) as roles,
@@ -19,7 +21,17 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
         order by 1)) as functions,
       exists (
         select from pg_namespace n, aclexplode(n.nspacl) a
-        where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as open_schema`;
+        where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as open_schema,
+      array_to_json(array(
+        select p.oid::regprocedure::text
+        from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+        where p.pronamespace = 'pg_catalog'::regnamespace and a.grantee = 0 and a.privilege_type = 'EXECUTE'
+          and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
+            or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink'))
+        order by 1)) as locks,
+      (select quote_ident(d.datname)
+        from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
+        where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary`;
   const warnings: string[] = [];
   if (facts && facts.roles.length > 0) {
     warnings.push(
@@ -34,6 +46,26 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   if (facts?.open_schema) {
     warnings.push(
       'Jede Rolle darf im Schema public anlegen, was sie will, bis sein Eigentümer es verbietet: revoke create on schema public from public;',
+    );
+  }
+  if (facts && (facts.locks.length > 0 || facts.temporary !== null)) {
+    // The service's own role keeps them: the queue and the import need them.
+    const statements = [
+      ...(facts.locks.length > 0
+        ? [
+            `grant execute on function ${facts.locks.join(', ')} to current_user`,
+            `revoke execute on function ${facts.locks.join(', ')} from public`,
+          ]
+        : []),
+      ...(facts.temporary !== null
+        ? [
+            `grant temporary on database ${facts.temporary} to current_user`,
+            `revoke temporary on database ${facts.temporary} from public`,
+          ]
+        : []),
+    ];
+    warnings.push(
+      `Jede Rolle kann mit einer Verbindung alle Sperren des Servers belegen, bis sein Administrator es verbietet (statt current_user die Rolle dieses Dienstes): ${statements.join('; ')};`,
     );
   }
   return warnings;

@@ -24,18 +24,22 @@ export interface NewSichtbeobachtung {
   aktivitaetId: number | null;
 }
 
-/** Stores a sighting of this reader. Fails with the SQLSTATEs that api.create_sichtbeobachtung names. */
+/**
+ * Stores a sighting of this reader. Fails with the SQLSTATEs that api.create_sichtbeobachtung names.
+ * @param tokenHash of the key that the reader came with, which must still be one; null for what is no request
+ */
 export async function createSichtbeobachtung(
   sql: Sql,
   tenant: number,
   reader: number,
+  tokenHash: Buffer | null,
   s: NewSichtbeobachtung,
   media: MediumNames = {},
 ): Promise<{ id: number; guid: string }> {
   const [row] = await sql<{ id: number; guid: string }[]>`
     select id, guid from api.create_sichtbeobachtung(
-      tenant => ${tenant}::integer, reader => ${reader}::bigint, art => ${s.art}::integer, lat => ${s.lat}::float8,
-      lon => ${s.lon}::float8, srid => ${s.srid}::integer, anzahl => ${s.anzahl}::integer, sensibel => ${s.sensibel}::boolean,
+      tenant => ${tenant}::integer, reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea),
+      art => ${s.art}::integer, lat => ${s.lat}::float8, lon => ${s.lon}::float8, srid => ${s.srid}::integer, anzahl => ${s.anzahl}::integer, sensibel => ${s.sensibel}::boolean,
       datum => ${s.datum}::text::date, bereich => ${s.bereich}::text, bemerkung => ${s.bemerkung}::text,
       stadium_id => ${s.stadiumId}::integer, aktivitaet_id => ${s.aktivitaetId}::integer, foto => ${media.foto ?? null}::text,
       foto_2 => ${media.foto_2 ?? null}::text, foto_3 => ${media.foto_3 ?? null}::text,
@@ -137,12 +141,14 @@ const columnNames: Record<Exclude<keyof NewSichtbeobachtung | 'status', 'srid'>,
 
 /**
  * Changes a sighting as its author, or reviews it. Fails with NFUND, NRCHT and the states of a creation.
+ * @param tokenHash as of createSichtbeobachtung
  * @returns names of files that the record no longer has
  */
 export async function updateSichtbeobachtung(
   sql: Sql,
   tenant: number,
   reader: number,
+  tokenHash: Buffer | null,
   id: number,
   change: SichtbeobachtungChange,
   media: MediumNames,
@@ -152,8 +158,8 @@ export async function updateSichtbeobachtung(
   const value = <K extends keyof typeof columnNames>(key: K) => change[key] ?? null;
   const [row] = await sql<{ removed: string[] }[]>`
     select array_to_json(api.update_sichtbeobachtung(
-      tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint, fields => ${`{${fields}}`}::text[],
-      art => ${value('art')}::integer, lat => ${value('lat')}::float8, lon => ${value('lon')}::float8,
+      tenant => ${tenant}::integer, reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint,
+      fields => ${`{${fields}}`}::text[], art => ${value('art')}::integer, lat => ${value('lat')}::float8, lon => ${value('lon')}::float8,
       srid => ${change.srid ?? 25832}::integer, anzahl => ${value('anzahl')}::integer, sensibel => ${value('sensibel')}::boolean,
       datum => ${value('datum')}::text::date, bereich => ${value('bereich')}::text, bemerkung => ${value('bemerkung')}::text,
       stadium_id => ${value('stadiumId')}::integer, aktivitaet_id => ${value('aktivitaetId')}::integer,
@@ -164,11 +170,13 @@ export async function updateSichtbeobachtung(
 }
 
 /**
- * Deletes a sighting. Fails with NFUND and NRCHT.
+ * Deletes a sighting. Fails with NFUND, NRCHT and ANMLD.
+ * @param tokenHash as of createSichtbeobachtung
  * @returns names of the files that it had
  */
-export async function deleteSichtbeobachtung(sql: Sql, reader: number, id: number): Promise<string[]> {
+export async function deleteSichtbeobachtung(sql: Sql, reader: number, tokenHash: Buffer | null, id: number): Promise<string[]> {
   const [row] = await sql<{ removed: string[] }[]>`
-    select array_to_json(api.delete_sichtbeobachtung(reader => ${reader}::bigint, id => ${id}::bigint)) as removed`;
+    select array_to_json(api.delete_sichtbeobachtung(
+      reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint)) as removed`;
   return row?.removed ?? [];
 }

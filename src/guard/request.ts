@@ -41,6 +41,11 @@ export function runInScope<T>(network: string, run: (scope: RequestScope) => Pro
   return promise;
 }
 
+/** Runs what is done for everybody, whoever happened to need it first: its errors and its waiting are not that request's. */
+export function runOutsideScope<T>(run: () => T): T {
+  return scopes.exit(run);
+}
+
 /** The request that the code which asks is running for; undefined for work of the service itself. */
 export function currentScope(): RequestScope | undefined {
   return scopes.getStore();

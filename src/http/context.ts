@@ -9,7 +9,7 @@ import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
 import { trustedEntry } from '../guard/network.ts';
-import { currentScope } from '../guard/request.ts';
+import { currentScope, runOutsideScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
@@ -63,7 +63,6 @@ export interface Env {
     origin: string;
     reader: number | null;
     tokenHash?: Buffer;
-    readerKnownAt?: number;
     query?: Parameters;
     sent?: Parameters;
     conditional?: Conditional;
@@ -84,7 +83,7 @@ export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
   };
   // Once for all requests that find the list old; they go on with the old one, unless there is none.
   const refresh = () => {
-    reading ??= read().finally(() => {
+    reading ??= runOutsideScope(read).finally(() => {
       reading = null;
     });
     return reading;
@@ -126,29 +125,12 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
       }
       if (reader === null) throw new PortalError('nicht_angemeldet');
       c.set('tokenHash', tokenHash);
-      c.set('readerKnownAt', performance.now());
       currentScope()?.identify(reader);
       c.header('Cache-Control', 'private, no-store');
     }
     c.set('reader', reader);
     await next();
   };
-}
-
-// What is done as soon as an account is known can't be told from what was done a moment before its keys ended.
-const momentMs = 250;
-
-/**
- * Asks again whether the key that a request came with is still one: its body may have taken minutes, and meanwhile the account may
- * have got another password, or been blocked (D6.11).
- */
-export async function requireStillReader(c: Context<Env>, { sql, config }: Deps): Promise<void> {
-  const [reader, tokenHash, knownAt = 0] = [c.get('reader'), c.get('tokenHash'), c.get('readerKnownAt')];
-  if (reader === null || tokenHash === undefined || performance.now() - knownAt < momentMs) return;
-  const name = decodeHeader(c.req.header('x-auth-user') ?? '');
-  if (name === null || (await getReader(sql, name, tokenHash, config.tokenTtlDays)) !== reader) {
-    throw new PortalError('nicht_angemeldet');
-  }
 }
 
 /** The account that asks; 401 for anonymous. */

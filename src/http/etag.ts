@@ -2,6 +2,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { getStand } from '../db/stand.ts';
+import { currentScope } from '../guard/request.ts';
 import type { Deps, Env } from './context.ts';
 import type { KeptAnswers } from './kept.ts';
 
@@ -45,7 +46,10 @@ export function etagMiddleware(
     if (isTold && known === undefined && !kept?.answer) return next();
     tell(await getStand(sql));
     if (matches(known, tag)) return c.body(null, 304);
-    if (kept?.tag === tag && kept.answer) return c.body(kept.answer.body, 200, { 'Content-Type': kept.answer.type });
+    if (kept?.tag === tag && kept.answer) {
+      currentScope()?.hold(kept.answer.body.length);
+      return c.body(kept.answer.body, 200, { 'Content-Type': kept.answer.type });
+    }
     await next();
   };
 }

@@ -9,7 +9,7 @@ import { makeMediumName } from '../media/name.ts';
 import { type PhotoPool, PhotoRefusedError } from '../media/photo.ts';
 import type { Storage } from '../media/storage.ts';
 import type { ReceivedFile, Upload, Uploads } from '../media/uploads.ts';
-import { type Deps, type Env, requireStillReader } from './context.ts';
+import type { Deps, Env } from './context.ts';
 import { PortalError, sentences, toPortalError } from './errors.ts';
 import { type Form, readFormWithFiles } from './form.ts';
 import { mediumTypes } from './medien.ts';
@@ -57,8 +57,7 @@ export async function receiveMedia<R>(c: Context<Env>, deps: Deps, handle: (form
     const cleared = mediumFields.filter((name) => fields.has(name));
     return await handle({
       fields,
-      keep: (save) =>
-        keepFiles(deps, files as ReadonlyMap<MediumField, ReceivedFile>, cleared, save, () => requireStillReader(c, deps)),
+      keep: (save) => keepFiles(deps, files as ReadonlyMap<MediumField, ReceivedFile>, cleared, save),
     });
   } finally {
     await (upload as Upload | null)?.end();
@@ -75,7 +74,6 @@ async function keepFiles<R>(
   files: ReadonlyMap<MediumField, ReceivedFile>,
   cleared: MediumField[],
   save: (names: MediumNames) => Promise<R>,
-  requireStill: () => Promise<void>,
 ): Promise<R> {
   // All of them before the first is stored: what is refused leaves nothing behind.
   const made: { field: MediumField; name: string; bytes: Uint8Array }[] = [];
@@ -90,7 +88,6 @@ async function keepFiles<R>(
   try {
     // Objects before the row (a row never names a file that isn't there); what a crash leaves in between is swept.
     for (const { name, bytes } of made) await storage.put(name, bytes, mediumTypes[endingOf(name)] ?? '');
-    await requireStill();
     return await save(names);
   } catch (error) {
     // Where it is not known whether the row was committed, the files stay: the sweep looks again.

@@ -1,5 +1,5 @@
 // /sichtbeobachtungen
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import {
   createSichtbeobachtung,
@@ -120,7 +120,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       const created = await receiveMedia(c, deps, ({ fields, keep }) => {
         const { stadium_id, aktivitaet_id, ...input } = checkInput(c, fields, createSichtbeobachtungFields);
         const record = { ...input, srid: sridNumbers[input.srid], stadiumId: stadium_id, aktivitaetId: aktivitaet_id };
-        return keep((names) => createSichtbeobachtung(sql, c.get('tenant').id, reader, record, names));
+        return keep((names) => createSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), record, names));
       });
       const url = `${c.get('origin')}/api/v2/sichtbeobachtungen/${created.id}`;
       c.header('Location', url);
@@ -140,7 +140,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
           throw new PortalError('ungueltiger_parameter', { [name]: sentences.both(name, name === 'lat' ? 'lon' : 'lat') });
         }
         const change = { ...input, srid: sridNumbers[srid], stadiumId: stadium_id, aktivitaetId: aktivitaet_id };
-        return keep((names) => updateSichtbeobachtung(sql, c.get('tenant').id, reader, id, change, names));
+        return keep((names) => updateSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), id, change, names));
       });
       await removeMedia(deps, removed);
       return replyRows(c, { rows: JSON.stringify([{ id }]) });
@@ -149,11 +149,13 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       readQuery(c, {});
       const id = readPathId(c);
-      await removeMedia(deps, await deleteSichtbeobachtung(sql, reader, id));
+      await removeMedia(deps, await deleteSichtbeobachtung(sql, reader, keyOf(c), id));
       return replyRows(c, { rows: JSON.stringify([{ id }]) });
     },
   });
 }
+
+const keyOf = (c: Context<Env>) => c.get('tokenHash') ?? null;
 
 const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
 

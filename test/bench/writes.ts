@@ -75,7 +75,8 @@ async function reportCall(facts: Facts, n: number, place: Place): Promise<Call> 
     path: '/api/v2/sichtbeobachtungen',
     headers: { ...headersOf(facts.plain, reader), ...formHeaders },
     renew: () => ({ body: toForm({ ...fields, ...place.make(nextOffset()) }) }),
-    statement: place.raw.set + (await captureStatement((sql) => createSichtbeobachtung(sql, facts.plain.id, reader, values))),
+    statement:
+      place.raw.set + (await captureStatement((sql) => createSichtbeobachtung(sql, facts.plain.id, reader, null, values))),
   };
 }
 
@@ -104,7 +105,7 @@ async function publishCalls(facts: Facts): Promise<Call[]> {
       path: '',
       headers: { ...headersOf(facts.plain, author), ...formHeaders },
       renew: () => ({ path: `/api/v2/sichtbeobachtungen/${next--}`, body: toForm({ bereich: 'oeffentlich' }) }),
-      statement: await captureStatement((sql) => updateSichtbeobachtung(sql, facts.plain.id, author, id, change, {})),
+      statement: await captureStatement((sql) => updateSichtbeobachtung(sql, facts.plain.id, author, null, id, change, {})),
     },
   ];
 }

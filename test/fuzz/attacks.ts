@@ -118,7 +118,6 @@ const attacks: Attack[] = [
       if (!databaseUrl) return;
       const database = await openDatabase({ databaseUrl, dataDir: '' });
       const analyst = database.connect();
-      await analyst`set role gis_public`;
       await analyst`select pg_try_advisory_lock(25832, n) from generate_series(0, 9) n`;
       let lon = 420_000;
       await repeat(signal, 2, () => send(post('/api/v2/sichtbeobachtungen', `${report}&lon=${lon++}`), site.roles.reporter));
@@ -239,6 +238,28 @@ const attacks: Attack[] = [
         socket.resetAndDestroy();
       }),
   },
+  ...(
+    [
+      ['requests without a host', 'GET / HTTP/1.1\r\n\r\n'],
+      ['requests that expect something', 'GET / HTTP/1.1\r\nHost:\r\nExpect:x\r\n\r\n'],
+      ['short requests', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
+      [
+        'bodies in tiny chunks',
+        `${`POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(1990)}0\r\n\r\n`.repeat(4)}`,
+      ],
+    ] as const
+  ).map(([what, request]) => ({
+    name: `64 kB of ${what} at the same moment on 145 connections`,
+    run: ({ signal, open }: Arms) =>
+      repeat(signal, 1, async () => {
+        const sockets = Array.from({ length: 145 }, () => open(Buffer.alloc(0)));
+        await sleep(1000);
+        const volley = Buffer.from(request.repeat(Math.ceil(65_536 / request.length))).subarray(0, 65_536);
+        for (const socket of sockets) socket.write(volley);
+        await sleep(1500);
+        for (const socket of sockets) socket.destroy();
+      }),
+  })),
   {
     name: 'queries of thousands of names that nobody knows, four in a pipeline',
     run: ({ signal, open }) =>

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp } from '../../src/app.ts';
 import { createToken, getLogin, getNutzerLink, setNutzerLink, setNutzerStatus, setPasswordHash } from '../../src/db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { loginLimits } from '../../src/http/limits.ts';
@@ -219,6 +220,43 @@ describe('a request that was under way when its key ended', () => {
     assert.equal(rows.length, 0);
     await setNutzerStatus(sql, 'melder', 1);
   });
+});
+
+it('a key that ends while a write waits its turn writes nothing', async () => {
+  const { deps, database } = await startTestService();
+  const { sql } = database;
+  let before: () => Promise<unknown> = async () => {};
+  // Just before the statement itself, when everything else was asked.
+  const late = Object.assign(
+    async (...args: Parameters<typeof sql>) => {
+      if (/api\.(create|update|delete)_sichtbeobachtung/.test(String(args[0]))) await before();
+      return sql(...args);
+    },
+    { begin: sql.begin },
+  ) as unknown as typeof sql;
+  const app = createApp({ ...deps, sql: late });
+  const [row] = await sql<{ id: number }[]>`
+    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich)
+    select u.id, 2, st_setsrid(st_makepoint(420000, 5530000), 25832), date '2026-09-01', 'privat'
+    from portal.nutzer u where u.loginname = 'melder'
+    returning id`;
+  const read = () => sql`select * from portal.sichtbeobachtung order by id`;
+  const stored = await read();
+  const body = new URLSearchParams({ art: '2', lat: '5530000', lon: '421000', datum: '1.9.2026', anzahl: '7' });
+  for (const [method, path, form] of [
+    ['DELETE', `/sichtbeobachtungen/${row?.id}`],
+    ['PUT', `/sichtbeobachtungen/${row?.id}`, body],
+    ['POST', '/sichtbeobachtungen', body],
+  ] as const) {
+    before = async () => {};
+    const login = await app.request(`http://n.test/api/v2/login?loginname=melder&password=${sha1OfPlain('melder')}`);
+    const { token } = (await login.json()) as { token: string };
+    before = () => sql`delete from portal.token`;
+    const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': token };
+    const answer = await app.request(`http://n.test/api/v2${path}`, { method, headers, ...(form && { body: form }) });
+    assert.equal(answer.status, 401, `${method} ${await answer.text()}`);
+    assert.deepEqual(await read(), stored);
+  }
 });
 
 it('an administrator who is none any more when it is their turn changes nothing as one', {

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
+import { createAnalyst } from '../support/analyst.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -21,7 +23,7 @@ it('nothing of the service takes an advisory lock, and tables are locked in one 
   assert.deepEqual(found, []);
 });
 
-describe('while an analyst holds every advisory lock there might be', { skip: !onPostgres && 'needs a second session' }, () => {
+describe('while somebody holds every advisory lock there might be', { skip: !onPostgres && 'needs a second session' }, () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -29,11 +31,10 @@ describe('while an analyst holds every advisory lock there might be', { skip: !o
 
   it('reports are taken, boundaries and catalogue change, and a migration ends', async () => {
     const { database } = service;
-    const analyst = database.connect();
-    await analyst`set role gis_public`;
+    const holder = database.connect();
     for (const [a, b] of Array.from({ length: 64 }, (_, n) => [n % 8 < 4 ? 25832 : n, n >> 3] as const))
-      await analyst`select pg_try_advisory_lock(${a}::integer, ${b}::integer)`;
-    await analyst`select pg_try_advisory_lock(n) from generate_series(0, 100) n`;
+      await holder`select pg_try_advisory_lock(${a}::integer, ${b}::integer)`;
+    await holder`select pg_try_advisory_lock(n) from generate_series(0, 100) n`;
     await service.makeSichtbeobachtung();
     await database.sql`update portal.art_mandant set sensibel = not sensibel where art = 5`;
     const answer = await service.request('/register', {
@@ -41,7 +42,27 @@ describe('while an analyst holds every advisory lock there might be', { skip: !o
     });
     assert.equal(answer.status, 200, answer.text);
     assert.ok(['unchanged', 'replaced'].includes(await migrateDatabase(database)));
-    await analyst.end({ timeout: 1 });
+    await holder.end({ timeout: 1 });
+  });
+
+  it('an analyst can hold none, nor anything else that would fill the server’s table of locks', async () => {
+    // A copy of a database does not have its rights.
+    await migrateDatabase(service.database);
+    const one = await createAnalyst(service.database, 'gis_public');
+    await one.run(async (session) => {
+      const functions = await session<{ call: string }[]>`
+        select format('%s(%s)', p.proname, array_to_string(
+          array(select format('%L::%s', 1, t::regtype) from unnest(p.proargtypes) t), ', ')) as call
+        from pg_proc p
+        where p.pronamespace = 'pg_catalog'::regnamespace
+          and (p.proname like '%advisory%lock%' and p.proname not like '%unlock%' or p.proname ~ '^lo_(creat|create|from_bytea|open|unlink)$')`;
+      assert.ok(functions.length > 12, String(functions.length));
+      const statements = [...functions.map(({ call }) => `select ${call}`), 'create temporary table meine (id integer)'];
+      for (const statement of statements) await assert.rejects(session.unsafe(statement), { code: '42501' }, statement);
+    });
+    // The service's own role still may.
+    await service.database.sql`select pg_advisory_xact_lock(1)`;
+    assert.deepEqual(await listGrantWarnings(service.database.sql), []);
   });
 
   it('the tables that are locked are not theirs to lock', async () => {

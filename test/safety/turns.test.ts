@@ -1,5 +1,6 @@
 // Much that comes at once is computed by turns of networks: what comes a moment later from somebody else is heard in between.
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -88,7 +89,8 @@ describe('over sockets', () => {
   let port = 0;
   let begun = 0;
   before(async () => {
-    const answer = (request: Request) => {
+    const answer = async (request: Request) => {
+      if (request.method === 'POST') return new Response(`${(await request.text()).length} bytes`);
       begun++;
       compute(2);
       return new Response(`${begun} ${new URL(request.url).pathname}`);
@@ -147,6 +149,76 @@ describe('over sockets', () => {
     other.write(request);
     assert.equal(await placeOf(other), begun);
     other.destroy();
+  });
+});
+
+describe('a chunk full of requests', () => {
+  let server: ServerType;
+  let port = 0;
+  let parsed = 0;
+  const count = () => parsed++;
+  before(async () => {
+    server = await listen(async (request) => new Response(`${(await request.text()).length} bytes`), '127.0.0.1', 0, {
+      ...settings,
+      connectionRate: 5000,
+    });
+    port = (server.address() as AddressInfo).port;
+    subscribe('http.server.request.start', count);
+  });
+  after(() => {
+    unsubscribe('http.server.request.start', count);
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+  const open = async (localAddress: string) => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  };
+  const readAll = async (socket: Awaited<ReturnType<typeof open>>) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+
+  const kinds: [what: string, request: string][] = [
+    ['usual ones', 'GET / HTTP/1.1\r\nHost: n\r\n\r\n'],
+    ['ones without a host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['ones that expect what there is not', 'GET / HTTP/1.1\r\nHost: n\r\nExpect: x\r\n\r\n'],
+    ['ones that wait to be told to send', 'GET / HTTP/1.1\r\nHost: n\r\nExpect: 100-continue\r\n\r\n'],
+  ];
+  for (const [n, [what, request]] of kinds.entries()) {
+    it(`is not read to its end: ${what}`, async () => {
+      parsed = 0;
+      const socket = await open(`127.0.1.${n + 1}`);
+      socket.write(request.repeat(Math.floor(64_000 / request.length)));
+      await readAll(socket).catch(() => '');
+      assert.ok(parsed > maxPipelined && parsed < 3 * maxPipelined, `${parsed} requests were made`);
+    });
+  }
+
+  it('or of tiny pieces of a body costs nobody else a body', async () => {
+    const head = 'POST / HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n';
+    for (let round = 0; round < 20; round++) {
+      const [flood, other] = await Promise.all([open('127.0.1.9'), open('127.0.1.10')]);
+      flood.write(`${head}${'1\r\na\r\n'.repeat(9000)}`);
+      other.write(`POST / HTTP/1.1\r\nHost: n\r\nConnection: close\r\nContent-Length: 5\r\n\r\nab`);
+      setImmediate(() => other.write('cde'));
+      assert.match(await readAll(other), /^HTTP\/1\.1 200 .*\r\n\r\n5 bytes$/s);
+      await readAll(flood).catch(() => '');
+    }
+  });
+
+  it('of one is answered: without a host with 400, and whoever waits is told to send', async () => {
+    const lonely = await open('127.0.1.11');
+    lonely.write('GET / HTTP/1.1\r\n\r\n');
+    assert.match(await readAll(lonely), /^HTTP\/1\.1 400 .*"code":"ungueltige_anfrage"/s);
+    const patient = await open('127.0.1.11');
+    patient.write('POST / HTTP/1.1\r\nHost: n\r\nConnection: close\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    const [told] = await once(patient, 'data');
+    assert.match(String(told), /^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    patient.write('abcde');
+    assert.match(await readAll(patient), /^HTTP\/1\.1 200 .*5 bytes$/s);
   });
 });
 
