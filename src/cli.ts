@@ -17,7 +17,8 @@ import { describeLogins } from './welcome.ts';
 const usage = `Aufruf: npm run cli -- BEFEHL
 
   migrate                                   die Datenbank auf den Stand dieser Version bringen
-  catalog import VERZEICHNIS                Mandanten, Gruppen, Arten, Stadien laden oder aktualisieren
+  catalog import VERZEICHNIS [--force]      Mandanten, Gruppen, Arten, Stadien laden oder aktualisieren; --force: Grenzen auch mit
+                                            großen Änderungen, wenn es schon Beobachtungen gibt
   sichtbeobachtungen import DATEI.csv --loginname L
                                             viele Beobachtungen eines Kontos laden, alle oder keine
   nutzer create --loginname L --email E --vorname V --nachname N
@@ -66,14 +67,11 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     for (const warning of await listGrantWarnings(database.sql)) console.error(warning);
   },
 
-  async 'catalog import'(database, _values, [dir]) {
+  async 'catalog import'(database, values, [dir]) {
     if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog import VERZEICHNIS');
-    const [{ readCatalogue }, { listKnownIds, loadCatalogue }] = await Promise.all([
-      import('./catalog/catalogue.ts'),
-      import('./db/catalogue.ts'),
-    ]);
-    const catalogue = await readCatalogue(dir, await listKnownIds(database.sql));
-    await loadCatalogue(database, catalogue, progress.step);
+    const { importCatalogue } = await import('./catalog/catalogue.ts');
+    const warn = (sentence: string) => console.error(`Hinweis: ${sentence}.`);
+    const catalogue = await importCatalogue(database, dir, { force: Boolean(values.force), progress, warn });
     progress.end();
     console.log(
       `${catalogue.mandanten.length} Mandanten, ${catalogue.artengruppen.length} Artengruppen, ${catalogue.arten.length} Arten, ${catalogue.artenMandanten.length} Artdefinitionen geladen.`,
