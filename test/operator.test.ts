@@ -170,12 +170,25 @@ describe('from an empty database to the first sighting', () => {
       '--artengruppen enthält eine id, die es nicht gibt.\n',
     );
     assert.equal((await create('Karl', 'k@example.org', '--rolle', 'chef')).code, 1);
-    assert.match((await runCli(site, ['nutzer', 'create', '--loginname', 'x'])).err, /--password-stdin fehlt/);
+    assert.match(
+      (await runCli(site, ['nutzer', 'create', '--loginname', 'x'])).err,
+      /^Es fehlen --email, --vorname, --nachname, --password-stdin \(das Passwort kommt von der Standardeingabe\)\.\n$/,
+    );
     assert.match(
       (await runCli(site, ['nutzer', 'block', '--loginname', 'niemand'])).err,
       /kein Konto mit dem Anmeldenamen „niemand“/,
     );
-    assert.match((await runCli(site, ['nutzer', 'create', '--quatsch'])).err, /Die Angaben sind falsch/);
+    for (const [args, says] of [
+      [['nutzer', 'create', '--quatsch'], /^--quatsch gibt es nicht; Hilfe:/],
+      [['nutzer', 'create', '--loginname'], /^--loginname braucht einen Wert/],
+      [['grenzen', 'refresh', '--force=ja'], /^--force nimmt keinen Wert\.$/m],
+      [['frobnicate'], /^Unbekannter Befehl „frobnicate“\.\n\nAufruf:/],
+      [[], /^Der Befehl fehlt\.\n\nAufruf:/],
+    ] as const) {
+      const { code, out, err } = await runCli(site, [...args]);
+      assert.deepEqual([code, out], [1, ''], args.join(' '));
+      assert.match(err, says);
+    }
   });
 
   it('serves: log in, report in EPSG:4326, read back in EPSG:25832', async () => {

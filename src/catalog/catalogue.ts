@@ -215,19 +215,22 @@ type Ring = v.InferOutput<typeof ring>;
 // One that is not closed yet may have one fewer.
 const ring = v.pipe(v.array(position, 'ein Ring'), v.minLength(3, 'ein Ring mit mindestens drei Ecken'));
 const mandantFeature = v.object({
-  properties: v.object({
-    kuerzel: v.pipe(v.string('ein Text'), v.trim(), v.regex(/^[\p{L}\p{N}_-]{1,20}$/u, '1 bis 20 Buchstaben und Ziffern')),
-    name: v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text')),
-    domains: v.pipe(
-      v.array(
-        v.pipe(v.string(), v.trim(), v.toLowerCase(), v.regex(/^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/, 'eine Domain ohne Port')),
-        'eine Liste von Domains',
+  properties: v.object(
+    {
+      kuerzel: v.pipe(v.string('ein Text'), v.trim(), v.regex(/^[\p{L}\p{N}_-]{1,20}$/u, '1 bis 20 Buchstaben und Ziffern')),
+      name: v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text')),
+      domains: v.pipe(
+        v.array(
+          v.pipe(v.string(), v.trim(), v.toLowerCase(), v.regex(/^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/, 'eine Domain ohne Port')),
+          'eine Liste von Domains',
+        ),
+        v.minLength(1, 'eine Liste mit mindestens einer Domain'),
       ),
-      v.minLength(1, 'eine Liste mit mindestens einer Domain'),
-    ),
-    schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text'))), null),
-    bemerkung_geschuetzter: v.optional(v.picklist(['zeigen', 'verbergen'], 'zeigen oder verbergen'), 'zeigen'),
-  }),
+      schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text'))), null),
+      bemerkung_geschuetzter: v.optional(v.picklist(['zeigen', 'verbergen'], 'zeigen oder verbergen'), 'zeigen'),
+    },
+    'ein Objekt',
+  ),
   geometry: v.variant(
     'type',
     [
@@ -255,12 +258,17 @@ async function readMandanten(path: string, problems: Problem[], warn: (sentence:
     const line = index + 1;
     const result = v.safeParse(mandantFeature, feature);
     if (!result.success) {
-      const issue = result.issues[0];
-      problems.push({
-        file,
-        line,
-        message: `Feature ${line}: ${v.getDotPath(issue) ?? 'Feature'} ist ungültig, erlaubt ist ${issue.message}`,
-      });
+      const [issue] = result.issues;
+      const name = v.getDotPath(issue);
+      // Of what is missing, valibot only has an English sentence about its key.
+      const isMissing = issue.kind === 'schema' && issue.input === undefined;
+      const what =
+        name === null
+          ? 'ist kein Feature in GeoJSON'
+          : isMissing
+            ? `${name} fehlt`
+            : `${name} ist ungültig, erlaubt ist ${issue.message}`;
+      problems.push({ file, line, message: `Feature ${line}${name === null ? ' ' : ': '}${what}` });
       continue;
     }
     const { properties, geometry } = result.output;

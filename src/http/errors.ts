@@ -86,7 +86,9 @@ const audioReasons: Record<RefusalReason, string> = {
 };
 
 export const sentences = {
-  missing: (name: string, allowed: string) => `${name} fehlt, erlaubt ist ${allowed}.`,
+  /** @param allowed null where anything is */
+  missing: (name: string, allowed: string | null) =>
+    allowed === null ? `${name} fehlt.` : `${name} fehlt, erlaubt ist ${allowed}.`,
   empty: (name: string, allowed: string) => `${name} ist leer, erlaubt ist ${allowed}.`,
   twice: (name: string) => `${name} ist mehrfach angegeben, erlaubt ist eine Angabe.`,
   unreadable: (name: string) => `${name} enthält Zeichen, die nicht gespeichert werden können.`,
@@ -96,7 +98,9 @@ export const sentences = {
     'cursor gehört nicht zu dieser Anfrage; erlaubt ist die Adresse aus next, mit denselben Filtern und unter demselben Host.',
   both: (name: string, other: string) => `${name} fehlt: ${other} und ${name} werden nur zusammen geändert.`,
   fileExpected: (name: string) => `${name} muss eine Datei sein.`,
-  textExpected: (name: string) => `${name} muss ein Textfeld sein, keine Datei.`,
+  /** @param fileFields the names that do take one */
+  fileUnexpected: (name: string, fileFields: readonly string[]) =>
+    `${name} nimmt keine Datei${fileFields.length > 0 ? `; Dateien gehören in ${fileFields.join(', ')}` : ''}.`,
   fileTooLarge: (name: string, mebibytes: number) => `${name} ist zu groß, erlaubt sind ${mebibytes} MB.`,
   photoRefused: (name: string, reason: JpegRefusal) =>
     `${name} ${photoReasons[reason]}, erlaubt sind JPEG-Fotos bis ${maxPixels / 1e6} Megapixel.`,

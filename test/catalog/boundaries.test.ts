@@ -134,6 +134,12 @@ describe('the first import', () => {
     ],
     ['two tenants that are the same area', [aue(box(7, 8)), berg(box(7.01, 8.01))], [/AUE und BERG haben dieselbe Grenze$/]],
     [
+      'a tenant without domains',
+      [aue(box(7, 8), { domains: undefined }), berg(box(8, 9))],
+      [/Feature 1: properties.domains fehlt$/, /gibt es nicht/, /gibt es nicht/],
+    ],
+    ['what is no feature', [{}, aue(box(7, 8)), berg(box(8, 9))], [/Feature 1: properties fehlt$/]],
+    [
       'a tenant in two features',
       [aue(box(7, 7.5)), aue(box(7.5, 8)), berg(box(8, 9))],
       [
