@@ -158,6 +158,6 @@ describe('a file of another kind', () => {
     ],
   ];
   for (const [what, content, says] of kinds) {
-    it(`is called what it is: ${what}`, () => assertRefused(content, [`liste.csv:1: ${says}`]));
+    it(`is called what it is: ${what}`, () => assertRefused(content, [`1: ${says}`]));
   }
 });
