@@ -6,7 +6,7 @@ import { createApp, healthRoutes } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { callBounds, connectionCount, openDatabase, poolSize, slowCallBounds, statementMs } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
-import { hasMandant } from './db/mandant.ts';
+import { hasMandant, listMandant } from './db/mandant.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { currentScope } from './guard/request.ts';
@@ -28,7 +28,7 @@ import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { stopOnSignal } from './stop.ts';
-import { describeFirstSteps } from './welcome.ts';
+import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
@@ -49,6 +49,8 @@ async function main(): Promise<void> {
   // The tools of the catalogue import are loaded for this once only: 90 MB.
   const logins = isNew ? await (await import('./catalog/demo.ts')).loadDemo(database, createProgress(out)) : [];
 
+  const mandanten = await listMandant(database.sql);
+  requireDefaultTenant(config.defaultTenant, mandanten);
   const sql = admitCalls(
     database.sql,
     { slots: connectionCount, share: poolSize, ...callBounds },
@@ -84,7 +86,7 @@ async function main(): Promise<void> {
       : createApp({ sql, drain, regexpSql, slowSql, queue: boss, media, config, build: readBuild(), secretKey, log, metrics });
   surviveDefects(log, (error) => currentScope()?.fail(error));
   const server = await listen(app.fetch, config.host, config.port, config);
-  out.write(describeFirstSteps(config, logins, database.kind));
+  out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 
   stopOnSignal({
     log,

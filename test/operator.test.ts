@@ -191,8 +191,15 @@ describe('from an empty database to the first sighting', () => {
     }
   });
 
+  it('does not start for a DEFAULT_TENANT that there is not', async () => {
+    const { code, err } = await runMain({ ...site.env, DEFAULT_TENANT: 'XX' });
+    assert.equal(code, 1);
+    assert.match(err, /^DEFAULT_TENANT ist „XX“, erlaubt ist das Kürzel eines Mandanten: AUE, BERG\.$/m);
+  });
+
   it('serves: log in, report in EPSG:4326, read back in EPSG:25832', async () => {
     service = await startProcess(site);
+    assert.match(service.output(), /\n {2}curl -H "Host: aue\.localhost" "http:.*"\n/);
     const { url } = service;
     assert.equal((await fetch(`${url}/health/live`)).status, 200);
     assert.equal((await fetch(`${url}/health/ready`)).status, 200);
@@ -322,6 +329,18 @@ describe('a start that can not succeed ends with one line and code 1', () => {
       assert.ok(!err.includes('geheim'), 'a password reached the terminal');
     });
   }
+
+  it('an empty database says what comes first', { skip: !onPostgres && 'the embedded one begins with the demo' }, async () => {
+    const site = await makeSite();
+    const service = await startProcess(site, { DEFAULT_TENANT: 'AUE' });
+    assert.match(
+      service.output(),
+      /Die Datenbank ist noch leer\..*npm run cli -- catalog import VERZEICHNIS.*DEFAULT_TENANT=AUE/s,
+    );
+    assert.doesNotMatch(service.output(), /curl/);
+    assert.equal(await service.stop(), 0);
+    await site.remove();
+  });
 
   it('port taken', { skip: !onPostgres && 'the same line, without the wait for the embedded database' }, async () => {
     const taken = createServer().listen(0, '127.0.0.1');
