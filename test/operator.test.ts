@@ -1,5 +1,6 @@
 // The operator's story: an empty database, a catalogue of their own, an account, the service, a sighting.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
@@ -10,8 +11,9 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openDatabase } from '../src/db/client.ts';
 import { sha1OfPlain } from '../src/guard/password.ts';
-import { onPostgres } from './support/database.ts';
+import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
 import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { headerOf, toFormData } from './support/service.ts';
 
@@ -340,6 +342,41 @@ describe('a start that can not succeed ends with one line and code 1', () => {
     assert.doesNotMatch(service.output(), /curl/);
     assert.equal(await service.stop(), 0);
     await site.remove();
+  });
+
+  it('no right to make extensions: the lines for the administrator, and after them the migration goes through', {
+    skip: !onPostgres && 'the embedded one belongs to the service',
+  }, async () => {
+    const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+    const name = `test_${randomBytes(6).toString('hex')}`;
+    await server.sql.unsafe(`create role ${name} login password 'x'`);
+    await server.sql.unsafe(`create database ${name} owner ${name}`);
+    const url = new URL(databaseUrlOf(name));
+    [url.username, url.password] = [name, 'x'];
+    const site: Site = {
+      env: { DATABASE_URL: url.href, DATA_DIR: await mkdtemp(join(tmpdir(), 'sighting-')) },
+      remove: async () => {},
+    };
+    try {
+      const refused = await runCli(site, ['migrate']);
+      assert.equal(refused.code, 1);
+      const [, statements = ''] =
+        /^Diese Datenbankrolle darf keine Erweiterungen anlegen\. Als Administrator in dieser Datenbank: (create extension .*;) Danach noch einmal: npm run migrate\n$/.exec(
+          refused.err,
+        ) ?? [];
+      assert.match(statements, /"postgis".*"btree_gist".*"uuid-ossp"/, refused.err);
+      const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+      await administrator.sql.unsafe(statements).simple();
+      await administrator.close();
+      const done = await runCli(site, ['migrate']);
+      assert.equal(done.code, 0, done.err);
+      assert.match(done.err, /Für Auswertungen fehlen Rollen|PostGIS verrät/);
+    } finally {
+      await dropDatabase(server, name);
+      await server.sql.unsafe(`drop role ${name}`);
+      await server.close();
+      await rm(site.env.DATA_DIR ?? '', { recursive: true });
+    }
   });
 
   it('port taken', { skip: !onPostgres && 'the same line, without the wait for the embedded database' }, async () => {
