@@ -17,7 +17,8 @@ import { describeLogins } from './welcome.ts';
 const usage = `Aufruf: npm run cli -- BEFEHL
 
   migrate                                   die Datenbank auf den Stand dieser Version bringen
-  catalog import VERZEICHNIS                Mandanten, Gruppen, Arten, Stadien laden oder aktualisieren
+  catalog import VERZEICHNIS [--force]      Mandanten, Gruppen, Arten, Stadien laden oder aktualisieren; --force: Grenzen auch mit
+                                            großen Änderungen, wenn es schon Beobachtungen gibt
   sichtbeobachtungen import DATEI.csv --loginname L
                                             viele Beobachtungen eines Kontos laden, alle oder keine
   nutzer create --loginname L --email E --vorname V --nachname N
@@ -66,18 +67,19 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     for (const warning of await listGrantWarnings(database.sql)) console.error(warning);
   },
 
-  async 'catalog import'(database, _values, [dir]) {
+  async 'catalog import'(database, values, [dir]) {
     if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog import VERZEICHNIS');
-    const [{ readCatalogue }, { listKnownIds, loadCatalogue }] = await Promise.all([
-      import('./catalog/catalogue.ts'),
-      import('./db/catalogue.ts'),
-    ]);
-    const catalogue = await readCatalogue(dir, await listKnownIds(database.sql));
-    await loadCatalogue(database, catalogue, progress.step);
+    const { importCatalogue } = await import('./catalog/catalogue.ts');
+    const warn = (sentence: string) => console.error(`Hinweis: ${sentence}.`);
+    const catalogue = await importCatalogue(database, dir, { force: Boolean(values.force), progress, warn });
     progress.end();
-    console.log(
-      `${catalogue.mandanten.length} Mandanten, ${catalogue.artengruppen.length} Artengruppen, ${catalogue.arten.length} Arten, ${catalogue.artenMandanten.length} Artdefinitionen geladen.`,
-    );
+    const counts = [
+      countOf(catalogue.mandanten.length, 'Mandant', 'Mandanten'),
+      countOf(catalogue.artengruppen.length, 'Artengruppe', 'Artengruppen'),
+      countOf(catalogue.arten.length, 'Art', 'Arten'),
+      countOf(catalogue.artenMandanten.length, 'Artdefinition', 'Artdefinitionen'),
+    ];
+    console.log(`${counts.join(', ')} geladen.`);
   },
 
   async 'sichtbeobachtungen import'(database, values, [path]) {
@@ -88,7 +90,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     if (login?.status !== 1) throw new UsageError(`Das Konto „${loginname}“ ist gesperrt.`);
     const count = await importSichtbeobachtungen(database, path, login.id, progress);
     progress.end();
-    console.log(`${count} Sichtbeobachtungen geladen.`);
+    console.log(`${countOf(count, 'Sichtbeobachtung', 'Sichtbeobachtungen')} geladen.`);
   },
 
   async 'nutzer create'(database, values) {
@@ -96,7 +98,11 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     if (rolle !== null && rolle !== 'expert' && rolle !== 'administrator') {
       throw new UsageError(`--rolle ist „${rolle}“, erlaubt sind administrator und expert.`);
     }
-    if (!values['password-stdin']) throw new UsageError('--password-stdin fehlt: Das Passwort kommt von der Standardeingabe.');
+    const missing = (['loginname', 'email', 'vorname', 'nachname'] as const)
+      .filter((name) => !values[name]?.trim())
+      .map((name) => `--${name}`);
+    if (!values['password-stdin']) missing.push('--password-stdin (das Passwort kommt von der Standardeingabe)');
+    if (missing.length > 0) throw new UsageError(`Es ${missing.length === 1 ? 'fehlt' : 'fehlen'} ${missing.join(', ')}.`);
     const artengruppen = (values.artengruppen ?? '').split(',').flatMap((part) => part.trim() || []);
     if (!artengruppen.every((part) => /^\d{1,9}$/.test(part))) {
       throw new UsageError(`--artengruppen ist „${values.artengruppen}“, erlaubt sind ids mit Komma dazwischen.`);
@@ -147,7 +153,9 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     const { mandanten, zugeordnet, maskiert, uebergangen } = outcome;
     const sentences = ['Die Grenzen sind unverändert.'];
     if (mandanten > 0) {
-      sentences[0] = `Die Grenzen von ${mandanten} Mandanten sind neu; ${zugeordnet} Beobachtungen haben andere Mandanten, ${maskiert} davon werden an anderer Stelle gezeigt.`;
+      const grenzen = mandanten === 1 ? 'Die Grenze von 1 Mandanten ist' : `Die Grenzen von ${mandanten} Mandanten sind`;
+      const haben = `${countOf(zugeordnet, 'Beobachtung hat', 'Beobachtungen haben')} andere Mandanten`;
+      sentences[0] = `${grenzen} neu; ${haben}, ${countOf(maskiert, 'davon wird', 'davon werden')} an anderer Stelle gezeigt.`;
     }
     if (uebergangen > 0) {
       sentences.push(
@@ -182,6 +190,8 @@ function requireOption(values: Values, name: 'loginname' | 'email' | 'vorname' |
   return value;
 }
 
+const countOf = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+
 function requireFound(found: boolean, loginname: string): void {
   if (!found) throw new UsageError(`Es gibt kein Konto mit dem Anmeldenamen „${loginname}“.`);
 }
@@ -197,9 +207,14 @@ async function main(): Promise<void> {
   const { values, positionals } = parseCommandLine();
   const name = Object.keys(commands).find((command) => `${positionals.join(' ')} `.startsWith(`${command} `));
   const command = name === undefined ? undefined : commands[name];
-  if (values.help || !name || !command) {
+  if (values.help) {
     console.log(usage);
-    process.exitCode = values.help ? 0 : 1;
+    return;
+  }
+  if (!name || !command) {
+    const unknown = positionals.join(' ').slice(0, 60);
+    console.error(`${unknown === '' ? 'Der Befehl fehlt.' : `Unbekannter Befehl „${unknown}“.`}\n\n${usage}`);
+    process.exitCode = 1;
     return;
   }
   const config = loadConfig(process.env);
@@ -216,14 +231,18 @@ async function main(): Promise<void> {
   }
 }
 
+// Loosely first: what Node says of unknown options is English.
 function parseCommandLine() {
-  try {
-    return parseArgs({ options, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(
-      `Die Angaben sind falsch (${error instanceof Error ? error.message : error}); Hilfe: npm run cli -- --help`,
-    );
+  const { tokens } = parseArgs({ options, allowPositionals: true, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const known = Object.hasOwn(options, token.name) ? options[token.name as keyof typeof options] : undefined;
+    if (!known) throw new UsageError(`${token.rawName} gibt es nicht; Hilfe: npm run cli -- --help`);
+    if (known.type === 'boolean' && token.value !== undefined) throw new UsageError(`${token.rawName} nimmt keinen Wert.`);
+    if (known.type === 'string' && (token.value === undefined || (!token.inlineValue && token.value.startsWith('-'))))
+      throw new UsageError(`${token.rawName} braucht einen Wert; einer, der mit - beginnt: ${token.rawName}=WERT.`);
   }
+  return parseArgs({ options, allowPositionals: true });
 }
 
 main().catch((error: unknown) => {

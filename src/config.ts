@@ -29,6 +29,8 @@ export interface Config {
   connectionRate: number;
   headersTimeoutSeconds: number;
   requestTimeoutSeconds: number;
+  handoverSeconds: number;
+  startedByNpm: boolean;
   /** Bytes a second that a body must come with, and that an answer must be read with. */
   minReceiveRate: number;
   minSendRate: number;
@@ -122,6 +124,10 @@ export const settings = {
   },
   HEADERS_TIMEOUT: { fallback: '15', meaning: 'Sekunden, in denen der Kopf einer Anfrage da sein muss' },
   REQUEST_TIMEOUT: { fallback: '900', meaning: 'Sekunden, in denen eine ganze Anfrage da sein muss' },
+  HANDOVER: {
+    fallback: '1',
+    meaning: 'Sekunden nach einem Signal, in denen noch alles beantwortet wird und /health/ready schon nein sagt; 0 bis 5',
+  },
   MIN_RECEIVE_RATE: {
     fallback: '4096',
     meaning: 'Bytes je Sekunde, die von einer Anfrage nach 10 Sekunden mindestens kommen müssen; sonst 408',
@@ -263,6 +269,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     connectionRate: readInteger('CONNECTION_RATE', 1, 100_000),
     headersTimeoutSeconds: readInteger('HEADERS_TIMEOUT', 1, 600),
     requestTimeoutSeconds: readInteger('REQUEST_TIMEOUT', 10, 86_400),
+    handoverSeconds: readInteger('HANDOVER', 0, 5),
+    startedByNpm: env.npm_lifecycle_event !== undefined,
     minReceiveRate: readInteger('MIN_RECEIVE_RATE', 0, 10_000_000),
     minSendRate: readInteger('MIN_SEND_RATE', 1, 10_000_000),
     role,

@@ -2,12 +2,11 @@
 // 4 MB, and has it clear the heap when that grew by half: answers are made of large buffers, and collecting them took half a
 // core and 100 MB more otherwise, XML another 170 MB.
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, healthRoutes } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { callBounds, connectionCount, openDatabase, poolSize, slowCallBounds, statementMs } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
-import { hasMandant } from './db/mandant.ts';
+import { hasMandant, listMandant } from './db/mandant.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { currentScope } from './guard/request.ts';
@@ -28,11 +27,8 @@ import { describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
-import { describeFirstSteps } from './welcome.ts';
-
-// Requests in flight may take this long after a signal.
-const drainMs = 15_000;
-const handoverMs = 1000;
+import { stopOnSignal } from './stop.ts';
+import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
@@ -53,6 +49,8 @@ async function main(): Promise<void> {
   // The tools of the catalogue import are loaded for this once only: 90 MB.
   const logins = isNew ? await (await import('./catalog/demo.ts')).loadDemo(database, createProgress(out)) : [];
 
+  const mandanten = await listMandant(database.sql);
+  requireDefaultTenant(config.defaultTenant, mandanten);
   const sql = admitCalls(
     database.sql,
     { slots: connectionCount, share: poolSize, ...callBounds },
@@ -88,26 +86,18 @@ async function main(): Promise<void> {
       : createApp({ sql, drain, regexpSql, slowSql, queue: boss, media, config, build: readBuild(), secretKey, log, metrics });
   surviveDefects(log, (error) => currentScope()?.fail(error));
   const server = await listen(app.fetch, config.host, config.port, config);
-  out.write(describeFirstSteps(config, logins, database.kind));
+  out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 
-  const stop = async (signal: string) => {
-    if (drain.active) return;
-    drain.active = true;
-    log.info({ signal }, 'stopping');
-    // For a moment everything is still answered, with `Connection: close` and not ready: clients and proxies go elsewhere by
-    // themselves, instead of finding a connection closed under a request.
-    await sleep(handoverMs);
-    // A kept-alive connection becomes idle when its last request is answered: only then it may be closed.
-    const idle = setInterval(() => 'closeIdleConnections' in server && server.closeIdleConnections(), 50);
-    await Promise.race([new Promise((resolve) => server.close(resolve)), sleep(drainMs)]);
-    clearInterval(idle);
-    await boss.stop();
-    await media.photos.close();
-    await database.close();
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  stopOnSignal({
+    log,
+    handoverMs: config.handoverSeconds * 1000,
+    startedByNpm: config.startedByNpm,
+    announce: () => {
+      drain.active = true;
+    },
+    server,
+    closers: [() => boss.stop(), () => media.photos.close(), () => database.close()],
+  });
 }
 
 if (process.argv.includes('--help')) {

@@ -1,5 +1,6 @@
 // The operator's story: an empty database, a catalogue of their own, an account, the service, a sighting.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
@@ -10,8 +11,9 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openDatabase } from '../src/db/client.ts';
 import { sha1OfPlain } from '../src/guard/password.ts';
-import { onPostgres } from './support/database.ts';
+import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
 import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { headerOf, toFormData } from './support/service.ts';
 
@@ -170,16 +172,36 @@ describe('from an empty database to the first sighting', () => {
       '--artengruppen enthält eine id, die es nicht gibt.\n',
     );
     assert.equal((await create('Karl', 'k@example.org', '--rolle', 'chef')).code, 1);
-    assert.match((await runCli(site, ['nutzer', 'create', '--loginname', 'x'])).err, /--password-stdin fehlt/);
+    assert.match(
+      (await runCli(site, ['nutzer', 'create', '--loginname', 'x'])).err,
+      /^Es fehlen --email, --vorname, --nachname, --password-stdin \(das Passwort kommt von der Standardeingabe\)\.\n$/,
+    );
     assert.match(
       (await runCli(site, ['nutzer', 'block', '--loginname', 'niemand'])).err,
       /kein Konto mit dem Anmeldenamen „niemand“/,
     );
-    assert.match((await runCli(site, ['nutzer', 'create', '--quatsch'])).err, /Die Angaben sind falsch/);
+    for (const [args, says] of [
+      [['nutzer', 'create', '--quatsch'], /^--quatsch gibt es nicht; Hilfe:/],
+      [['nutzer', 'create', '--loginname'], /^--loginname braucht einen Wert/],
+      [['grenzen', 'refresh', '--force=ja'], /^--force nimmt keinen Wert\.$/m],
+      [['frobnicate'], /^Unbekannter Befehl „frobnicate“\.\n\nAufruf:/],
+      [[], /^Der Befehl fehlt\.\n\nAufruf:/],
+    ] as const) {
+      const { code, out, err } = await runCli(site, [...args]);
+      assert.deepEqual([code, out], [1, ''], args.join(' '));
+      assert.match(err, says);
+    }
+  });
+
+  it('does not start for a DEFAULT_TENANT that there is not', async () => {
+    const { code, err } = await runMain({ ...site.env, DEFAULT_TENANT: 'XX' });
+    assert.equal(code, 1);
+    assert.match(err, /^DEFAULT_TENANT ist „XX“, erlaubt ist das Kürzel eines Mandanten: AUE, BERG\.$/m);
   });
 
   it('serves: log in, report in EPSG:4326, read back in EPSG:25832', async () => {
     service = await startProcess(site);
+    assert.match(service.output(), /\n {2}curl -H "Host: aue\.localhost" "http:.*"\n/);
     const { url } = service;
     assert.equal((await fetch(`${url}/health/live`)).status, 200);
     assert.equal((await fetch(`${url}/health/ready`)).status, 200);
@@ -309,6 +331,53 @@ describe('a start that can not succeed ends with one line and code 1', () => {
       assert.ok(!err.includes('geheim'), 'a password reached the terminal');
     });
   }
+
+  it('an empty database says what comes first', { skip: !onPostgres && 'the embedded one begins with the demo' }, async () => {
+    const site = await makeSite();
+    const service = await startProcess(site, { DEFAULT_TENANT: 'AUE' });
+    assert.match(
+      service.output(),
+      /Die Datenbank ist noch leer\..*npm run cli -- catalog import VERZEICHNIS.*DEFAULT_TENANT=AUE/s,
+    );
+    assert.doesNotMatch(service.output(), /curl/);
+    assert.equal(await service.stop(), 0);
+    await site.remove();
+  });
+
+  it('no right to make extensions: the lines for the administrator, and after them the migration goes through', {
+    skip: !onPostgres && 'the embedded one belongs to the service',
+  }, async () => {
+    const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+    const name = `test_${randomBytes(6).toString('hex')}`;
+    await server.sql.unsafe(`create role ${name} login password 'x'`);
+    await server.sql.unsafe(`create database ${name} owner ${name}`);
+    const url = new URL(databaseUrlOf(name));
+    [url.username, url.password] = [name, 'x'];
+    const site: Site = {
+      env: { DATABASE_URL: url.href, DATA_DIR: await mkdtemp(join(tmpdir(), 'sighting-')) },
+      remove: async () => {},
+    };
+    try {
+      const refused = await runCli(site, ['migrate']);
+      assert.equal(refused.code, 1);
+      const [, statements = ''] =
+        /^Diese Datenbankrolle darf keine Erweiterungen anlegen\. Als Administrator in dieser Datenbank: (create extension .*;) Danach noch einmal: npm run migrate\n$/.exec(
+          refused.err,
+        ) ?? [];
+      assert.match(statements, /"postgis".*"btree_gist".*"uuid-ossp"/, refused.err);
+      const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+      await administrator.sql.unsafe(statements).simple();
+      await administrator.close();
+      const done = await runCli(site, ['migrate']);
+      assert.equal(done.code, 0, done.err);
+      assert.match(done.err, /Für Auswertungen fehlen Rollen|PostGIS verrät/);
+    } finally {
+      await dropDatabase(server, name);
+      await server.sql.unsafe(`drop role ${name}`);
+      await server.close();
+      await rm(site.env.DATA_DIR ?? '', { recursive: true });
+    }
+  });
 
   it('port taken', { skip: !onPostgres && 'the same line, without the wait for the embedded database' }, async () => {
     const taken = createServer().listen(0, '127.0.0.1');

@@ -139,6 +139,25 @@ exception
 end
 $$;
 
+-- The boundary whose degrees are those of this one the other way round.
+--   boundary  EPSG:25832
+-- returns     EPSG:25832; null where there is none near UTM zone 32
+create or replace function private.flip_degrees(boundary public.geometry)
+  returns public.geometry
+  language plpgsql
+  stable
+as $$
+declare
+  v_flipped constant public.geometry := public.st_flipcoordinates(public.st_transform(boundary, 4326));
+begin
+  if public.st_xmin(v_flipped) >= -51 and public.st_xmax(v_flipped) <= 69
+    and public.st_ymin(v_flipped) >= -89 and public.st_ymax(v_flipped) <= 89 then
+    return public.st_transform(v_flipped, 25832);
+  end if;
+  return null;
+end
+$$;
+
 -- Whether coordinates can be longitude and latitude.
 create or replace function private.is_degrees(geometry public.geometry)
   returns boolean

@@ -169,6 +169,7 @@ comment on function api.list_mandant() is
 --   geojson  Polygon or MultiPolygon, EPSG:4326
 --   bemerkung_geschuetzter  zeigen or verbergen: the remark and the biotope photo of protected records (D6.5)
 -- errors     GRENZ, PROJK, GBIET unusable boundary; 23505 a domain or schluessel belongs to another tenant
+-- A boundary that is not valid is repaired: how knotted it is must have been looked at before.
 create or replace function api.set_mandant(
   kuerzel portal.kurztext, name portal.kurztext, schluessel portal.kurztext, domains portal.kurztexte, geojson portal.dokument,
   bemerkung_geschuetzter portal.kurztext)
@@ -198,3 +199,41 @@ end
 $$;
 comment on function api.set_mandant(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztexte, portal.dokument, portal.kurztext) is
   'Creates or updates the tenant with this abbreviation; boundary as GeoJSON in EPSG:4326; returns its id';
+
+-- What speaks against giving a tenant this boundary, before anything is written.
+--   kuerzel     in any case; the tenant need not be there yet
+--   geojson     Polygon or MultiPolygon, EPSG:4326
+--   repairable  few of its lines cross
+--   erzwungen   it may differ from the present one as it likes; without records in the database it may in any case
+-- returns       as private.list_grenze_mangel
+-- errors        GRENZ, PROJK, GBIET unusable boundary
+create or replace function api.list_mandant_mangel(
+  kuerzel portal.kurztext, geojson portal.dokument, repairable boolean, erzwungen boolean)
+  returns table (mangel text, wert float8)
+  language plpgsql
+  stable
+as $$
+begin
+  return query
+  select b.mangel, b.wert
+  from private.list_grenze_mangel(
+    (select m.boundary from portal.mandant m where lower(m.kuerzel) = lower(list_mandant_mangel.kuerzel)),
+    private.to_boundary(geojson, 4326, repairable),
+    erzwungen or not exists (select from portal.sichtbeobachtung)) b;
+end
+$$;
+comment on function api.list_mandant_mangel(portal.kurztext, portal.dokument, boolean, boolean) is
+  'What speaks against giving a tenant this boundary (GeoJSON, EPSG:4326); none when it may be written';
+
+-- Tenants that have the same area but for a tenth: one of them got the other's boundary.
+create or replace function api.list_mandant_gleich()
+  returns table (kuerzel text, anderer text)
+  language sql
+  stable
+as $$
+  select m.kuerzel, n.kuerzel
+  from portal.mandant m
+  join portal.mandant n on m.id < n.id and private.is_same_area(m.boundary, n.boundary)
+  order by m.id, n.id
+$$;
+comment on function api.list_mandant_gleich() is 'Pairs of tenants whose boundaries enclose the same';

@@ -2,6 +2,74 @@
 -- Every way of changing a boundary ends here, by the triggers on portal.mandant. The boundary job computes the drafts before it
 -- locks the catalogue, so that writers wait for the second part only; whoever writes a boundary by SQL waits for both.
 
+-- What speaks against a boundary, wherever it comes from.
+--   alt, neu   EPSG:25832; alt null: there is none yet; neu null: it stays
+--   erzwungen  it may differ from the old one as it likes
+-- returns      mangel: lage not inside the service area, vertauscht the same, but with latitude and longitude swapped it would be;
+--              klein under 100 km²; and unless it is forced, flaeche its area changes by more than 5 %, ort it overlaps less than
+--              half of the old one. wert: the number that is too small or too large, in km² or %
+create or replace function private.list_grenze_mangel(alt public.geometry, neu public.geometry, erzwungen boolean)
+  returns table (mangel text, wert float8)
+  language plpgsql
+  stable
+as $$
+declare
+  v_area constant float8 := public.st_area(neu);
+  v_old_area constant float8 := public.st_area(alt);
+  v_common float8;
+begin
+  if neu is null then
+    return;
+  end if;
+  if not private.is_in_service_area(neu) then
+    mangel := case when private.is_in_service_area(private.flip_degrees(neu)) then 'vertauscht' else 'lage' end;
+    return next;
+  end if;
+  if v_area < 1e8 then
+    mangel := 'klein';
+    wert := v_area / 1e6;
+    return next;
+  end if;
+  if alt is null or erzwungen then
+    return;
+  end if;
+  if abs(v_area / v_old_area - 1) > 0.05 then
+    mangel := 'flaeche';
+    wert := 100 * (v_area / v_old_area - 1);
+    return next;
+  end if;
+  v_common := public.st_area(public.st_intersection(alt, neu, 0.001));
+  if v_common < 0.5 * v_old_area then
+    mangel := 'ort';
+    wert := 100 * v_common / v_old_area;
+    return next;
+  end if;
+end
+$$;
+
+-- Whether the whole of a boundary lies in the service area. Null for null.
+create or replace function private.is_in_service_area(boundary public.geometry)
+  returns boolean
+  language sql
+  stable
+as $$
+  select public.st_coveredby(
+    public.st_envelope(boundary), public.st_makeenvelope(i.x_min, i.y_min, i.x_max, i.y_max, 25832))
+  from portal.installation i
+$$;
+
+-- Whether two boundaries enclose the same but for a tenth.
+--   a, b  EPSG:25832
+create or replace function private.is_same_area(a public.geometry, b public.geometry)
+  returns boolean
+  language sql
+  stable
+as $$
+  select a operator(public.&&) b
+    and least(public.st_area(a), public.st_area(b)) > 0.9 * greatest(public.st_area(a), public.st_area(b))
+    and public.st_area(public.st_intersection(a, b, 0.001)) > 0.9 * greatest(public.st_area(a), public.st_area(b))
+$$;
+
 -- Computes a draft: parts, cells, and the records between the old and the new boundary.
 --   mandant_id    a tenant in portal.mandant_entwurf
 --   protokoll_id  an entry of the change log, of a moment at which nobody was writing: records that were written later are not

@@ -93,9 +93,8 @@ comment on function api.create_mandant_entwurf(bigint) is
   'Drafts the boundaries that a run of the boundary job changes; returns the ids of their tenants';
 
 -- What is wrong with the boundaries of a run.
--- returns  mangel: fehlt no feature names this tenant; lage not inside the service area; klein under 100 km²; and unless the
---          run is forced, flaeche its area changes by more than 5 %, ort it overlaps less than half of the present one.
---          wert: the number that is too small or too large, in km² or %
+-- returns  mangel: fehlt no feature names this tenant; gleich another tenant would have the same area; else as
+--          private.list_grenze_mangel
 create or replace function api.list_grenzlauf_mangel(grenzlauf_id bigint)
   returns table (mangel text, kuerzel text, wert float8)
   language sql
@@ -105,28 +104,20 @@ create or replace function api.list_grenzlauf_mangel(grenzlauf_id bigint)
 as $$
   select k.mangel, m.kuerzel, k.wert
   from portal.grenzlauf g
-  cross join portal.installation i
   cross join portal.mandant m
   left join portal.mandant_entwurf e on e.mandant_id = m.id
-  cross join lateral (
-    select st_area(e.boundary) as neu, st_area(e.alt) as alt,
-      case when not g.erzwungen then st_area(st_intersection(e.alt, e.boundary, 0.001)) end as gemeinsam
-  ) a
   cross join lateral (
     select 'fehlt' as mangel, null::float8 as wert
     where not exists (select from portal.grenzlauf_gebiet t where t.grenzlauf_id = g.id and t.mandant_id = m.id)
     union all
-    select 'lage', null
-    where not st_coveredby(st_envelope(e.boundary), st_makeenvelope(i.x_min, i.y_min, i.x_max, i.y_max, 25832))
+    select 'gleich', null
+    where exists (
+      select
+      from portal.mandant n
+      left join portal.mandant_entwurf f on f.mandant_id = n.id
+      where n.id <> m.id and e.mandant_id is not null and private.is_same_area(e.boundary, coalesce(f.boundary, n.boundary)))
     union all
-    select 'klein', a.neu / 1e6
-    where a.neu < 1e8
-    union all
-    select 'flaeche', 100 * (a.neu / a.alt - 1)
-    where not g.erzwungen and abs(a.neu / a.alt - 1) > 0.05
-    union all
-    select 'ort', 100 * a.gemeinsam / a.alt
-    where a.gemeinsam < 0.5 * a.alt
+    select b.mangel, b.wert from private.list_grenze_mangel(e.alt, e.boundary, g.erzwungen) b
   ) k
   where g.id = list_grenzlauf_mangel.grenzlauf_id
   order by m.kuerzel, k.mangel

@@ -3,7 +3,19 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import type { Catalogue, KnownIds, NewMandant } from '../db/catalogue.ts';
+import {
+  type Catalogue,
+  type GrenzMangel,
+  type KnownIds,
+  listKnownIds,
+  listMandantGleich,
+  listMandantMangel,
+  loadCatalogue,
+  type NewMandant,
+} from '../db/catalogue.ts';
+import type { Database, Sql } from '../db/client.ts';
+import { countCrossings, maxCrossings } from '../guard/knots.ts';
+import type { Progress } from '../observe/progress.ts';
 import { column, ImportError, optional, type Problem, type Row, readCsv } from './csv.ts';
 
 const portrait = [
@@ -57,14 +69,45 @@ const files = {
   'aktivitaeten.csv': { id: column.id, name: column.text },
 } as const;
 type FileName = keyof typeof files;
-const requiredFiles = ['mandanten.geojson', 'artengruppen.csv', 'arten.csv', 'arten_mandanten.csv'];
+const mandantenFile = 'mandanten.geojson';
+const requiredFiles = [mandantenFile, 'artengruppen.csv', 'arten.csv', 'arten_mandanten.csv'];
+
+export interface ImportOptions {
+  /** Accept boundaries that change the area of a tenant by more than 5 %, or lie elsewhere, where there are records already. */
+  force: boolean;
+  progress: Progress;
+  /** Told what was put right, a sentence each. */
+  warn(sentence: string): void;
+}
+
+/**
+ * Loads or updates the catalogue of a directory, everything or nothing.
+ * @throws ImportError with every problem by file and line
+ */
+export async function importCatalogue(database: Database, dir: string, options: ImportOptions): Promise<Catalogue> {
+  const catalogue = await readCatalogue(dir, await listKnownIds(database.sql), options.warn);
+  await requireBoundaries(database.sql, catalogue.mandanten, options);
+  await loadCatalogue(database, catalogue, options.progress.step, async (run) => {
+    const pairs = (await run(listMandantGleich)) as { kuerzel: string; anderer: string }[];
+    if (pairs.length === 0) return;
+    throw new ImportError(
+      pairs.map(({ kuerzel, anderer }) => mandantProblem(0, `${kuerzel} und ${anderer} haben dieselbe Grenze`)),
+    );
+  });
+  return catalogue;
+}
 
 /**
  * Reads and checks a catalogue directory.
  * @param known ids that are in the database already and may be referred to
+ * @param warn told what was put right
  * @throws ImportError with every problem by file and line
  */
-export async function readCatalogue(dir: string, known: KnownIds): Promise<Catalogue> {
+export async function readCatalogue(
+  dir: string,
+  known: KnownIds,
+  warn: (sentence: string) => void = () => {},
+): Promise<Catalogue> {
   const isDirectory = await stat(dir).then(
     (entry) => entry.isDirectory(),
     () => false,
@@ -78,7 +121,7 @@ export async function readCatalogue(dir: string, known: KnownIds): Promise<Catal
 
   const read = async <N extends FileName>(name: N): Promise<Row<(typeof files)[N]>[] | null> =>
     present.has(name) ? readCsv(join(dir, name), files[name], problems) : null;
-  const mandanten = await readMandanten(join(dir, 'mandanten.geojson'), problems);
+  const mandanten = await readMandanten(join(dir, mandantenFile), problems, warn);
   const artengruppen = (await read('artengruppen.csv')) ?? [];
   const arten = (await read('arten.csv')) ?? [];
   const artenMandanten = (await read('arten_mandanten.csv')) ?? [];
@@ -164,22 +207,30 @@ class Checker {
   }
 }
 
-const position = v.looseTuple([v.pipe(v.number(), v.finite()), v.pipe(v.number(), v.finite())]);
-const ring = v.pipe(v.array(position), v.minLength(4));
+const position = v.looseTuple(
+  [v.pipe(v.number('eine Zahl'), v.finite('eine Zahl')), v.pipe(v.number('eine Zahl'), v.finite('eine Zahl'))],
+  'ein Ort aus Länge und Breite',
+);
+type Ring = v.InferOutput<typeof ring>;
+// One that is not closed yet may have one fewer.
+const ring = v.pipe(v.array(position, 'ein Ring'), v.minLength(3, 'ein Ring mit mindestens drei Ecken'));
 const mandantFeature = v.object({
-  properties: v.object({
-    kuerzel: v.pipe(v.string('ein Text'), v.trim(), v.regex(/^[\p{L}\p{N}_-]{1,20}$/u, '1 bis 20 Buchstaben und Ziffern')),
-    name: v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text')),
-    domains: v.pipe(
-      v.array(
-        v.pipe(v.string(), v.trim(), v.toLowerCase(), v.regex(/^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/, 'eine Domain ohne Port')),
-        'eine Liste von Domains',
+  properties: v.object(
+    {
+      kuerzel: v.pipe(v.string('ein Text'), v.trim(), v.regex(/^[\p{L}\p{N}_-]{1,20}$/u, '1 bis 20 Buchstaben und Ziffern')),
+      name: v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text')),
+      domains: v.pipe(
+        v.array(
+          v.pipe(v.string(), v.trim(), v.toLowerCase(), v.regex(/^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/, 'eine Domain ohne Port')),
+          'eine Liste von Domains',
+        ),
+        v.minLength(1, 'eine Liste mit mindestens einer Domain'),
       ),
-      v.minLength(1, 'eine Liste mit mindestens einer Domain'),
-    ),
-    schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text'))), null),
-    bemerkung_geschuetzter: v.optional(v.picklist(['zeigen', 'verbergen'], 'zeigen oder verbergen'), 'zeigen'),
-  }),
+      schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text'))), null),
+      bemerkung_geschuetzter: v.optional(v.picklist(['zeigen', 'verbergen'], 'zeigen oder verbergen'), 'zeigen'),
+    },
+    'ein Objekt',
+  ),
   geometry: v.variant(
     'type',
     [
@@ -191,8 +242,8 @@ const mandantFeature = v.object({
 });
 
 // GeoJSON has no lines that mean anything: the number of the feature takes their place.
-async function readMandanten(path: string, problems: Problem[]): Promise<NewMandant[]> {
-  const file = 'mandanten.geojson';
+async function readMandanten(path: string, problems: Problem[], warn: (sentence: string) => void): Promise<NewMandant[]> {
+  const file = mandantenFile;
   let features: unknown[];
   try {
     const collection = v.parse(v.object({ features: v.array(v.unknown()) }), JSON.parse(await readFile(path, 'utf8')));
@@ -207,12 +258,17 @@ async function readMandanten(path: string, problems: Problem[]): Promise<NewMand
     const line = index + 1;
     const result = v.safeParse(mandantFeature, feature);
     if (!result.success) {
-      const issue = result.issues[0];
-      problems.push({
-        file,
-        line,
-        message: `Feature ${line}: ${v.getDotPath(issue) ?? 'Feature'} ist ungültig, erlaubt ist ${issue.message}`,
-      });
+      const [issue] = result.issues;
+      const name = v.getDotPath(issue);
+      // Of what is missing, valibot only has an English sentence about its key.
+      const isMissing = issue.kind === 'schema' && issue.input === undefined;
+      const what =
+        name === null
+          ? 'ist kein Feature in GeoJSON'
+          : isMissing
+            ? `${name} fehlt`
+            : `${name} ist ungültig, erlaubt ist ${issue.message}`;
+      problems.push({ file, line, message: `Feature ${line}${name === null ? ' ' : ': '}${what}` });
       continue;
     }
     const { properties, geometry } = result.output;
@@ -220,11 +276,82 @@ async function readMandanten(path: string, problems: Problem[]): Promise<NewMand
     if (properties.schluessel !== null) keys.push(`schluessel ${properties.schluessel}`);
     for (const key of keys) {
       const first = seen.get(key);
-      if (first !== undefined) problems.push({ file, line, message: `Feature ${line}: ${key} steht schon in Feature ${first}` });
+      if (first !== undefined) {
+        const advice = key.startsWith('kuerzel ') ? '; Teile eines Mandanten müssen ein MultiPolygon sein' : '';
+        problems.push({ file, line, message: `Feature ${line}: ${key} steht schon in Feature ${first}${advice}` });
+      }
       seen.set(key, line);
     }
+    const polygons = geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates;
+    const fault = closeRings(polygons, (sentence) => warn(`${file}: Feature ${line} (${properties.kuerzel}), ${sentence}`));
+    if (fault !== null) problems.push({ file, line, message: `Feature ${line} (${properties.kuerzel}), ${fault}` });
     mandanten.push({ ...properties, geojson: JSON.stringify(geometry) });
   }
   if (features.length === 0) problems.push({ file, line: 1, message: 'Die Datei enthält keinen Mandanten' });
   return mandanten;
+}
+
+// Closes rings that are not, and looks at how their lines cross: few crossings are repaired when the boundary is stored.
+// Returns what can't be put right.
+function closeRings(polygons: Ring[][], warn: (sentence: string) => void): string | null {
+  let number = 0;
+  let crossed = 0;
+  for (const polygon of polygons) {
+    for (const corners of polygon) {
+      const name = `Ring ${++number}`;
+      const [first, last] = [corners[0], corners.at(-1)];
+      if (first && last && (first[0] !== last[0] || first[1] !== last[1])) {
+        corners.push([...first]);
+        warn(`${name}: war nicht geschlossen, seine erste Ecke wurde am Ende wiederholt`);
+      }
+      if (corners.length < 4) return `${name}: hat weniger als drei Ecken`;
+      const crossings = countCrossings(corners);
+      if (crossings > maxCrossings) return `${name}: seine Linien kreuzen sich öfter als ${maxCrossings} Mal`;
+      if (crossings > 0) warn(`${name}: seine Linien kreuzen sich, die Grenze wurde repariert`);
+      crossed += crossings;
+    }
+  }
+  const all = countCrossings(polygons);
+  if (all > maxCrossings) return `die Linien seiner ${number} Ringe kreuzen sich öfter als ${maxCrossings} Mal`;
+  if (all > crossed) warn('Linien verschiedener Ringe kreuzen sich, die Grenze wurde repariert');
+  return null;
+}
+
+const mandantProblem = (line: number, message: string): Problem => ({ file: mandantenFile, line, message });
+
+// What the database has to say about the boundaries, before anything is written.
+async function requireBoundaries(sql: Sql, mandanten: NewMandant[], { force, progress }: ImportOptions): Promise<void> {
+  const problems: Problem[] = [];
+  for (const [index, { kuerzel, geojson }] of mandanten.entries()) {
+    progress.step('Grenzen', index, mandanten.length);
+    const name = `Feature ${index + 1} (${kuerzel}): `;
+    try {
+      // Its rings were looked at.
+      for (const mangel of await listMandantMangel(sql, { kuerzel, geojson, repairable: true }, force))
+        problems.push(mandantProblem(index + 1, name + describeMangel(mangel)));
+    } catch (error) {
+      const sentence = error instanceof Error && 'code' in error ? unusable[String(error.code)] : undefined;
+      if (sentence === undefined) throw error;
+      problems.push(mandantProblem(index + 1, name + sentence));
+    }
+  }
+  if (problems.length > 0) throw new ImportError(problems);
+}
+
+const unusable: Record<string, string> = {
+  GRENZ: 'die Grenze ist keine Fläche',
+  PROJK: 'die Koordinaten sind keine Grad, nötig ist EPSG:4326 (Länge, dann Breite)',
+  GBIET: 'die Grenze liegt außerhalb des Gebiets dieses Dienstes',
+};
+
+function describeMangel({ mangel, wert }: GrenzMangel): string {
+  const number = (wert ?? 0).toLocaleString('de-DE', { maximumFractionDigits: 1 });
+  return {
+    lage: 'die Grenze liegt nicht ganz im Gebiet dieses Dienstes',
+    vertauscht:
+      'die Grenze liegt außerhalb des Gebiets dieses Dienstes; sind Länge und Breite vertauscht? Zuerst steht die Länge',
+    klein: `die Fläche wäre ${number} km², mindestens sind es 100 km²`,
+    flaeche: `die Fläche änderte sich um ${number} %; es gibt schon Beobachtungen, ohne --force sind höchstens 5 % erlaubt`,
+    ort: `die Grenze deckte nur ${number} % der bisherigen Fläche; es gibt schon Beobachtungen, ohne --force sind mindestens 50 % nötig`,
+  }[mangel];
 }

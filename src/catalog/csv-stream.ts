@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
-import type { Problem } from './csv.ts';
+import { describeForeign, type Problem } from './csv.ts';
 
 export interface CsvRecord {
   /** Where it begins; with line breaks inside quotes it ends later. */
@@ -44,7 +44,7 @@ const lineFeed = 10;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Reads a CSV file. What is no UTF-8 and what is no CSV goes to `problems`; after the latter nothing more is read, because
+ * Reads a CSV file. What is another kind of file, what is no UTF-8 and what is no CSV goes to `problems`; after the latter nothing more is read, because
  * nobody can tell any more what is inside quotes.
  * @param report told after each piece how many bytes were read
  */
@@ -109,6 +109,11 @@ async function* checkBytes(path: string, problems: ProblemList, report: (bytes: 
     return piece;
   };
   for await (const chunk of createReadStream(path, { highWaterMark: chunkBytes }) as AsyncIterable<Buffer>) {
+    const foreign = bytes === 0 ? describeForeign(chunk) : null;
+    if (foreign !== null) {
+      problems.add(1, foreign);
+      return;
+    }
     const first = bytes === 0 && chunk.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
     bytes += chunk.length;
     report(bytes);

@@ -32,6 +32,15 @@ function shorten(value: string): string {
   return letters.length > 60 ? `${letters.slice(0, 60).join('')}…` : letters.join('');
 }
 
+/** What a file is that is no CSV in UTF-8, as far as its first bytes tell; null for what may be one. */
+export function describeForeign(bytes: Buffer): string | null {
+  const begin = bytes.toString('latin1', 0, 4);
+  if (begin.startsWith('\xff\xfe') || begin.startsWith('\xfe\xff')) return 'Die Datei ist UTF-16, nötig ist CSV in UTF-8';
+  if (begin === 'PK\x03\x04') return 'Die Datei ist eine Arbeitsmappe (.xlsx, .ods) oder ein ZIP-Archiv, nötig ist CSV in UTF-8';
+  if (begin === '\xd0\xcf\x11\xe0') return 'Die Datei ist eine Arbeitsmappe von Excel (.xls), nötig ist CSV in UTF-8';
+  return null;
+}
+
 /** What is wrong with the names in a header line, one sentence each. */
 export function listHeaderProblems(names: string[], allowed: string[], required: string[]): string[] {
   const [only = ''] = names;
@@ -93,6 +102,11 @@ export async function readCsv<C extends Columns>(path: string, columns: C, probl
 }
 
 function parseRecords(file: string, bytes: Buffer, problems: Problem[]): { line: number; fields: string[] }[] {
+  const foreign = describeForeign(bytes);
+  if (foreign !== null) {
+    problems.push({ file, line: 1, message: foreign });
+    return [];
+  }
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -188,7 +188,7 @@ async function* readRows(
       empty: name === 'datum' ? today : defaults[name],
     }));
   }
-  if (!columns) problems.add(1, `Die Kopfzeile fehlt, erwartet: ${names.join(',')}`);
+  if (!columns && problems.total === 0) problems.add(1, `Die Kopfzeile fehlt, erwartet: ${names.join(',')}`);
 }
 
 // A row with problems is staged too, without the values concerned: the database finds what else is wrong with it.

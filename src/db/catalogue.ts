@@ -53,6 +53,34 @@ export async function listKnownIds(sql: Sql): Promise<KnownIds> {
   };
 }
 
+/** What speaks against the boundary of a tenant, or has to be told about it. */
+export interface GrenzMangel {
+  mangel: 'lage' | 'vertauscht' | 'klein' | 'flaeche' | 'ort';
+  /** The number that is too small or too large, in km² or percent. */
+  wert: number | null;
+}
+
+/**
+ * What speaks against giving a tenant this boundary. Fails with SQLSTATE GRENZ, PROJK or GBIET when it is unusable.
+ * @param mandant repairable: few lines of its boundary cross
+ * @param force large changes are accepted
+ */
+export async function listMandantMangel(
+  sql: Sql,
+  mandant: { kuerzel: string; geojson: string; repairable: boolean },
+  force: boolean,
+): Promise<GrenzMangel[]> {
+  return [
+    ...(await sql<GrenzMangel[]>`
+      select * from api.list_mandant_mangel(
+        kuerzel => ${mandant.kuerzel}::text, geojson => ${mandant.geojson}::text, repairable => ${mandant.repairable}::boolean,
+        erzwungen => ${force}::boolean)`),
+  ];
+}
+
+/** Pairs of tenants that have the same area; asked in the transaction that writes them. */
+export const listMandantGleich = query`select kuerzel, anderer from api.list_mandant_gleich()`;
+
 /**
  * Loads or updates a catalogue. Tenants, groups, species, stages and activities are added or updated, never removed. For
  * the tenants in it, the definitions of species become exactly those given; so do photos and confusables of its species.

@@ -6,7 +6,7 @@ export const runningState = 'GLAUF';
 
 /** What is wrong with the boundaries that a run has read. */
 export interface Mangel {
-  mangel: 'fehlt' | 'lage' | 'klein' | 'flaeche' | 'ort';
+  mangel: 'fehlt' | 'gleich' | 'lage' | 'vertauscht' | 'klein' | 'flaeche' | 'ort';
   /** Abbreviation of the tenant. */
   kuerzel: string;
   /** The number that is too small or too large, in km² or percent. */

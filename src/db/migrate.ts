@@ -115,6 +115,7 @@ async function migrateTables(database: Database, sql: Sql): Promise<boolean> {
     const [last] = await sql<{ at: string | null }[]>`select max(created_at)::text as at from drizzle.__drizzle_migrations`;
     if (Number(last?.at) >= known) return Number(last?.at) === known;
   }
+  await requireExtensions(sql);
   const { drizzle } = await import('drizzle-orm/postgres-js');
   const { migrate } = await import('drizzle-orm/postgres-js/migrator');
   // What waits for a table keeps everybody behind it waiting too: rather give up soon and come again. Nothing of it is left then.
@@ -134,6 +135,25 @@ async function migrateTables(database: Database, sql: Sql): Promise<boolean> {
     }
   } finally {
     await client.end({ timeout: 5 });
+  }
+}
+
+const extensions = ['postgis', 'btree_gist', 'uuid-ossp'];
+
+// The first migration makes them, where its role may: most managed databases leave that to another role.
+async function requireExtensions(sql: Sql): Promise<void> {
+  const missing = await sql<{ name: string }[]>`
+    select x.name from unnest(${`{${extensions}}`}::text[]) x (name)
+    where not exists (select from pg_extension e where e.extname = x.name)`;
+  if (missing.length === 0) return;
+  const statements = missing.map(({ name }) => `create extension if not exists "${name}" with schema public`);
+  try {
+    for (const statement of statements) await sql.unsafe(statement);
+  } catch (error) {
+    if (codeOf(error) !== '42501') throw error;
+    throw new DatabaseError(
+      `Diese Datenbankrolle darf keine Erweiterungen anlegen. Als Administrator in dieser Datenbank: ${statements.join('; ')}; Danach noch einmal: npm run migrate`,
+    );
   }
 }
 

@@ -70,6 +70,11 @@ export function describeValue(name: string, got: string, allowed: string): strin
 
 const photoReasons: Record<JpegRefusal, string> = {
   no_jpeg: 'ist kein JPEG',
+  heic: 'ist HEIC (das iPhone macht JPEG mit Einstellungen › Kamera › Formate › „Maximale Kompatibilität“)',
+  avif: 'ist AVIF',
+  png: 'ist PNG',
+  webp: 'ist WebP',
+  gif: 'ist GIF',
   damaged: 'ist beschädigt',
   truncated: 'ist unvollständig',
   unsupported: 'ist ein JPEG in einer Art, die Kameras nicht schreiben',
@@ -86,7 +91,9 @@ const audioReasons: Record<RefusalReason, string> = {
 };
 
 export const sentences = {
-  missing: (name: string, allowed: string) => `${name} fehlt, erlaubt ist ${allowed}.`,
+  /** @param allowed null where anything is */
+  missing: (name: string, allowed: string | null) =>
+    allowed === null ? `${name} fehlt.` : `${name} fehlt, erlaubt ist ${allowed}.`,
   empty: (name: string, allowed: string) => `${name} ist leer, erlaubt ist ${allowed}.`,
   twice: (name: string) => `${name} ist mehrfach angegeben, erlaubt ist eine Angabe.`,
   unreadable: (name: string) => `${name} enthält Zeichen, die nicht gespeichert werden können.`,
@@ -96,7 +103,9 @@ export const sentences = {
     'cursor gehört nicht zu dieser Anfrage; erlaubt ist die Adresse aus next, mit denselben Filtern und unter demselben Host.',
   both: (name: string, other: string) => `${name} fehlt: ${other} und ${name} werden nur zusammen geändert.`,
   fileExpected: (name: string) => `${name} muss eine Datei sein.`,
-  textExpected: (name: string) => `${name} muss ein Textfeld sein, keine Datei.`,
+  /** @param fileFields the names that do take one */
+  fileUnexpected: (name: string, fileFields: readonly string[]) =>
+    `${name} nimmt keine Datei${fileFields.length > 0 ? `; Dateien gehören in ${fileFields.join(', ')}` : ''}.`,
   fileTooLarge: (name: string, mebibytes: number) => `${name} ist zu groß, erlaubt sind ${mebibytes} MB.`,
   photoRefused: (name: string, reason: JpegRefusal) =>
     `${name} ${photoReasons[reason]}, erlaubt sind JPEG-Fotos bis ${maxPixels / 1e6} Megapixel.`,
@@ -207,13 +216,24 @@ export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]
     const [name] = about;
     if (state.problem === undefined || name === undefined) return new PortalError(state.code);
     const got = about.map((part) => `${part} ist „${shorten(sent.get(part)?.[0] ?? '')}“`).join(', ');
-    const reason = source.code === '2201B' ? regexpReasons.find(([pattern]) => pattern.test(source.message))?.[1] : undefined;
+    const reason =
+      source.code === '2201B'
+        ? regexpReasons.find(([pattern]) => pattern.test(source.message))?.[1]
+        : /^GB/.test(source.code) && looksLikeDegrees(sent)
+          ? 'das sieht nach Grad aus: srid=EPSG:4326?'
+          : undefined;
     return new PortalError(state.code, { [column ?? name]: `${got}: ${state.problem}${reason ? ` (${reason})` : ''}.` });
   }
   if (unavailableCodes.has(source.code) || unavailable.some((pattern) => pattern.test(String(source.code)))) {
     return new PortalError('ueberlastet');
   }
   return null;
+}
+
+// A place in degrees that is called one in metres: the usual slip of apps that show a map.
+function looksLikeDegrees(sent: ReadonlyMap<string, string[]>): boolean {
+  const [lat, lon] = ['lat', 'lon'].map((name) => Number(sent.get(name)?.[0] ?? Number.NaN)) as [number, number];
+  return sent.get('srid')?.[0] !== 'EPSG:4326' && Math.abs(lat) <= 180 && Math.abs(lon) <= 180;
 }
 
 /** Status, headers and body for an error. */

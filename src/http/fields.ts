@@ -4,8 +4,9 @@
 import * as v from 'valibot';
 import { isRemark, maxRemarkLength } from '../guard/text.ts';
 
+export const anyText = 'ein Text';
 /** Text as sent, NFC; never empty. */
-export const text = (allowed = 'ein Text') =>
+export const text = (allowed = anyText) =>
   v.pipe(v.string(), v.normalize('NFC'), v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
 
 /** A remark, NFC; never empty. */

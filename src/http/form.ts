@@ -56,7 +56,7 @@ export async function readFormWithFiles<F>(
   }
   const form = await readMultipart(body, contentType, { maxFields, maxFieldsBytes }, async (name, stream) => {
     if (fileFields.includes(name)) return takeFile(name, stream);
-    throw new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.textExpected(keyOf(name)) });
+    throw new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.fileUnexpected(keyOf(name), fileFields) });
   });
   return checkFileFields(form, fileFields);
 }

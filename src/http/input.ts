@@ -94,10 +94,11 @@ export function checkInput<E extends Entries>(c: Context<Env>, parameters: Param
 }
 
 // A value that is missing has no issue of its own schema: ask it what it would have said to an empty one, or to none.
-function describeAllowed(schema: Entries[string] | undefined): string {
+// Null for a schema that takes any text.
+function describeAllowed(schema: Entries[string] | undefined): string | null {
   for (const nothing of ['', undefined]) {
     const issue = schema && v.safeParse(schema, nothing).issues?.[0];
-    if (issue) return issue.message;
+    if (issue) return issue.message === field.anyText ? null : issue.message;
   }
-  return 'ein Text';
+  return null;
 }

@@ -168,6 +168,9 @@ function describeMaengel(maengel: Mangel[]): string {
   const sentences: Record<Mangel['mangel'], (mangel: Mangel) => string> = {
     fehlt: ({ kuerzel }) => `Mandant ${kuerzel} fehlt in der Quelle.`,
     lage: ({ kuerzel }) => `Die Grenze von ${kuerzel} liegt nicht ganz im Gebiet dieses Dienstes.`,
+    vertauscht: ({ kuerzel }) =>
+      `Die Grenze von ${kuerzel} liegt außerhalb des Gebiets dieses Dienstes; sind Länge und Breite in der Quelle vertauscht?`,
+    gleich: ({ kuerzel }) => `Die Grenze von ${kuerzel} ist dieselbe wie die eines anderen Mandanten.`,
     klein: ({ kuerzel, wert }) => `Die Fläche von ${kuerzel} wäre ${number(wert)} km², mindestens sind es 100 km².`,
     flaeche: ({ kuerzel, wert }) =>
       `Die Fläche von ${kuerzel} änderte sich um ${number(wert)} %, ohne --force sind höchstens 5 % erlaubt.`,

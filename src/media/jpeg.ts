@@ -7,6 +7,12 @@ import { readOrientation } from './exif.ts';
 export type JpegRefusal =
   /** its first bytes are not those of a JPEG */
   | 'no_jpeg'
+  /** pictures of other kinds, which people do send */
+  | 'heic'
+  | 'avif'
+  | 'png'
+  | 'webp'
+  | 'gif'
   /** a JPEG in part, but not to be made sense of */
   | 'damaged'
   /** it ends early, or holds less data than a picture of its size needs */
@@ -122,6 +128,18 @@ export function readJpeg(bytes: Uint8Array): Jpeg | null {
   jpeg.orientation = orientation ?? 1;
   jpeg.scanBytes = Math.min(position, bytes.length) - Math.min(firstScan, position, bytes.length);
   return jpeg;
+}
+
+/** What a file is that is no JPEG, by its first bytes. */
+export function nameStranger(bytes: Uint8Array): 'heic' | 'avif' | 'png' | 'webp' | 'gif' | 'no_jpeg' {
+  const begin = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  if (begin.startsWith('\x89PNG')) return 'png';
+  if (begin.startsWith('GIF8')) return 'gif';
+  if (begin.startsWith('RIFF') && begin.slice(8, 12) === 'WEBP') return 'webp';
+  // The brand of a file in boxes (ISO/IEC 14496-12): HEIC is HEIF with HEVC, MIF1 any HEIF.
+  const brand = begin.slice(4, 8) === 'ftyp' ? begin.slice(8, 12) : '';
+  if (/^(hei[cxms]|hev[cxms]|mif1|msf1)$/.test(brand)) return 'heic';
+  return /^avi[fs]$/.test(brand) ? 'avif' : 'no_jpeg';
 }
 
 /** Why this picture must not be decoded; null when it may. */

@@ -12,7 +12,7 @@ import createDecoder from '@jsquash/jpeg/codec/dec/mozjpeg_dec.js';
 import createEncoder from '@jsquash/jpeg/codec/enc/mozjpeg_enc.js';
 import { defaultOptions } from '@jsquash/jpeg/meta.js';
 import { Jimp } from 'jimp';
-import { findRefusal, type JpegFrame, type JpegRefusal, readJpeg } from './jpeg.ts';
+import { findRefusal, type JpegFrame, type JpegRefusal, nameStranger, readJpeg } from './jpeg.ts';
 import { encodeBelow } from './quality.ts';
 
 /** Main thread to worker: the file of an upload. */
@@ -94,7 +94,7 @@ async function compressPhoto(path: string): Promise<PhotoReply> {
   const { encoder, openDecoder } = await codecs;
   const bytes = await readFile(path);
   const jpeg = readJpeg(bytes);
-  const refusal = findRefusal(jpeg);
+  const refusal = jpeg ? findRefusal(jpeg) : nameStranger(bytes);
   if (refusal || !jpeg?.frame) return { kind: 'refused', reason: refusal ?? 'damaged' };
 
   const decoded = await decode(openDecoder, bytes, jpeg.frame);

@@ -16,12 +16,21 @@ const expected = new Set([
 export function describeStartError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (expected.has(error.constructor.name)) return error.message;
+  const refusal = findDatabaseError(error);
+  if (refusal) return `Die Datenbank hat das abgelehnt (${refusal.code}): ${refusal.message}`;
   const { code, port } = error as { code?: unknown; port?: unknown };
   if (code === 'EADDRINUSE') return `Port ${port} ist schon belegt; ein anderer geht mit PORT=…`;
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
     return `Kein Zugriff auf eine Datei oder einen Port (${code}); Rechte von DATA_DIR und PORT prüfen.`;
   if (code === 'EADDRNOTAVAIL') return 'HOST ist keine Adresse dieses Rechners.';
   return error.stack ?? error.message;
+}
+
+// drizzle hides the database's error behind the statement, which may be pages long.
+function findDatabaseError(error: Error): (Error & { code: string }) | null {
+  for (let each: unknown = error; each instanceof Error; each = each.cause)
+    if ('code' in each && typeof each.code === 'string' && 'severity' in each) return each as Error & { code: string };
+  return null;
 }
 
 /** A defect for the log: where it came from, never its message, which may carry a user's data. */

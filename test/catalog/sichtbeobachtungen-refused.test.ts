@@ -142,3 +142,22 @@ describe('a file', () => {
     assert.equal(await countRecords(), before);
   });
 });
+
+describe('a file of another kind', () => {
+  const kinds: [what: string, content: Buffer, says: string][] = [
+    ['UTF-16', Buffer.from('\ufeffart,lat,lon\n', 'utf16le'), 'Die Datei ist UTF-16, nötig ist CSV in UTF-8'],
+    [
+      'a workbook',
+      Buffer.from('PK\x03\x04\x14\0\x06\0', 'latin1'),
+      'Die Datei ist eine Arbeitsmappe (.xlsx, .ods) oder ein ZIP-Archiv, nötig ist CSV in UTF-8',
+    ],
+    [
+      'an old workbook',
+      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+      'Die Datei ist eine Arbeitsmappe von Excel (.xls), nötig ist CSV in UTF-8',
+    ],
+  ];
+  for (const [what, content, says] of kinds) {
+    it(`is called what it is: ${what}`, () => assertRefused(content, [`1: ${says}`]));
+  }
+});

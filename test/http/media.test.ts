@@ -6,7 +6,7 @@ import { before, describe, it } from 'node:test';
 import { PhotoUnavailableError } from '../../src/media/photo.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
 import { makeAudio } from '../support/audio.ts';
-import { makeJpeg } from '../support/photo.ts';
+import { makeJpeg, strangers } from '../support/photo.ts';
 import { type Answer, startTestService, type TestService, toFormData } from '../support/service.ts';
 
 const mebibyte = 1024 * 1024;
@@ -126,9 +126,29 @@ describe('what is refused leaves neither row nor file', () => {
     ],
     ['a photo as a sound', () => ({ audio: new Blob([jpeg]) }), 400, 'audio', /erlaubt sind mp3, wav/],
     ['a sound as a photo', () => ({ biotopfoto: new Blob([makeAudio('flac', { tags: true })]) }), 400, 'biotopfoto', /kein JPEG/],
+    [
+      'a photo of an iPhone that does not make JPEG',
+      () => ({ foto: new Blob([new Uint8Array(strangers.HEIC ?? [])]) }),
+      400,
+      'foto',
+      /^foto ist HEIC .*„Maximale Kompatibilität“\), erlaubt sind JPEG-Fotos/,
+    ],
     ['a good photo and a bad one', () => ({ foto: new Blob([jpeg]), foto_2: text('x') }), 400, 'foto_2', /kein JPEG/],
     ['a photo as a text', () => ({ foto: 'hallo' }), 400, 'foto', /muss eine Datei sein/],
-    ['a file as a text', () => ({ bemerkung: text('hallo') }), 400, 'bemerkung', /muss ein Textfeld sein/],
+    [
+      'a file as a text',
+      () => ({ bemerkung: text('hallo') }),
+      400,
+      'bemerkung',
+      /^bemerkung nimmt keine Datei; Dateien gehören in foto, .*audio\.$/,
+    ],
+    [
+      'a file in a field that there is not',
+      () => ({ bild: new Blob([jpeg]) }),
+      400,
+      'bild',
+      /^bild nimmt keine Datei; Dateien gehören in foto, /,
+    ],
     ['a bad field beside a photo', () => ({ foto: new Blob([jpeg]), anzahl: '0' }), 400, 'anzahl', /1 bis 20000/],
     ['a photo of one byte too many', () => ({ foto: new Blob([new Uint8Array(12 * mebibyte + 1)]) }), 413, 'foto', /12 MB/],
     ['a sound of one byte too many', () => ({ audio: new Blob([new Uint8Array(mebibyte + 1)]) }), 413, 'audio', /1 MB/],

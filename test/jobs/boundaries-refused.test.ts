@@ -141,7 +141,13 @@ describe('a bad source leaves everything as it was, and a failed run with its re
         null,
       ),
       'mandanten',
-      /Die Grenze von W liegt nicht ganz im Gebiet/,
+      /Die Grenze von W liegt außerhalb des Gebiets .* vertauscht\?/,
+    ],
+    [
+      'with the area of another tenant',
+      makeCollection([n, s, makeFeature({ kuerzel: 'W' }, frame(401000, 453000))]),
+      'mandanten',
+      /Die Grenze von W ist dieselbe wie die eines anderen Mandanten/,
     ],
     [
       'at the other end of the world',

@@ -181,8 +181,9 @@ describe('a photo', () => {
 });
 
 describe('a picture is refused', () => {
+  const kinds: Record<string, string> = { GIF: 'gif', PNG: 'png', WebP: 'webp', HEIC: 'heic', AVIF: 'avif' };
   const refused: [what: string, file: Buffer, reason: string][] = [
-    ...Object.entries(strangers).map(([what, file]): [string, Buffer, string] => [what, file, 'no_jpeg']),
+    ...Object.entries(strangers).map(([what, file]): [string, Buffer, string] => [what, file, kinds[what] ?? 'no_jpeg']),
     ['of arithmetic coding', claimFrame(jpeg, { marker: 0xc9 }), 'unsupported'],
     ['of 12 bits', claimFrame(jpeg, { bits: 12 }), 'unsupported'],
     ['of four inks', fourInks, 'cmyk'],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
 import { callBounds, connectionCount, poolSize, slowCallBounds, statementMs } from '../../src/db/client.ts';
+import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { hashBounds } from '../../src/guard/password.ts';
 import { maxMarks, maxRemarkLength } from '../../src/guard/text.ts';
@@ -18,7 +19,6 @@ import { maxFields } from '../../src/http/query.ts';
 import { longPages } from '../../src/http/reply.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import { floodTokens, freeChunks, maxPipelined, minChunkBytes, graceMs as sendGraceMs } from '../../src/http/server.ts';
-import { maxCrossings } from '../../src/jobs/boundary-knots.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
 

@@ -137,6 +137,8 @@ export const strangers: Record<string, Buffer> = {
   HTML: Buffer.from('<!doctype html><script>alert(1)</script>'),
   SVG: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'),
   HEIC: Buffer.from('\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'latin1'),
+  AVIF: Buffer.from('\0\0\0\x1cftypavif\0\0\0\0avifmif1', 'latin1'),
+  WebP: Buffer.from('RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0', 'latin1'),
   'the first bytes of a JPEG': Buffer.from([0xff, 0xd8]),
 };
 

@@ -86,10 +86,17 @@ export interface RunningService {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts src/main.ts and waits until it answers. */
-export async function startProcess(site: Site, env: Record<string, string> = {}): Promise<RunningService> {
+/**
+ * Starts src/main.ts and waits until it answers.
+ * @param make the process, where it is not the usual one
+ */
+export async function startProcess(
+  site: Site,
+  env: Record<string, string> = {},
+  make = (settings: Record<string, string>): ChildProcess => spawnEntry('src/main.ts', [], settings),
+): Promise<RunningService> {
   const port = await freePort();
-  const child = spawnEntry('src/main.ts', [], { ...site.env, PORT: String(port), ...env });
+  const child = make({ ...site.env, PORT: String(port), ...env });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk) => {

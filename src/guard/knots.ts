@@ -24,8 +24,16 @@ interface Line {
  * @param coordinates of a GeoJSON Polygon or MultiPolygon, as they came
  */
 export function isRepairable(coordinates: unknown): boolean {
+  return countCrossings(coordinates) <= maxCrossings;
+}
+
+/**
+ * How often the lines of a geometry cross; infinite as soon as they are more than may be repaired, or too many to be compared.
+ * @param coordinates of a GeoJSON Polygon or MultiPolygon, or a ring of one, as they came
+ */
+export function countCrossings(coordinates: unknown): number {
   const lines = listLines(coordinates);
-  if (lines.length > maxLines) return false;
+  if (lines.length > maxLines) return Number.POSITIVE_INFINITY;
   lines.sort((a, b) => a.minX - b.minX);
   let crossings = 0;
   let pairs = 0;
@@ -33,17 +41,18 @@ export function isRepairable(coordinates: unknown): boolean {
   const open: Line[] = [];
   for (const line of lines) {
     pairs += open.length;
-    if (pairs > maxPairs) return false;
+    if (pairs > maxPairs) return Number.POSITIVE_INFINITY;
     let kept = 0;
     for (const other of open) {
       if (other.maxX < line.minX) continue;
       open[kept++] = other;
-      if (other.minY <= line.maxY && line.minY <= other.maxY && cross(line, other) && ++crossings > maxCrossings) return false;
+      if (other.minY <= line.maxY && line.minY <= other.maxY && cross(line, other) && ++crossings > maxCrossings)
+        return Number.POSITIVE_INFINITY;
     }
     open.length = kept;
     open.push(line);
   }
-  return true;
+  return crossings;
 }
 
 // Lists of lists of positions, as deep as a MultiPolygon; whatever else is in it is the database's to refuse.
