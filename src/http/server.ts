@@ -101,16 +101,19 @@ function countExpectations(server: HttpServer): void {
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered, nor read to their end.
 function boundPipelines(answer: RequestListener, rate: Rate): RequestListener {
-  const counts = new WeakMap<Socket, number>();
+  const states = new WeakMap<Socket, UnderWay>();
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    boundChunks(request, () => rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens));
-    const count = (counts.get(socket) ?? 0) + 1;
-    counts.set(socket, count);
-    response.on('close', () => counts.set(socket, (counts.get(socket) ?? 1) - 1));
-    if (count <= maxPipelined) return answer(request, response);
-    if (count > 2 * maxPipelined) {
+    const state = states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0 };
+    states.set(socket, state);
+    state.requests++;
+    response.on('close', () => {
+      if (--state.requests === 0) Object.assign(state, { chunks: 0, chunkBytes: 0 });
+    });
+    boundChunks(request, state, () => rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens));
+    if (state.requests <= maxPipelined) return answer(request, response);
+    if (state.requests > 2 * maxPipelined) {
       rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens);
       stopReading(socket);
       return;
@@ -149,20 +152,25 @@ function stopReading(socket: Socket): void {
   socket.destroy();
 }
 
-/** Chunks of a body whatever their size, and the bytes that each further one must bring on average. */
-export const freeChunks = 100;
+/** What of a connection is under way: requests without the end of their answer, and what came of their bodies in chunks. */
+interface UnderWay {
+  requests: number;
+  chunks: number;
+  chunkBytes: number;
+}
+
+/** Chunks whatever their size, of all bodies under way, and the bytes that each further one must bring on average. */
+export const freeChunks = 500;
 export const minChunkBytes = 64;
 
 // Each chunk of a body becomes a buffer of its own, also before anybody reads it: a megabyte in chunks of a byte took a gigabyte.
-function boundChunks(request: IncomingMessage, onFlood: () => void): void {
+function boundChunks(request: IncomingMessage, state: UnderWay, onFlood: () => void): void {
   if (request.headers['transfer-encoding'] === undefined) return;
   const push = request.push.bind(request);
-  let chunks = 0;
-  let bytes = 0;
   request.push = (chunk: Buffer | null) => {
     if (request.socket.destroyed) return false;
-    bytes += chunk?.length ?? 0;
-    if (++chunks <= freeChunks + bytes / minChunkBytes) return push(chunk);
+    state.chunkBytes += chunk?.length ?? 0;
+    if (++state.chunks <= freeChunks + state.chunkBytes / minChunkBytes) return push(chunk);
     onFlood();
     stopReading(request.socket);
     return false;

@@ -69,7 +69,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
     ['form without files', `${maxFields} fields, ${size(maxFieldsBytes)}`, '400, 413'],
     ['form with files', `${size(maxBodyBytes)}, its fields ${size(maxFieldsBytes)}`, '413'],
-    ['chunks of a body', `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`, 'closed, at the same cost'],
+    [
+      'chunks of the bodies that a connection has under way',
+      `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`,
+      'closed, at the same cost',
+    ],
     ['head of a form part', `${size(maxHeaderBytes)}, of all together ${size(maxHeadersBytes)}`, '400'],
     ['value of any parameter or field', `${number(maxValueLength)} characters, ${maxMarks} combining marks in a row`, '400'],
     ['remark, expert’s remark', `${number(maxRemarkLength)} characters; in the database too`, '400'],
