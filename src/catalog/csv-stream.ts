@@ -44,7 +44,7 @@ const lineFeed = 10;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Reads a CSV file. What is another kind of file, what is no UTF-8 and what is no CSV goes to `problems`; after the latter nothing more is read, because
+ * Reads a CSV file. What is another kind of file, no UTF-8 or no CSV goes to `problems`; after the latter nothing more is read, because
  * nobody can tell any more what is inside quotes.
  * @param report told after each piece how many bytes were read
  */

@@ -53,7 +53,7 @@ export async function listKnownIds(sql: Sql): Promise<KnownIds> {
   };
 }
 
-/** What speaks against the boundary of a tenant, or has to be told about it. */
+/** What speaks against the boundary of a tenant. */
 export interface GrenzMangel {
   mangel: 'lage' | 'vertauscht' | 'klein' | 'flaeche' | 'ort';
   /** The number that is too small or too large, in km² or percent. */
