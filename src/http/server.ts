@@ -1,18 +1,13 @@
 // The server and its connections: how many there are, how long they may take to send, and to be sent to.
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
-import { createAdaptorServer, type ServerType } from '@hono/node-server';
+import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Config } from '../config.ts';
 import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
-import { answerError, PortalError } from './errors.ts';
+import { refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
+import { type ConnectionState, readUnreadable, UnderWay } from './unreadable.ts';
 
 export type ServerSettings = Pick<
   Config,
@@ -37,26 +32,28 @@ const backlog = 4096;
 
 /** Opens the port and answers by `fetch`; fails as the port does. */
 export function listen(
-  fetch: Parameters<typeof createAdaptorServer>[0]['fetch'],
+  fetch: Parameters<typeof getRequestListener>[0],
   hostname: string,
   port: number,
   settings: ServerSettings,
-): Promise<ServerType> {
+): Promise<HttpServer> {
   const rate = limitRate(settings.connectionRate);
-  const server = createAdaptorServer({
-    fetch,
+  const underWay = new UnderWay();
+  // What makes no address together with its host, the adaptor would answer with an empty 400.
+  const answer = getRequestListener(fetch, {
     hostname,
-    createServer: ((options, answer: RequestListener) =>
-      createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops), rate))) as typeof createServer,
-    serverOptions: {
-      headersTimeout: settings.headersTimeoutSeconds * 1000,
-      requestTimeout: settings.requestTimeoutSeconds * 1000,
-      connectionsCheckingInterval: checkMs,
-      // Node's own answer to a missing Host would be written before anything here counts the request.
-      requireHostHeader: false,
-    },
-  }) as HttpServer;
+    errorHandler: (error) => refusalResponse(error instanceof RequestError ? 'ungueltige_anfrage' : 'interner_fehler'),
+  });
+  const options = {
+    headersTimeout: settings.headersTimeoutSeconds * 1000,
+    requestTimeout: settings.requestTimeoutSeconds * 1000,
+    connectionsCheckingInterval: checkMs,
+    // Node's own answer to a missing Host would be written before anything here counts the request.
+    requireHostHeader: false,
+  };
+  const server = createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops), rate, underWay));
   server.maxConnections = settings.maxConnections;
+  readUnreadable(server, underWay);
   // Behind a proxy all connections are the proxy's.
   if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
   endSlowReaders(server, settings.minSendRate);
@@ -100,17 +97,11 @@ function countExpectations(server: HttpServer): void {
 
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered, nor read to their end.
-function boundPipelines(answer: RequestListener, rate: Rate): RequestListener {
-  const states = new WeakMap<Socket, UnderWay>();
+function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay): RequestListener {
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    const state = states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0 };
-    states.set(socket, state);
-    state.requests++;
-    response.on('close', () => {
-      if (--state.requests === 0) Object.assign(state, { chunks: 0, chunkBytes: 0 });
-    });
+    const state = underWay.add(request, response);
     boundChunks(request, state, () => rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens));
     if (state.requests <= maxPipelined) return answer(request, response);
     if (state.requests > 2 * maxPipelined) {
@@ -120,11 +111,6 @@ function boundPipelines(answer: RequestListener, rate: Rate): RequestListener {
     }
     refuseRequest(response, 'ueberlastet');
   };
-}
-
-function refuseRequest(response: ServerResponse, code: 'ueberlastet' | 'ungueltige_anfrage'): void {
-  const { status, headers, text } = refusal(code);
-  response.writeHead(status, headers).end(text);
 }
 
 // What of node:http stands between a connection and its requests; not part of its types.
@@ -152,19 +138,12 @@ function stopReading(socket: Socket): void {
   socket.destroy();
 }
 
-/** What of a connection is under way: requests without the end of their answer, and what came of their bodies in chunks. */
-interface UnderWay {
-  requests: number;
-  chunks: number;
-  chunkBytes: number;
-}
-
 /** Chunks whatever their size, of all bodies under way, and the bytes that each further one must bring on average. */
 export const freeChunks = 500;
 export const minChunkBytes = 64;
 
 // Each chunk of a body becomes a buffer of its own, also before anybody reads it: a megabyte in chunks of a byte took a gigabyte.
-function boundChunks(request: IncomingMessage, state: UnderWay, onFlood: () => void): void {
+function boundChunks(request: IncomingMessage, state: ConnectionState, onFlood: () => void): void {
   if (request.headers['transfer-encoding'] === undefined) return;
   const push = request.push.bind(request);
   request.push = (chunk: Buffer | null) => {
@@ -175,17 +154,6 @@ function boundChunks(request: IncomingMessage, state: UnderWay, onFlood: () => v
     stopReading(request.socket);
     return false;
   };
-}
-
-function refusal(code: 'ueberlastet' | 'ungueltige_anfrage') {
-  const { status, headers, body } = answerError(new PortalError(code));
-  const text = JSON.stringify(body);
-  const about = {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
-    Connection: 'close',
-  };
-  return { status, headers: { ...headers, ...about }, text };
 }
 
 // One network can't take all the connections there are, nor all the time by opening new ones.
@@ -205,16 +173,9 @@ function boundNetworks(server: HttpServer, max: number, rate: Rate): void {
       if (left > 0) counts.set(network, left);
       else counts.delete(network);
     });
-    if (count > max) refuse(socket);
+    // Before the parser of requests sees anything of it.
+    if (count > max) refuseConnection(socket, 'ueberlastet');
   });
-}
-
-// Before the parser of requests sees anything of it.
-function refuse(socket: Socket): void {
-  const { headers, text } = refusal('ueberlastet');
-  const lines = ['HTTP/1.1 503 Service Unavailable', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
-  socket.destroySoon();
 }
 
 // Whoever asks and doesn't read holds what was made for them in memory. What counts is what arrived, not what was sent once: a

@@ -11,8 +11,6 @@ export interface Problem {
 }
 
 const fine = new Set([400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 416, 417, 421, 429, 431, 503]);
-// Node answers what it can't parse before the service sees it, with a status and nothing else. Known and left open: no finding.
-const parserStatuses = new Set([400, 408, 413, 417, 431]);
 // A service that refuses a large body early resets the connection, and its answer may be lost with it.
 const earlyRefusal = 60_000;
 
@@ -32,7 +30,7 @@ export function checkOutcome(outcome: Outcome): Problem[] {
 
   const final = answers.filter(({ status }) => status >= 200);
   const last = final.at(-1);
-  const isOver = last !== undefined && (headerOf(last, 'connection')?.toLowerCase() === 'close' || isFromParser(last));
+  const isOver = last !== undefined && headerOf(last, 'connection')?.toLowerCase() === 'close';
   if (final.length < (methods?.length ?? 0) && !isOver && problem === null) {
     if (by === 'too late')
       problems.push({ kind: 'no answer', detail: `nothing complete after ${Math.round(outcome.end - outcome.begin)} ms` });
@@ -40,10 +38,6 @@ export function checkOutcome(outcome: Outcome): Problem[] {
     else if (shot.bytes.length < earlyRefusal) problems.push({ kind: 'no answer', detail: 'the connection was reset' });
   }
   return problems;
-}
-
-function isFromParser(answer: Answer): boolean {
-  return parserStatuses.has(answer.status) && answer.body.length === 0 && headerOf(answer, 'content-type') === null;
 }
 
 function checkAnswer(answer: Answer, shot: Shot): Problem[] {
@@ -62,11 +56,10 @@ function checkAnswer(answer: Answer, shot: Shot): Problem[] {
   const isAsset = /^(text\/javascript|text\/css|image\/png)/.test(type);
   const leak = isAsset ? null : findLeak(`${answer.headers.flat().join('\n')}\n${type.startsWith('image/') ? '' : text}`, shot);
   if (leak !== null) add('leak', leak);
-  if (isFromParser(answer) || body.length === 0) {
+  if (body.length === 0) {
     const isLogin = status === 200 && shot.bytes.toString('latin1', 0, 200).includes('/login');
     // 416 says all in its headers; a HEAD has no body.
-    const mayBeEmpty =
-      isFromParser(answer) || isLogin || status < 200 || [204, 301, 304, 416].includes(status) || answer.framing === 'none';
+    const mayBeEmpty = isLogin || status < 200 || [204, 301, 304, 416].includes(status) || answer.framing === 'none';
     if (!mayBeEmpty && !type.startsWith('audio/')) add('empty answer', `status ${status}`);
     return problems;
   }

@@ -102,6 +102,15 @@ export function draftRaw(dice: Dice, world: World): Draft {
       () => `HEAD ${path} HTTP/1.1\r\n${host}\r\nGET ${record} HTTP/1.1\r\n${host}\r\n${last}`,
       { methods: ['HEAD', 'GET', 'GET'] },
     ],
+    [
+      'raw UTF-8 in the address, pipelined',
+      () => {
+        const name = dice.pick(['H\xc3\xb6rnisse', '\xc3\x9f', '\xf0\x9f\xa6\x89']);
+        const raw = `GET /api/v2/arten?limit=1&name_regexp_ci=${name} HTTP/1.1\r\n${host}\r\n`;
+        return `${raw}${get}${raw}${last}`;
+      },
+      { methods: ['GET', 'GET', 'GET', 'GET'] },
+    ],
     ['pipelined, then broken', () => `${get}${junk(60)}\r\n\r\n${get}`],
     [
       'a body with GET',

@@ -1,0 +1,35 @@
+// Refusals that are written before the app is asked, in the form that all errors have.
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { answerError, type ErrorCode, PortalError } from './errors.ts';
+
+function refusalOf(code: ErrorCode, more: Record<string, string> = {}) {
+  const { status, headers, body } = answerError(new PortalError(code, {}, more));
+  const text = JSON.stringify(body);
+  const about = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(text)),
+    Connection: 'close',
+  };
+  return { status, headers: { ...headers, ...about }, text };
+}
+
+/** Answers a request, and closes its connection after it. */
+export function refuseRequest(response: ServerResponse, code: ErrorCode): void {
+  const { status, headers, text } = refusalOf(code);
+  response.writeHead(status, headers).end(text);
+}
+
+/** The same for the adaptor between node:http and the app. */
+export function refusalResponse(code: ErrorCode): Response {
+  const { status, headers, text } = refusalOf(code);
+  return new Response(text, { status, headers });
+}
+
+/** Answers a connection on which no request was read, and closes it. @param headers beside those of the code */
+export function refuseConnection(socket: Socket, code: ErrorCode, headers: Record<string, string> = {}): void {
+  const refusal = refusalOf(code, headers);
+  const lines = Object.entries(refusal.headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('\r\n')}\r\n\r\n${refusal.text}`);
+  socket.destroySoon();
+}

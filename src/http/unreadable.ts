@@ -1,0 +1,175 @@
+// What Node's parser can't read. A request line in raw UTF-8, as curl, R and PHP send it, is read as its percent-encoded form: on a
+// connection of its own inside the process, so that all other requests cost nothing. Everything else is answered with the reason,
+// in the interface's form.
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Duplex, duplexPair } from 'node:stream';
+import type { ErrorCode } from './errors.ts';
+import { refuseConnection } from './refusal.ts';
+
+/** What the parser says of what it can't read. */
+interface ParserError extends Error {
+  code?: string;
+  /** What was being read, with all that came with it. */
+  rawPacket?: Buffer;
+  /** Where in it the parser gave up. */
+  bytesParsed?: number;
+}
+
+/** What of a connection is under way: requests without the end of their answer, and what came of their bodies in chunks. */
+export interface ConnectionState {
+  requests: number;
+  chunks: number;
+  chunkBytes: number;
+  /** The last of them: whose body is still coming, if any is. */
+  last: { request: IncomingMessage; response: ServerResponse };
+}
+
+/** Requests of connections that are under way. */
+export class UnderWay {
+  readonly #states = new WeakMap<Duplex, ConnectionState>();
+  readonly #waiting = new WeakMap<Duplex, () => void>();
+
+  /** Counts a request until its answer has ended. */
+  add(request: IncomingMessage, response: ServerResponse): ConnectionState {
+    const { socket } = request;
+    const last = { request, response };
+    const state = this.#states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0, last };
+    this.#states.set(socket, state);
+    state.last = last;
+    state.requests++;
+    response.on('close', () => {
+      if (--state.requests > 0) return;
+      Object.assign(state, { chunks: 0, chunkBytes: 0 });
+      this.#waiting.get(socket)?.();
+      this.#waiting.delete(socket);
+    });
+    return state;
+  }
+
+  /** The state of a connection in the middle of a body; null otherwise. */
+  inBody(socket: Duplex): ConnectionState | null {
+    const state = this.#states.get(socket);
+    return state && state.requests > 0 && !state.last.request.complete ? state : null;
+  }
+
+  /** Runs this when all that was asked before is answered. */
+  whenNone(socket: Duplex, run: () => void): void {
+    if ((this.#states.get(socket)?.requests ?? 0) === 0) run();
+    else this.#waiting.set(socket, run);
+  }
+}
+
+/**
+ * Takes what the parser refuses.
+ * @param server before anybody else listens to its connections: what it does with one is done again for those inside
+ */
+export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
+  const attend = server.listeners('connection');
+  /** Connection inside → the client's. */
+  const clients = new WeakMap<Duplex, Socket>();
+  /** Client's connection → the pair that it is joined to now. */
+  const pairs = new WeakMap<Socket, { joined: Duplex; served: Duplex }>();
+
+  const readAgain = (client: Socket, bytes: Buffer) => {
+    const [joined, served] = duplexPair();
+    clients.set(served, client);
+    pairs.set(client, { joined, served });
+    // What node:http and this service ask of a connection beside its bytes.
+    Object.defineProperties(served, {
+      remoteAddress: { value: client.remoteAddress },
+      remotePort: { value: client.remotePort },
+      setTimeout: { value: client.setTimeout.bind(client) },
+    });
+    for (const stream of [joined, served]) stream.on('error', () => {});
+    served.on('close', () => {
+      if (pairs.get(client)?.served === served) client.destroy();
+    });
+    for (const listener of attend) listener.call(server, served);
+    joined.write(bytes);
+    client.pipe(joined).pipe(client);
+  };
+
+  server.on('clientError', (error: ParserError, socket: Socket) => {
+    if (socket.destroyed || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const client = clients.get(socket) ?? socket;
+    const broken = underWay.inBody(socket);
+    if (broken) {
+      // Whoever reads that body is told so by the end of the connection.
+      if (broken.requests === 1 && !broken.last.response.headersSent) refuse(client, error);
+      else client.destroy();
+      return;
+    }
+    const bytes = error.code === 'HPE_INVALID_URL' ? encodeLine(error) : null;
+    // The parser must not be given what comes next, nor be asked how long it has waited; listening to this takes the connection back
+    // from it.
+    socket.on('readable', () => {});
+    (socket as Socket & { parser?: { remove(): void } | null }).parser?.remove();
+    for (const event of ['readable', 'data', 'end', 'drain', 'timeout']) socket.removeAllListeners(event);
+    // What comes until the answers before it are given must wait.
+    socket.pause();
+    const goOn = async () => {
+      if (client.destroyed) return;
+      if (bytes === null) {
+        refuse(client, error);
+        return;
+      }
+      client.setTimeout(0);
+      const pair = pairs.get(client);
+      if (!pair) {
+        client.on('timeout', () => client.destroy());
+        client.on('close', () => {
+          const { joined, served } = pairs.get(client) ?? {};
+          joined?.destroy();
+          served?.destroy();
+        });
+        readAgain(client, bytes);
+        return;
+      }
+      client.unpipe(pair.joined);
+      pair.joined.unpipe(client);
+      pairs.delete(client);
+      pair.joined.end();
+      // What came after it, as much as the buffers of a pair hold.
+      const rest: Buffer[] = [];
+      for await (const chunk of socket) rest.push(chunk as Buffer);
+      if (!client.destroyed) readAgain(client, Buffer.concat([bytes, ...rest]));
+    };
+    // Not within the event that brought the bytes: of a pair, the other end is still writing them.
+    setImmediate(() => underWay.whenNone(socket, goOn));
+  });
+}
+
+// The packet from the line that the parser gave up on, in which bytes beyond ASCII are escaped; null where there are none, or the
+// line began in another packet.
+function encodeLine({ rawPacket, bytesParsed = 0 }: ParserError): Buffer | null {
+  if (!rawPacket) return null;
+  // Before it there may be a body, which need not end with a line.
+  const before = rawPacket.toString('latin1', rawPacket.lastIndexOf('\n', Math.max(0, bytesParsed - 1)) + 1, bytesParsed);
+  const [start] = /(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH) \/[^ ]*$/.exec(before) ?? [];
+  if (start === undefined) return null;
+  const begin = bytesParsed - start.length;
+  const end = rawPacket.indexOf('\n', begin);
+  if (end < 0) return null;
+  const line = rawPacket.toString('latin1', begin, end);
+  const encoded = line.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encoded === line ? null : Buffer.concat([Buffer.from(encoded, 'latin1'), rawPacket.subarray(end)]);
+}
+
+const reasons: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'kopf_zu_gross',
+  HPE_INVALID_METHOD: 'methode_nicht_erlaubt',
+  ERR_HTTP_REQUEST_TIMEOUT: 'zu_langsam',
+};
+
+function refuse(socket: Socket, { code = '', rawPacket, bytesParsed = 0 }: ParserError): void {
+  // What is no HTTP at all has no method either.
+  const begin = (rawPacket?.lastIndexOf('\n', Math.max(0, bytesParsed - 1)) ?? -1) + 1;
+  const isHttp = /^[!-~]+ \S* HTTP\/1/.test(rawPacket?.toString('latin1', begin, begin + 1000) ?? '');
+  const reason = code === 'HPE_INVALID_METHOD' && !isHttp ? undefined : reasons[code];
+  const allow = reason === 'methode_nicht_erlaubt' ? { Allow: 'GET, HEAD, POST, PUT, DELETE, OPTIONS' } : {};
+  refuseConnection(socket, reason ?? 'ungueltige_anfrage', allow);
+}

@@ -1,0 +1,212 @@
+// What Node's parser can't read: raw UTF-8 in a request line is understood, everything else is answered with the reason.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerType } from '@hono/node-server';
+import { listen } from '../../src/http/server.ts';
+
+let server: ServerType;
+let port = 0;
+let seen: string[] = [];
+let slow: Promise<void> | null = null;
+before(async () => {
+  const answer = async (request: Request) => {
+    const { pathname, search } = new URL(request.url);
+    seen.push(`${request.method} ${decodeURIComponent(pathname + search)}`);
+    if (pathname === '/slow') await slow;
+    return new Response(`${decodeURIComponent(search)}|${await request.text()}`);
+  };
+  server = await listen(answer, '127.0.0.1', 0, {
+    maxConnections: 100,
+    maxConnectionsPerNetwork: 50,
+    connectionRate: 1000,
+    headersTimeoutSeconds: 2,
+    requestTimeoutSeconds: 60,
+    minSendRate: 1,
+    trustedHops: 0,
+  });
+  port = (server.address() as AddressInfo).port;
+});
+after(() => {
+  if ('closeAllConnections' in server) server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  seen = [];
+  slow = null;
+});
+
+const open = async () => {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+};
+type Connection = Awaited<ReturnType<typeof open>>;
+/** Bodies of so many answers, or of all until the end. */
+async function readBodies(socket: Connection, count = Number.POSITIVE_INFINITY): Promise<string[]> {
+  let text = '';
+  const bodies = () =>
+    [...text.matchAll(/HTTP\/1\.1 (\d+) [\s\S]*?[Cc]ontent-[Ll]ength: (\d+)[\s\S]*?\r\n\r\n/g)].flatMap((match) => {
+      const from = Buffer.byteLength(text.slice(0, (match.index ?? 0) + match[0].length));
+      const body = Buffer.from(text).subarray(from, from + Number(match[2]));
+      return body.length === Number(match[2]) ? [`${match[1]} ${body}`] : [];
+    });
+  if (count !== Number.POSITIVE_INFINITY) {
+    while (bodies().length < count) text += (await once(socket, 'data', { signal: AbortSignal.timeout(5000) }))[0];
+    return bodies();
+  }
+  for await (const chunk of socket) text += chunk;
+  return bodies();
+}
+const get = (target: string, ...headers: string[]) =>
+  `GET ${target} HTTP/1.1\r\nHost: n\r\n${headers.map((h) => `${h}\r\n`).join('')}\r\n`;
+const close = 'Connection: close';
+
+describe('raw UTF-8 in a request line', () => {
+  it('is read as its escapes are', async () => {
+    const socket = await open();
+    socket.write(get('/arten?name_regexp_ci=Hörnisse€🦉', close));
+    assert.deepEqual(await readBodies(socket), ['200 ?name_regexp_ci=Hörnisse€🦉|']);
+    assert.equal(socket.destroyed, true);
+  });
+
+  it('also on a connection that is kept alive, again and again, between usual ones', async () => {
+    const socket = await open();
+    for (let n = 0; n < 5; n++) {
+      for (const [target, body] of [
+        [`/a?n=${n}`, `200 ?n=${n}|`],
+        [`/a?n=ä${n}`, `200 ?n=ä${n}|`],
+        [`/a?n=ö${n}`, `200 ?n=ö${n}|`],
+      ] as const) {
+        socket.write(get(target));
+        assert.deepEqual(await readBodies(socket, 1), [body]);
+      }
+    }
+    assert.equal(seen.length, 15);
+    socket.destroy();
+  });
+
+  it('and in a pipeline, in order, behind an answer that takes its time, before a body', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow = promise;
+    const socket = await open();
+    const post = `POST /b?x=ü HTTP/1.1\r\nHost: n\r\nContent-Length: 3\r\n\r\nä1`;
+    socket.write(`${get('/slow')}${get('/a?n=ä')}${get('/a?n=b')}${get('/a?n=ß')}${post}${get('/ende?ñ', close)}`);
+    await sleep(100);
+    assert.deepEqual(seen, ['GET /slow']);
+    resolve();
+    assert.deepEqual(await readBodies(socket), ['200 |', '200 ?n=ä|', '200 ?n=b|', '200 ?n=ß|', '200 ?x=ü|ä1', '200 ?ñ|']);
+  });
+
+  it('of bytes that are no UTF-8 too: as latin-1 would be escaped', async () => {
+    const socket = await open();
+    socket.write(Buffer.from(get('/%C3%A4/\xe4', close), 'latin1'));
+    await readBodies(socket).catch(() => {});
+    assert.equal(seen.length <= 1, true);
+  });
+
+  it('costs a slow sender nothing: a body that comes later is waited for', async () => {
+    const socket = await open();
+    socket.write('POST /b?x=ü HTTP/1.1\r\nHost: n\r\nConnection: close\r\nContent-Length: 6\r\n\r\nabc');
+    await sleep(3000);
+    socket.write('def');
+    assert.deepEqual(await readBodies(socket), ['200 ?x=ü|abcdef']);
+  });
+
+  it('ends with its client', async () => {
+    const sockets = await Promise.all(Array.from({ length: 40 }, open));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow = promise;
+    for (const socket of sockets) socket.write(get('/slow?ä'));
+    await sleep(200);
+    for (const socket of sockets) socket.resetAndDestroy();
+    resolve();
+    await sleep(200);
+    const count = await new Promise<number>((done) => 'getConnections' in server && server.getConnections((_e, n) => done(n)));
+    assert.equal(count, 0);
+    // Its share of connections came back.
+    const more = await Promise.all(Array.from({ length: 40 }, open));
+    for (const socket of more) socket.write(get('/a', close));
+    await Promise.all(more.map((socket) => readBodies(socket)));
+  });
+
+  it('and a keep-alive that nobody uses any more is closed', async () => {
+    const socket = await open();
+    socket.write(get('/a?ä'));
+    await readBodies(socket, 1);
+    const begin = performance.now();
+    await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
+    assert.ok(performance.now() - begin > 1000);
+  });
+});
+
+describe('what can’t be read', () => {
+  const table: [what: string, bytes: string, status: number, code: string, headers?: RegExp][] = [
+    [
+      'an unknown method',
+      'FOO /a HTTP/1.1\r\nHost: n\r\n\r\n',
+      405,
+      'methode_nicht_erlaubt',
+      /\r\nAllow: GET, HEAD, POST, PUT, DELETE, OPTIONS\r\n/,
+    ],
+    ['a header without a colon', 'GET /a HTTP/1.1\r\nHost\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['a head of 20 kB', `GET /a HTTP/1.1\r\nHost: n\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'kopf_zu_gross'],
+    ['a request line of 20 kB', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: n\r\n\r\n`, 431, 'kopf_zu_gross'],
+    ['a request line of 20 kB with an umlaut', `GET /ä${'a'.repeat(20_000)} HTTP/1.1\r\nHost: n\r\n\r\n`, 431, 'kopf_zu_gross'],
+    ['a length that is none', 'POST /a HTTP/1.1\r\nHost: n\r\nContent-Length: x\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['another version', 'GET /a HTTP/9.1\r\nHost: n\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['a space in the address', 'GET /a b HTTP/1.1\r\nHost: n\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['a control character in the address', 'GET /a\x01 HTTP/1.1\r\nHost: n\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'ungueltige_anfrage'],
+    ['a host that is none', 'GET /a HTTP/1.1\r\nHost: a, b\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['an address that is none', 'GET http://[/a HTTP/1.1\r\nHost: n\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['an address of one star', 'OPTIONS * HTTP/1.1\r\nHost: n\r\n\r\n', 400, 'ungueltige_anfrage'],
+    ['half a head', 'GET /a HTTP/1.1\r\nHost: n\r\n', 408, 'zu_langsam'],
+  ];
+  for (const [what, bytes, status, code, headers] of table) {
+    it(`is answered with its reason: ${what}`, async () => {
+      const socket = await open();
+      socket.write(Buffer.from(bytes, what.includes('umlaut') ? 'utf8' : 'latin1'));
+      const chunks: Buffer[] = [];
+      for await (const chunk of socket) chunks.push(chunk);
+      const text = Buffer.concat(chunks).toString();
+      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*"status":${status},"code":"${code}","message":"[^"]+"`));
+      assert.match(text, /\r\nConnection: close\r\n/);
+      if (headers) assert.match(text, headers);
+      assert.deepEqual(seen, []);
+    });
+  }
+
+  const broken: [what: string, bytes: string, end: boolean][] = [
+    ['chunks that are none', 'POST /b HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n', false],
+    ['an end in the middle', 'POST /b HTTP/1.1\r\nHost: n\r\nContent-Length: 9\r\n\r\nabc', true],
+    ['the same after raw UTF-8', 'POST /b?ä HTTP/1.1\r\nHost: n\r\nContent-Length: 9\r\n\r\nabc', true],
+    ['an end in the middle of a head', 'POST /b HTTP/1.1\r\nHost: n\r\nCont', true],
+  ];
+  for (const [what, bytes, end] of broken) {
+    it(`nor a body: ${what}`, async () => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+      const begin = performance.now();
+      socket.write(bytes);
+      if (end) socket.end();
+      const [answer] = await readBodies(socket);
+      assert.match(answer ?? '', /^400 .*"code":"ungueltige_anfrage"/);
+      assert.ok(performance.now() - begin < 3000);
+      socket.destroy();
+    });
+  }
+
+  it('after what can: that is answered first', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow = promise;
+    const socket = await open();
+    socket.write(`${get('/slow')}FOO /a HTTP/1.1\r\n\r\n`);
+    await sleep(100);
+    resolve();
+    const [first = '', second = ''] = await readBodies(socket);
+    assert.equal(first, '200 |');
+    assert.match(second, /^405 /);
+  });
+});
