@@ -26,10 +26,16 @@ export function refusalResponse(code: ErrorCode): Response {
   return new Response(text, { status, headers });
 }
 
-/** Answers a connection on which no request was read, and closes it. @param headers beside those of the code */
-export function refuseConnection(socket: Socket, code: ErrorCode, headers: Record<string, string> = {}): void {
+/**
+ * Answers a connection on which no request was read, and closes it.
+ * @param headers beside those of the code
+ * @param hasBody false for the answer to HEAD
+ */
+export function refuseConnection(socket: Socket, code: ErrorCode, headers: Record<string, string> = {}, hasBody = true): void {
   const refusal = refusalOf(code, headers);
   const lines = Object.entries(refusal.headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('\r\n')}\r\n\r\n${refusal.text}`);
+  socket.end(
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('\r\n')}\r\n\r\n${hasBody ? refusal.text : ''}`,
+  );
   socket.destroySoon();
 }

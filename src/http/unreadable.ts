@@ -139,7 +139,8 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
       if (!client.destroyed) readAgain(client, Buffer.concat([bytes, ...rest]));
     };
     // Not within the event that brought the bytes: of a pair, the other end is still writing them.
-    setImmediate(() => underWay.whenNone(socket, goOn));
+    // What fails on the way fails because the client has gone.
+    setImmediate(() => underWay.whenNone(socket, () => void goOn().catch(() => client.destroy())));
   });
 }
 
@@ -171,5 +172,7 @@ function refuse(socket: Socket, { code = '', rawPacket, bytesParsed = 0 }: Parse
   const isHttp = /^[!-~]+ \S* HTTP\/1/.test(rawPacket?.toString('latin1', begin, begin + 1000) ?? '');
   const reason = code === 'HPE_INVALID_METHOD' && !isHttp ? undefined : reasons[code];
   const allow = reason === 'methode_nicht_erlaubt' ? { Allow: 'GET, HEAD, POST, PUT, DELETE, OPTIONS' } : {};
-  refuseConnection(socket, reason ?? 'ungueltige_anfrage', allow);
+  // Whoever may have asked by HEAD takes a body for the next answer.
+  const isHead = /(?:^|\n)HEAD /.test(rawPacket?.toString('latin1') ?? '');
+  refuseConnection(socket, reason ?? 'ungueltige_anfrage', allow, !isHead);
 }

@@ -243,6 +243,7 @@ const attacks: Attack[] = [
       ['requests without a host', 'GET / HTTP/1.1\r\n\r\n'],
       ['requests that expect something', 'GET / HTTP/1.1\r\nHost:\r\nExpect:x\r\n\r\n'],
       ['short requests', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
+      ['raw UTF-8 in addresses', 'GET /ä HTTP/1.1\r\nHost:\r\n\r\n'],
       [
         'bodies in tiny chunks',
         `${`POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(1990)}0\r\n\r\n`.repeat(4)}`,

@@ -179,6 +179,14 @@ describe('what can’t be read', () => {
     });
   }
 
+  it('without a body where HEAD asked', async () => {
+    const socket = await open();
+    socket.write(`${get('/a')}HEAD /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: n\r\n\r\n`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk);
+    assert.match(Buffer.concat(chunks).toString(), /\r\n\r\n\|HTTP\/1\.1 431 [\s\S]*\r\n\r\n$/);
+  });
+
   const broken: [what: string, bytes: string, end: boolean][] = [
     ['chunks that are none', 'POST /b HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n', false],
     ['an end in the middle', 'POST /b HTTP/1.1\r\nHost: n\r\nContent-Length: 9\r\n\r\nabc', true],
