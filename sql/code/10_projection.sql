@@ -115,9 +115,7 @@ begin
   if (to_boundary.srid = 4326) <> private.is_degrees(v_boundary) then
     raise exception 'coordinates do not fit EPSG:%', to_boundary.srid using errcode = 'PROJK';
   end if;
-  if to_boundary.srid = 4326 and not (
-    public.st_xmin(v_boundary) >= -51 and public.st_xmax(v_boundary) <= 69
-    and public.st_ymin(v_boundary) >= -89 and public.st_ymax(v_boundary) <= 89) then
+  if to_boundary.srid = 4326 and not private.is_near_utm32(v_boundary) then
     raise exception 'boundary is far outside' using errcode = 'GBIET';
   end if;
   v_boundary := public.st_transform(v_boundary, 25832);
@@ -150,12 +148,20 @@ as $$
 declare
   v_flipped constant public.geometry := public.st_flipcoordinates(public.st_transform(boundary, 4326));
 begin
-  if public.st_xmin(v_flipped) >= -51 and public.st_xmax(v_flipped) <= 69
-    and public.st_ymin(v_flipped) >= -89 and public.st_ymax(v_flipped) <= 89 then
-    return public.st_transform(v_flipped, 25832);
-  end if;
-  return null;
+  return case when private.is_near_utm32(v_flipped) then public.st_transform(v_flipped, 25832) end;
 end
+$$;
+
+-- Whether UTM zone 32 means anything for all of a geometry.
+--   geometry  EPSG:4326
+create or replace function private.is_near_utm32(geometry public.geometry)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_xmin(geometry) >= -51 and public.st_xmax(geometry) <= 69
+    and public.st_ymin(geometry) >= -89 and public.st_ymax(geometry) <= 89
 $$;
 
 -- Whether coordinates can be longitude and latitude.

@@ -85,37 +85,29 @@ declare
     left join pg_roles r on r.oid = a.grantee
     where n.nspname = 'portal' and a.grantee <> 0);
 begin
-  for v_routine in
-    select p.oid
-    from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-    where p.pronamespace = 'pg_catalog'::regnamespace and a.grantee = 0 and a.privilege_type = 'EXECUTE'
-      and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
-        or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink'))
-  loop
-    foreach v_keeper in array v_keepers loop
-      execute format('grant execute on function %s to %I', v_routine, v_keeper);
+  begin
+    for v_routine in
+      select p.oid
+      from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+      where p.pronamespace = 'pg_catalog'::regnamespace and a.grantee = 0 and a.privilege_type = 'EXECUTE'
+        and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
+          or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink'))
+    loop
+      foreach v_keeper in array v_keepers loop
+        execute format('grant execute on function %s to %I', v_routine, v_keeper);
+      end loop;
+      execute format('revoke execute on function %s from public', v_routine);
     end loop;
-    execute format('revoke execute on function %s from public', v_routine);
-  end loop;
-exception
-  when insufficient_privilege then null;
-end
-$$;
-do $$
-declare
-  v_keeper text;
-begin
+  exception
+    when insufficient_privilege then null;
+  end;
+  -- The functions are the administrator's, the database may be the migrating role's own.
   if exists (
     select
     from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
     where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY')
   then
-    for v_keeper in
-      select distinct coalesce(r.rolname, current_user)
-      from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
-      left join pg_roles r on r.oid = a.grantee
-      where n.nspname = 'portal' and a.grantee <> 0
-    loop
+    foreach v_keeper in array v_keepers loop
       execute format('grant temporary on database %I to %I', current_database(), v_keeper);
     end loop;
     execute format('revoke temporary on database %I from public', current_database());

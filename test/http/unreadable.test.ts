@@ -14,7 +14,7 @@ let slow: Promise<void> | null = null;
 before(async () => {
   const answer = async (request: Request) => {
     const { pathname, search } = new URL(request.url);
-    seen.push(`${request.method} ${decodeURIComponent(pathname + search)}`);
+    seen.push(`${request.method} ${pathname}${search}`);
     if (pathname === '/slow') await slow;
     return new Response(`${decodeURIComponent(search)}|${await request.text()}`);
   };
@@ -100,11 +100,11 @@ describe('raw UTF-8 in a request line', () => {
     assert.deepEqual(await readBodies(socket), ['200 |', '200 ?n=ä|', '200 ?n=b|', '200 ?n=ß|', '200 ?x=ü|ä1', '200 ?ñ|']);
   });
 
-  it('of bytes that are no UTF-8 too: as latin-1 would be escaped', async () => {
+  it('of bytes that are no UTF-8 too, each as its own escape', async () => {
     const socket = await open();
     socket.write(Buffer.from(get('/%C3%A4/\xe4', close), 'latin1'));
-    await readBodies(socket).catch(() => {});
-    assert.equal(seen.length <= 1, true);
+    await readBodies(socket);
+    assert.deepEqual(seen, ['GET /%C3%A4/%E4']);
   });
 
   it('costs a slow sender nothing: a body that comes later is waited for', async () => {
