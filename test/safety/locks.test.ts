@@ -95,10 +95,13 @@ it('a migration that waits for another one says so, and goes on when that has en
   const database = await openTestDatabase();
   const other = database.connect();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
   const holding = other.begin(async (tx) => {
     await tx`lock table drizzle.sperre_migration in exclusive mode`;
+    lock();
     await released;
   });
+  await locked;
   const lines: string[] = [];
   const migrating = migrateDatabase(database, { report: (line) => lines.push(line) });
   for (let tries = 0; lines.length === 0 && tries < 100; tries++) await sleep(100);
