@@ -8,15 +8,22 @@ begin
   if not exists (select from portal.sichtbeobachtung_gezeigt) then
     perform private.set_gezeigt_all();
   end if;
-  -- Up to 0003 another table held the links of tenants. What is left over goes when this file is applied once more, because to
-  -- drop it shuts out readers: not for as long as it takes to copy.
+  -- Up to 0003 another table held the links of tenants. What is left over goes when this file is applied once more, because to drop
+  -- it shuts out readers: not for as long as this transaction takes.
   if to_regclass('portal.sichtbeobachtung_mandant') is not null then
-    if exists (select from portal.sichtbeobachtung_mandant) and not exists (select from portal.mandant_sichtbeobachtung) then
+    if current_setting('portal.links_copied', true) = 'yes' then
+      delete from portal.mandant_sichtbeobachtung n
+      where not exists (
+        select from portal.sichtbeobachtung_mandant l
+        where l.sichtbeobachtung_id = n.sichtbeobachtung_id and l.mandant_id = n.mandant_id);
       insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
       select l.mandant_id, l.sichtbeobachtung_id, l.gid, l.exakt, private.is_frei(s.bereich, s.status)
       from portal.sichtbeobachtung_mandant l
-      join portal.sichtbeobachtung s on s.id = l.sichtbeobachtung_id;
-      analyze portal.mandant_sichtbeobachtung;
+      join portal.sichtbeobachtung s on s.id = l.sichtbeobachtung_id
+      left join portal.mandant_sichtbeobachtung n using (mandant_id, sichtbeobachtung_id)
+      where (n.gid, n.exakt, n.frei) is distinct from (l.gid, l.exakt, private.is_frei(s.bereich, s.status))
+      on conflict (sichtbeobachtung_id, mandant_id) do update
+      set gid = excluded.gid, exakt = excluded.exakt, frei = excluded.frei;
     else
       drop table portal.sichtbeobachtung_mandant;
       drop index if exists portal.sichtbeobachtung_raster;

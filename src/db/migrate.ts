@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
 import { checkDatabase, type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { codeOf, isLocked, migrateTables, runPatiently } from './tables.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -15,6 +16,8 @@ export type CodeOutcome = 'replaced' | 'unchanged' | 'database is newer';
 export interface CodeOptions {
   /** Folder of the SQL files. */
   codeDir?: string;
+  /** Folder of the migrations. */
+  migrationsDir?: string;
   /** Release as numbers, `package.json` by default. */
   release?: number[];
   /** Told that others are waited for. */
@@ -27,13 +30,14 @@ export interface CodeOptions {
  */
 export async function migrateDatabase(database: Database, options: CodeOptions = {}): Promise<CodeOutcome> {
   const sql = database.connect();
+  const report = options.report ?? (() => {});
   try {
     await checkDatabase(sql);
-    return await runAlone(database, options.report ?? (() => {}), async () => {
-      const isKnown = await migrateTables(database, sql);
+    return await runAlone(database, report, async () => {
+      const isKnown = await migrateTables(database, sql, { ...options, report });
       if (!isKnown) return 'database is newer';
       await sql`insert into portal.installation (guid_namespace) values (${v4()}) on conflict do nothing`;
-      return await replaceCode(sql, options);
+      return await replaceCode(sql, options, report);
     });
   } finally {
     await sql.end({ timeout: 5 });
@@ -44,7 +48,8 @@ const lockTable = 'drizzle.sperre_migration';
 const lockWaitMs = 10 * 60_000;
 
 // One migration after the other. By a lock on a table, which needs rights on it: an advisory lock is a number that every session
-// on the server may take. Held by a connection of its own, because drizzle opens transactions of its own.
+// on the server may take. Held by a connection of its own: a migration takes many
+// transactions.
 async function runAlone<T>(database: Database, report: (line: string) => void, run: () => Promise<T>): Promise<T> {
   // The embedded database belongs to this process, and an open transaction would keep its other connections waiting.
   if (database.kind === 'embedded') return run();
@@ -92,75 +97,6 @@ async function makeLockTable(sql: Sql): Promise<void> {
   }
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
-
-// Waited too long for a lock, or would have waited for ever.
-function isLocked(error: unknown): boolean {
-  return ['55P03', '40P01'].includes(String(codeOf(error) ?? codeOf(error instanceof Error ? error.cause : null)));
-}
-
-/**
- * The migrator takes 90 MB of memory to load: only when it has something to do.
- * @returns false when the database has migrations that this release doesn't know: it is older than the database
- */
-async function migrateTables(database: Database, sql: Sql): Promise<boolean> {
-  const migrationsFolder = join(root, 'sql/migrations');
-  const journal = JSON.parse(await readFile(join(migrationsFolder, 'meta/_journal.json'), 'utf8')) as Journal;
-  const known = Math.max(...journal.entries.map(({ when }) => when));
-  const [table] = await sql<{ exists: boolean }[]>`
-    select to_regclass('drizzle.__drizzle_migrations') is not null as exists`;
-  if (table?.exists) {
-    const [last] = await sql<{ at: string | null }[]>`select max(created_at)::text as at from drizzle.__drizzle_migrations`;
-    if (Number(last?.at) >= known) return Number(last?.at) === known;
-  }
-  await requireExtensions(sql);
-  const { drizzle } = await import('drizzle-orm/postgres-js');
-  const { migrate } = await import('drizzle-orm/postgres-js/migrator');
-  // What waits for a table keeps everybody behind it waiting too: rather give up soon and come again. Nothing of it is left then.
-  const client = database.connect({ settings: { lock_timeout: 1000 } });
-  try {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await migrate(drizzle(client), { migrationsFolder });
-        return true;
-      } catch (error) {
-        if (!isLocked(error)) throw error;
-        if (attempt === 15) {
-          throw new DatabaseError('Tabellen der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.');
-        }
-        await sleep(200 * attempt);
-      }
-    }
-  } finally {
-    await client.end({ timeout: 5 });
-  }
-}
-
-const extensions = ['postgis', 'btree_gist', 'uuid-ossp'];
-
-// The first migration makes them, where its role may: most managed databases leave that to another role.
-async function requireExtensions(sql: Sql): Promise<void> {
-  const missing = await sql<{ name: string }[]>`
-    select x.name from unnest(${`{${extensions}}`}::text[]) x (name)
-    where not exists (select from pg_extension e where e.extname = x.name)`;
-  if (missing.length === 0) return;
-  const statements = missing.map(({ name }) => `create extension if not exists "${name}" with schema public`);
-  try {
-    for (const statement of statements) await sql.unsafe(statement);
-  } catch (error) {
-    if (codeOf(error) !== '42501') throw error;
-    throw new DatabaseError(
-      `Diese Datenbankrolle darf keine Erweiterungen anlegen. Als Administrator in dieser Datenbank: ${statements.join('; ')}; Danach noch einmal: npm run migrate`,
-    );
-  }
-}
-
-interface Journal {
-  entries: { when: number }[];
-}
-
 /** Whether the tables and functions of this release are there: what readiness means. */
 export async function isMigrated(sql: Sql): Promise<boolean> {
   const [row] = await sql`select code_release is not null as ready from portal.installation`;
@@ -175,7 +111,7 @@ const grantsFile = '99_grants.sql';
 
 // Readers and writers go on meanwhile. Replacing in place instead of dropping the schemas: dropping deadlocked under
 // load, waited behind one idle analyst, and took analysts' own views along.
-async function replaceCode(sql: Sql, options: CodeOptions): Promise<CodeOutcome> {
+async function replaceCode(sql: Sql, options: CodeOptions, report: (line: string) => void): Promise<CodeOutcome> {
   const release = options.release ?? (await readRelease());
   const files = await readCode(options.codeDir ?? join(root, 'sql/code'));
   const hash = hashOf([...files.values()]);
@@ -190,34 +126,20 @@ async function replaceCode(sql: Sql, options: CodeOptions): Promise<CodeOutcome>
     ([name]) => name === grantsFile || (!current?.same && !(name === viewsFile && current?.same_views)),
   );
 
-  // A statement that waits for a lock makes everyone behind it wait too: rather give up soon and come again.
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await sql.begin(async (tx) => {
-        await tx`set local lock_timeout = '2s'`;
-        await tx`set local check_function_bodies = off`;
-        for (const [name, text] of applied) {
-          // Before the grants, which write to what they close: what is left over would look replaced.
-          if (name === grantsFile && !current?.same) await dropLeftovers(tx, !current?.same_views);
-          await tx.unsafe(text).simple();
-        }
-        if (!current?.same) {
-          await tx`
-            update portal.installation
-            set code_release = ${`{${release}}`}::integer[], code_hash = ${hash}, gis_hash = ${viewsHash}`;
-        }
-      });
-      return current?.same ? 'unchanged' : 'replaced';
-    } catch (error) {
-      if (!isLocked(error)) throw error;
-      if (attempt === 15) {
-        throw new DatabaseError(
-          'Funktionen oder Sichten der Datenbank sind von anderen Verbindungen gesperrt; bitte später noch einmal.',
-        );
-      }
-      await sleep(200 * attempt);
+  await runPatiently(sql, report, async (tx) => {
+    await tx`set local check_function_bodies = off`;
+    for (const [name, text] of applied) {
+      // Before the grants, which write to what they close: what is left over would look replaced.
+      if (name === grantsFile && !current?.same) await dropLeftovers(tx, !current?.same_views);
+      await tx.unsafe(text).simple();
     }
-  }
+    if (!current?.same) {
+      await tx`
+        update portal.installation
+        set code_release = ${`{${release}}`}::integer[], code_hash = ${hash}, gis_hash = ${viewsHash}`;
+    }
+  });
+  return current?.same ? 'unchanged' : 'replaced';
 }
 
 // What this transaction replaced carries its id; the rest belonged to an older release.

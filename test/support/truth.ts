@@ -28,7 +28,9 @@ export async function listWrong(sql: Sql): Promise<string[]> {
         r.sensibel or exists (select from portal.art_mandant am where am.art = r.art and am.sensibel) as hidden_somewhere,
         r.bereich = 'oeffentlich' and r.status = 'freigegeben' as public
       from square r
-      cross join lateral (select coalesce(bool_or(n.sensitive), false) as sensible_here from near n where n.id = r.id) k
+      join (
+        select r.id, coalesce(bool_or(n.sensitive), false) as sensible_here from square r left join near n on n.id = r.id group by r.id
+      ) k on k.id = r.id
     ),
     wrong as (
       select t.id, 'derived' as what

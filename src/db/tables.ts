@@ -1,0 +1,169 @@
+// Tables of this release: the migrations that drizzle-kit wrote, each in a transaction of its own, so that the table that one of them
+// locks is not kept while the next ones run. drizzle's own migrator runs all that are pending in one.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
+import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+
+const migrationsDir = fileURLToPath(new URL('../../sql/migrations', import.meta.url));
+
+export interface TablesOptions {
+  /** Folder of the migrations. */
+  migrationsDir?: string;
+  /** Told that others are waited for. */
+  report: (line: string) => void;
+}
+
+/**
+ * Runs the migrations that this database lacks. What is done stays done when a later one fails.
+ * @returns false when the database has migrations that this release doesn't know: it is older than the database
+ * @throws DatabaseError when a table stays locked by others, or extensions are missing and may not be made
+ */
+export async function migrateTables(database: Database, sql: Sql, options: TablesOptions): Promise<boolean> {
+  const migrations = readMigrationFiles({ migrationsFolder: options.migrationsDir ?? migrationsDir });
+  const known = Math.max(...migrations.map(({ folderMillis }) => folderMillis));
+  const [table] = await sql<{ exists: boolean }[]>`
+    select to_regclass('drizzle.__drizzle_migrations') is not null as exists`;
+  if (table?.exists !== true) {
+    await requireExtensions(sql);
+    await sql`create schema if not exists drizzle`;
+    await sql`
+      create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
+  }
+  const [last] = await sql<{ at: string }[]>`select coalesce(max(created_at), 0)::text as at from drizzle.__drizzle_migrations`;
+  const done = Number(last?.at);
+  for (const migration of migrations) if (migration.folderMillis > done) await runMigration(database, sql, migration, options);
+  return done <= known;
+}
+
+async function runMigration(database: Database, sql: Sql, migration: MigrationMeta, { report }: TablesOptions): Promise<void> {
+  const inside: string[] = [];
+  for (const statement of migration.sql) {
+    // The embedded database has no other sessions that could go on meanwhile.
+    const index = database.kind === 'postgres' ? await findBigIndex(sql, statement) : null;
+    if (index) await changeIndex(sql, index, report);
+    else inside.push(statement);
+  }
+  await runPatiently(sql, report, async (tx) => {
+    for (const statement of inside) await tx.unsafe(statement).simple();
+    await tx`
+      insert into drizzle.__drizzle_migrations (hash, created_at) values (${migration.hash}, ${migration.folderMillis})`;
+  });
+}
+
+// Making an index of less keeps writers waiting for some hundredths of a second.
+const bigTableBytes = 8 * 1024 * 1024;
+
+interface IndexChange {
+  name: string;
+  /** The statement, so that it keeps nobody waiting and may be run once more. */
+  text: string;
+}
+
+// An index that is made or dropped on a big table: can't be part of a transaction if nobody is to wait for it.
+async function findBigIndex(sql: Sql, statement: string): Promise<IndexChange | null> {
+  const text = statement.replace(/^\s*--.*$/gm, '').trim();
+  const made = /^CREATE (UNIQUE )?INDEX "(\w+)" ON "(\w+)"\."(\w+)" (.*)$/s.exec(text);
+  const dropped = /^DROP INDEX "(\w+)"\."(\w+)";?$/.exec(text);
+  if (made) {
+    const [, unique = '', name = '', schema, table, rest] = made;
+    const change = `create ${unique}index concurrently if not exists "${name}" on "${schema}"."${table}" ${rest}`;
+    return (await isBig(sql, `"${schema}"."${table}"`)) ? { name: `"${schema}"."${name}"`, text: change } : null;
+  }
+  if (dropped) {
+    const name = `"${dropped[1]}"."${dropped[2]}"`;
+    return (await isBig(sql, name)) ? { name, text: `drop index concurrently if exists ${name}` } : null;
+  }
+  return null;
+}
+
+// Of a table or an index that is there.
+async function isBig(sql: Sql, relation: string): Promise<boolean> {
+  const [row] = await sql<{ big: boolean | null }[]>`
+    select pg_relation_size(coalesce(i.indrelid, c.oid)) > ${bigTableBytes} as big
+    from pg_class c left join pg_index i on i.indexrelid = c.oid
+    where c.oid = to_regclass(${relation})`;
+  return row?.big === true;
+}
+
+// Waits for all transactions that are older, however long they last: nobody waits for it meanwhile.
+async function changeIndex(sql: Sql, { name, text }: IndexChange, report: (line: string) => void): Promise<void> {
+  const [left] = await sql<{ invalid: boolean }[]>`
+    select not indisvalid as invalid from pg_index where indexrelid = to_regclass(${name})`;
+  // What a migration left behind that was stopped meanwhile.
+  if (left?.invalid) await sql.unsafe(`drop index concurrently ${name}`);
+  report(`Index ${name.replaceAll('"', '')} wird geändert; Transaktionen, die schon laufen, werden abgewartet …`);
+  await sql.unsafe(text);
+}
+
+const extensions = ['postgis', 'btree_gist', 'uuid-ossp'];
+
+// The first migration makes them, where its role may: most managed databases leave that to another role.
+async function requireExtensions(sql: Sql): Promise<void> {
+  const missing = await sql<{ name: string }[]>`
+    select x.name from unnest(${`{${extensions}}`}::text[]) x (name)
+    where not exists (select from pg_extension e where e.extname = x.name)`;
+  if (missing.length === 0) return;
+  const statements = missing.map(({ name }) => `create extension if not exists "${name}" with schema public`);
+  try {
+    for (const statement of statements) await sql.unsafe(statement);
+  } catch (error) {
+    if (codeOf(error) !== '42501') throw error;
+    throw new DatabaseError(
+      `Diese Datenbankrolle darf keine Erweiterungen anlegen. Als Administrator in dieser Datenbank: ${statements.join('; ')}; Danach noch einmal: npm run migrate`,
+    );
+  }
+}
+
+const patience = { lockTimeout: '1s', longestPauseMs: 3000, totalMs: 10 * 60_000 };
+
+/**
+ * Runs a transaction that needs locks which others may hold. Who waits for a lock makes everybody behind it wait too, requests for
+ * 1.5 s at most: rather it gives up after a second, with nothing of it left, and comes again.
+ * @param report told once that others are waited for, and who they are
+ * @throws DatabaseError when they hold their locks for ten minutes
+ */
+export async function runPatiently(sql: Sql, report: (line: string) => void, run: (tx: Transaction) => Promise<void>) {
+  const begin = performance.now();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await sql.begin(async (tx) => {
+        await tx`select set_config('lock_timeout', ${patience.lockTimeout}, true)`;
+        await run(tx);
+      });
+      return;
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+      const holders = await listHolders(sql);
+      if (performance.now() - begin > patience.totalMs)
+        throw new DatabaseError(
+          `Tabellen oder Sichten der Datenbank sind seit zehn Minuten gesperrt${holders}; bitte später noch einmal.`,
+        );
+      if (attempt === 1) report(`Tabellen oder Sichten sind gesperrt${holders}; gewartet wird, höchstens zehn Minuten …`);
+      await sleep(Math.min(200 * attempt, patience.longestPauseMs));
+    }
+  }
+}
+
+// Sessions that are not the service's own and hold something of its schemas, oldest first.
+async function listHolders(sql: Sql): Promise<string> {
+  const rows = await sql<{ holder: string }[]>`
+    select format('%s (Rolle %s, pid %s)', coalesce(nullif(a.application_name, ''), 'eine Verbindung'), a.usename, a.pid) as holder
+    from pg_stat_activity a
+    where a.application_name <> current_setting('application_name') and exists (
+      select from pg_locks l join pg_class c on c.oid = l.relation
+      where l.pid = a.pid and l.granted and l.database = (select d.oid from pg_database d where d.datname = current_database())
+        and c.relnamespace in (to_regnamespace('portal'), to_regnamespace('gis')))
+    order by a.backend_start limit 3`;
+  return rows.length > 0 ? `, von ${rows.map(({ holder }) => holder).join(', ')}` : '';
+}
+
+/** SQLSTATE of an error of the database. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** Whether a lock was waited for too long, or would have been waited for for ever. */
+export function isLocked(error: unknown): boolean {
+  return ['55P03', '40P01'].includes(String(codeOf(error)));
+}

@@ -1,0 +1,174 @@
+// An upgrade of a portal that is in use: from the first state of the tables, by the code that wrote them.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
+import { onPostgres } from '../support/database.ts';
+import { makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
+import { listWrong } from '../support/truth.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const katalog = join(root, 'test/support/katalog');
+// The last state with a single migration of tables. Read from the history: code that nobody runs any more is not kept beside the present.
+const first = '9f71a1ab48d2a776fb431545fa571a5e559ade72';
+const isKnown = spawnSync('git', ['cat-file', '-e', `${first}^{commit}`], { cwd: root }).status === 0;
+const skip = (!onPostgres && 'needs two services on one database') || (!isKnown && 'the history before this state is not here');
+
+const records = 200_000;
+const dumpMs = 15_000;
+
+interface Answer {
+  kind: string;
+  status: number;
+  /** By performance.now(). */
+  begun: number;
+  ended: number;
+}
+
+/** Milliseconds from the begin of the first refused request to the end of the last one that follows it without an answer between. */
+function longestRefusal(answers: Answer[]): number {
+  let longest = 0;
+  let begun: number | null = null;
+  for (const answer of answers) {
+    begun = answer.status === 503 ? (begun ?? answer.begun) : null;
+    if (begun !== null) longest = Math.max(longest, answer.ended - begun);
+  }
+  return longest;
+}
+
+describe('an upgrade from the first tables, with 200 000 records', { skip }, () => {
+  let site: Site;
+  let database: Database;
+  let old: string;
+
+  const runOld = async (args: string[], input = '') => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
+      cwd: old,
+      env: { ...process.env, ...site.env },
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    child.stdin.end(input);
+    const [code] = await once(child, 'close');
+    assert.equal(code, 0, args.join(' '));
+  };
+
+  before(async () => {
+    if (skip) return;
+    site = await makeSite();
+    old = await mkdtemp(join(tmpdir(), 'sighting-first-'));
+    const archive = execFileSync('git', ['archive', first, 'src', 'sql', 'package.json', 'tsconfig.json'], {
+      cwd: root,
+      maxBuffer: 2 ** 28,
+    });
+    execFileSync('tar', ['-x', '-C', old], { input: archive });
+    await symlink(join(root, 'node_modules'), join(old, 'node_modules'));
+    await runOld(['migrate']);
+    await runOld(['catalog', 'import', katalog]);
+    const person = ['--loginname', 'anna', '--email', 'anna@example.org', '--vorname', 'A', '--nachname', 'A'];
+    await runOld(['nutzer', 'create', ...person, '--password-stdin'], 'geheim und lang');
+    database = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
+    await database.connect()`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      select n.id, (array(select a.id from portal.art a order by a.id))[1 + i % (select count(*) from portal.art)],
+        st_setsrid(st_makepoint(b.x + i % 1000, b.y + i / 1000), 25832), date '2024-01-01' + i % 300,
+        'oeffentlich', (array['freigegeben', 'pruefung'])[1 + i % 2]::portal.status
+      from generate_series(1, ${records}::integer) i, (select min(id) as id from portal.nutzer) n,
+        (select st_x(st_centroid(st_extent(boundary))) as x, st_y(st_centroid(st_extent(boundary))) as y from portal.mandant) b`;
+    await database.connect()`analyze`;
+  });
+  after(async () => {
+    await database?.close();
+    await site?.remove();
+    if (old) await rm(old, { recursive: true });
+  });
+
+  it('under readers, writers and an open dump keeps nobody out for two seconds; tenants are linked rightly', async () => {
+    const service = await startProcess(site, {}, (env) =>
+      spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], { cwd: old, env: { ...process.env, ...env } }),
+    );
+    const login = await fetch(`${service.url}/api/v2/login?loginname=anna&password=${sha1OfPlain('geheim und lang')}`);
+    const { token } = (await login.json()) as { token: string };
+    const headers = { 'X-Auth-User': 'anna', 'X-Auth-Token': token };
+
+    const answers: Answer[] = [];
+    let current: RunningService = service;
+    let isOver = false;
+    const ask = async (kind: string, make: (n: number) => [string, RequestInit?]) => {
+      for (let n = 0; !isOver; n++) {
+        const begun = performance.now();
+        const [path, init] = make(n);
+        const answer = await fetch(`${current.url}/api/v2/${path}`, init);
+        await answer.arrayBuffer();
+        answers.push({ kind, status: answer.status, begun, ended: performance.now() });
+        await sleep(20);
+      }
+    };
+    const report = (n: number): [string, RequestInit] => {
+      const body = new FormData();
+      for (const [name, value] of Object.entries({ art: '100', lat: '5484000', lon: String(391000 + n) }))
+        body.append(name, value);
+      return ['sichtbeobachtungen', { method: 'POST', headers, body }];
+    };
+    const clients = [
+      ask('newest', () => ['sichtbeobachtungen?limit=20']),
+      ask('tenant', () => ['sichtbeobachtungen?limit=20&mandant=AUE']),
+      ask('own', () => ['sichtbeobachtungen?limit=5&bereich=persoenlich', { headers }]),
+      ask('report', report),
+    ];
+
+    // As pg_dump does it: every table at once, until the end.
+    const dump = database.connect();
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+    const dumping = dump.begin('isolation level repeatable read', async (tx) => {
+      await tx`
+        do $$
+        declare
+          v_table regclass;
+        begin
+          for v_table in select c.oid from pg_class c where c.relnamespace = 'portal'::regnamespace and c.relkind = 'r' loop
+            execute format('lock table %s in access share mode', v_table);
+          end loop;
+        end
+        $$`.simple();
+      lock();
+      await sleep(dumpMs);
+    });
+    await locked;
+
+    const begun = performance.now();
+    const { code, err } = await runCli(site, ['migrate']);
+    const migratedMs = performance.now() - begun;
+    await dumping;
+    current = await startProcess(site);
+    const young = current;
+    await sleep(500);
+    isOver = true;
+    await Promise.all(clients);
+    await service.stop('SIGKILL');
+    await young.stop('SIGKILL');
+
+    assert.equal(code, 0, err);
+    assert.match(err, /Index portal\.sichtbeobachtung_\w+ wird geändert/);
+    assert.ok(migratedMs > dumpMs / 2, 'the dump was not waited for');
+    for (const kind of new Set(answers.map((answer) => answer.kind))) {
+      const mine = answers.filter((answer) => answer.kind === kind);
+      assert.ok(
+        mine.some(({ status, ended }) => status < 300 && ended > begun + migratedMs),
+        `${kind} after the upgrade`,
+      );
+      assert.deepEqual(
+        mine.filter(({ status }) => status >= 300 && status !== 503),
+        [],
+      );
+      assert.ok(longestRefusal(mine) < 2000, `${kind}: ${JSON.stringify(mine.filter(({ status }) => status === 503))}`);
+    }
+    assert.deepEqual(await listWrong(database.connect()), []);
+  });
+});
