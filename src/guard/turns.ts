@@ -4,31 +4,47 @@ import { currentScope } from './request.ts';
 
 // How long is computed before those that came meanwhile are heard.
 export const turnMs = 4;
-// The event loop accepts one connection a turn: before anything is computed, so many of those that wait at the door are let in.
-const maxLetIn = 500;
+// The event loop accepts one connection a turn: before anything is computed, those that wait at the door are let in for so long. By
+// time, because what they bring may cost milliseconds each to be parsed.
+const letInMs = 50;
 // Begun between two looks at what came, as far as that time allows: looking costs more than most requests.
 const maxBegun = 16;
 
+interface Entry {
+  run: () => void;
+}
+
 /** Network, null for the service itself → what waits, in the order in which it is the networks' turn. */
-const lines = new Map<string | null, (() => void)[]>();
+const lines = new Map<string | null, Set<Entry>>();
 /** When computing began in this turn of the event loop; null before that. */
 let began: number | null = null;
 /** Whether a connection came since the last look. */
 let hasArrival = false;
+/** Whether what waits is going to be begun. */
+let isTurning = false;
 
 /**
  * Runs this at once while there is time, otherwise when it is its network's turn.
  * @param run computes for some milliseconds at most, and goes on by itself; must not throw
+ * @returns null when it ran; else a function that gives the place up and says whether that was in time
  */
-export function runInTurn(network: string | null, run: () => void): void {
+export function runInTurn(network: string | null, run: () => void): (() => boolean) | null {
   if (isFree()) {
     run();
-    return;
+    return null;
   }
-  if (lines.size === 0) setImmediate(letIn, maxLetIn);
+  if (!isTurning) setImmediate(letIn, performance.now());
+  isTurning = true;
+  const entry = { run };
   const line = lines.get(network);
-  if (line) line.push(run);
-  else lines.set(network, [run]);
+  if (line) line.add(entry);
+  else lines.set(network, new Set([entry]));
+  return () => {
+    const mine = lines.get(network);
+    const isInTime = mine?.delete(entry) === true;
+    if (mine?.size === 0) lines.delete(network);
+    return isInTime;
+  };
 }
 
 /** Waits until the current request, or the service itself, may compute for some milliseconds; null when it may at once. */
@@ -58,8 +74,8 @@ function endTurn(): void {
   began = null;
 }
 
-function letIn(left: number): void {
-  if (hasArrival && left > 0) setImmediate(letIn, left - 1);
+function letIn(since: number): void {
+  if (hasArrival && performance.now() - since < letInMs) setImmediate(letIn, since);
   else beginSome();
   hasArrival = false;
 }
@@ -68,7 +84,8 @@ function letIn(left: number): void {
 function beginSome(): void {
   for (let i = 0; i < maxBegun; i++) setImmediate(beginNext);
   setImmediate(() => {
-    if (lines.size > 0) letIn(maxLetIn);
+    isTurning = lines.size > 0;
+    if (isTurning) letIn(performance.now());
   });
 }
 
@@ -76,9 +93,10 @@ function beginNext(): void {
   const [next] = lines;
   if (!next || !hasTime()) return;
   const [network, line] = next;
-  const run = line.shift();
+  const [entry] = line;
+  if (entry) line.delete(entry);
   // Behind the others.
   lines.delete(network);
-  if (line.length > 0) lines.set(network, line);
-  run?.();
+  if (line.size > 0) lines.set(network, line);
+  entry?.run();
 }

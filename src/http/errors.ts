@@ -34,7 +34,7 @@ export const catalogue = {
   },
   unbekannter_host: { status: 421, message: 'Unter diesem Hostnamen ist kein Portal eingerichtet.' },
   zu_oft: { status: 429, message: 'Das waren zu viele Versuche, bitte später noch einmal.' },
-  kopf_zu_gross: { status: 431, message: 'Der Kopf der Anfrage ist zu groß, erlaubt sind zusammen 16 KiB.' },
+  kopf_zu_gross: { status: 431, message: 'Der Kopf der Anfrage ist zu groß, erlaubt sind zusammen 16 KiB und 100 Felder.' },
   interner_fehler: { status: 500, message: 'Im Dienst ist ein Fehler aufgetreten. Er ist vermerkt.' },
   ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },
 } satisfies Record<string, CatalogueEntry>;

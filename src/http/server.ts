@@ -7,7 +7,7 @@ import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
 import { refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
-import { type ConnectionState, readUnreadable, UnderWay } from './unreadable.ts';
+import { allowedMethods, type ConnectionState, readUnreadable, UnderWay } from './unreadable.ts';
 
 export type ServerSettings = Pick<
   Config,
@@ -51,36 +51,53 @@ export function listen(
     // Node's own answer to a missing Host would be written before anything here counts the request.
     requireHostHeader: false,
   };
-  const server = createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops), rate, underWay));
+  const server = createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops, rate), rate, underWay));
   server.maxConnections = settings.maxConnections;
+  // One more than is allowed, so that it is seen: node:http leaves out the rest without a word.
+  server.maxHeadersCount = maxHeaders + 1;
   readUnreadable(server, underWay);
   // Behind a proxy all connections are the proxy's.
   if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
   endSlowReaders(server, settings.minSendRate);
-  server.on('connection', noteArrival);
+  server.on('connection', (socket) => {
+    if (!socket.destroyed) noteArrival();
+  });
   countExpectations(server);
+  server.on('connect', (_request, socket: Socket) =>
+    refuseConnection(socket, 'methode_nicht_erlaubt', { Allow: allowedMethods }),
+  );
   return new Promise((resolve, reject) => {
     server.on('error', reject);
     server.listen({ port, host: hostname, backlog }, () => resolve(server));
   });
 }
 
+/** Fields of a request's head at most: each is made a text and compared with those before it, before anybody takes turns. */
+export const maxHeaders = 100;
+
 /** New connections that a flood of pipelined requests, or of tiny chunks, costs its network. */
 export const floodTokens = 250;
 
-// Nothing of a request is read before its network's turn: not even its address, which may be 16 kB long.
-function takeTurns(answer: RequestListener, trustedHops: number): RequestListener {
+// Nothing of a request is read before its network's turn: not even its address, which may be 16 kB long. Whoever leaves before it
+// leaves the line, so that nothing of it is kept: their connection counts no more. It costs their network a new one.
+function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): RequestListener {
   return (request, response) => {
     const { socket, headers } = request;
     // Several headers are joined to one text by the parser.
     const entry = trustedEntry(headers['x-forwarded-for'] as string | undefined, trustedHops);
-    runInTurn(networkOf(entry || socket.remoteAddress || ''), () => {
+    const network = networkOf(entry || socket.remoteAddress || '');
+    const leave = runInTurn(network, () => {
       if (socket.destroyed) return;
       // One host, as HTTP/1.1 demands; of two, the app knows.
       if (headers.host === undefined && request.httpVersion === '1.1') return refuseRequest(response, 'ungueltige_anfrage');
       if (waitsToSend.has(request)) response.writeContinue();
       answer(request, response);
     });
+    if (leave) {
+      socket.once('close', () => {
+        if (leave()) rate.owe(network, 1);
+      });
+    }
   };
 }
 
@@ -102,6 +119,7 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay)
     const { socket } = request;
     if (socket.destroyed) return;
     const state = underWay.add(request, response);
+    if (request.rawHeaders.length > 2 * maxHeaders) return refuseRequest(response, 'kopf_zu_gross');
     boundChunks(request, state, () => rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens));
     if (state.requests <= maxPipelined) return answer(request, response);
     if (state.requests > 2 * maxPipelined) {

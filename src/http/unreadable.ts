@@ -1,7 +1,7 @@
 // What Node's parser can't read. A request line in raw UTF-8, as curl, R and PHP send it, is read as its percent-encoded form: on a
 // connection of its own inside the process, so that all other requests cost nothing. Everything else is answered with the reason,
 // in the interface's form.
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type Server as HttpServer, type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import type { ErrorCode } from './errors.ts';
@@ -103,7 +103,10 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
       else client.destroy();
       return;
     }
-    const bytes = error.code === 'HPE_INVALID_URL' ? encodeLine(error) : null;
+    const line = findRawLine(error);
+    // The parser has not counted what it did not read: before a line is escaped, it must be short enough.
+    if (line && line.length > maxHeaderSize) error.code = 'HPE_HEADER_OVERFLOW';
+    const bytes = line && line.length <= maxHeaderSize ? encodeLine(line) : null;
     // The parser must not be given what comes next, nor be asked how long it has waited; listening to this takes the connection back
     // from it.
     socket.on('readable', () => {});
@@ -136,6 +139,8 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
       // What came after it, as much as the buffers of a pair hold.
       const rest: Buffer[] = [];
       for await (const chunk of socket) rest.push(chunk as Buffer);
+      // Nobody writes to it any more: left half open, it would be kept, with its parser.
+      socket.destroy();
       if (!client.destroyed) readAgain(client, Buffer.concat([bytes, ...rest]));
     };
     // Not within the event that brought the bytes: of a pair, the other end is still writing them.
@@ -144,21 +149,40 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
   });
 }
 
-// The packet from the line that the parser gave up on, in which bytes beyond ASCII are escaped; null where there are none, or the
-// line began in another packet.
-function encodeLine({ rawPacket, bytesParsed = 0 }: ParserError): Buffer | null {
-  if (!rawPacket) return null;
+/** The line that the parser gave up on because of bytes beyond ASCII. */
+interface RawLine {
+  packet: Buffer;
+  begin: number;
+  /** Before the line break. */
+  end: number;
+  /** When they are escaped. */
+  length: number;
+}
+
+// Null where there are none, or the line began in another packet.
+function findRawLine({ code, rawPacket: packet, bytesParsed = 0 }: ParserError): RawLine | null {
+  if (!packet || code !== 'HPE_INVALID_URL') return null;
   // Before it there may be a body, which need not end with a line.
-  const before = rawPacket.toString('latin1', rawPacket.lastIndexOf('\n', Math.max(0, bytesParsed - 1)) + 1, bytesParsed);
+  const before = packet.toString('latin1', packet.lastIndexOf('\n', Math.max(0, bytesParsed - 1)) + 1, bytesParsed);
   const [start] = /(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH) \/[^ ]*$/.exec(before) ?? [];
   if (start === undefined) return null;
   const begin = bytesParsed - start.length;
-  const end = rawPacket.indexOf('\n', begin);
+  const end = packet.indexOf('\n', begin);
   if (end < 0) return null;
-  const line = rawPacket.toString('latin1', begin, end);
-  const encoded = line.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
-  return encoded === line ? null : Buffer.concat([Buffer.from(encoded, 'latin1'), rawPacket.subarray(end)]);
+  let raw = 0;
+  for (let i = begin; i < end; i++) if ((packet[i] as number) > 0x7f) raw++;
+  return raw > 0 ? { packet, begin, end, length: end - begin + 2 * raw } : null;
 }
+
+// The packet from there, with the line escaped.
+function encodeLine({ packet, begin, end }: RawLine): Buffer {
+  const line = packet.toString('latin1', begin, end);
+  const encoded = line.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+  return Buffer.concat([Buffer.from(encoded, 'latin1'), packet.subarray(end)]);
+}
+
+/** What node:http and this service understand. */
+export const allowedMethods = 'GET, HEAD, POST, PUT, DELETE, OPTIONS';
 
 const reasons: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'kopf_zu_gross',
@@ -171,7 +195,7 @@ function refuse(socket: Socket, { code = '', rawPacket, bytesParsed = 0 }: Parse
   const begin = (rawPacket?.lastIndexOf('\n', Math.max(0, bytesParsed - 1)) ?? -1) + 1;
   const isHttp = /^[!-~]+ \S* HTTP\/1/.test(rawPacket?.toString('latin1', begin, begin + 1000) ?? '');
   const reason = code === 'HPE_INVALID_METHOD' && !isHttp ? undefined : reasons[code];
-  const allow = reason === 'methode_nicht_erlaubt' ? { Allow: 'GET, HEAD, POST, PUT, DELETE, OPTIONS' } : {};
+  const allow = reason === 'methode_nicht_erlaubt' ? { Allow: allowedMethods } : {};
   // Whoever may have asked by HEAD takes a body for the next answer.
   const isHead = /(?:^|\n)HEAD /.test(rawPacket?.toString('latin1') ?? '');
   refuseConnection(socket, reason ?? 'ungueltige_anfrage', allow, !isHead);

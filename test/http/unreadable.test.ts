@@ -1,11 +1,13 @@
 // What Node's parser can't read: raw UTF-8 in a request line is understood, everything else is answered with the reason.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
-import { listen } from '../../src/http/server.ts';
+import { listen, maxHeaders } from '../../src/http/server.ts';
 
 let server: ServerType;
 let port = 0;
@@ -132,6 +134,23 @@ describe('raw UTF-8 in a request line', () => {
     await Promise.all(more.map((socket) => readBodies(socket)));
   });
 
+  it('leaves none of its connections inside behind', async () => {
+    const inside = new Set<Duplex>();
+    const note = ({ socket }: IncomingMessage) => inside.add(socket);
+    server.on('request', note);
+    const socket = await open();
+    socket.write(get('/a?ä').repeat(20));
+    await readBodies(socket, 20);
+    socket.destroy();
+    await sleep(200);
+    server.off('request', note);
+    assert.ok(inside.size >= 20, `${inside.size}`);
+    assert.deepEqual(
+      [...inside].map((each) => each.destroyed).filter((isDestroyed) => !isDestroyed),
+      [],
+    );
+  });
+
   it('and a keep-alive that nobody uses any more is closed', async () => {
     const socket = await open();
     socket.write(get('/a?ä'));
@@ -155,6 +174,14 @@ describe('what can’t be read', () => {
     ['a head of 20 kB', `GET /a HTTP/1.1\r\nHost: n\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'kopf_zu_gross'],
     ['a request line of 20 kB', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: n\r\n\r\n`, 431, 'kopf_zu_gross'],
     ['a request line of 20 kB with an umlaut', `GET /ä${'a'.repeat(20_000)} HTTP/1.1\r\nHost: n\r\n\r\n`, 431, 'kopf_zu_gross'],
+    [
+      'a request line whose umlauts are 16 kB when escaped',
+      `GET /${'ä'.repeat(3000)} HTTP/1.1\r\nHost: n\r\n\r\n`,
+      431,
+      'kopf_zu_gross',
+    ],
+    ['more than a hundred fields', `GET /a HTTP/1.1\r\nHost: n\r\n${'X: y\r\n'.repeat(100)}\r\n`, 431, 'kopf_zu_gross'],
+    ['a tunnel', 'CONNECT n:80 HTTP/1.1\r\nHost: n\r\n\r\n', 405, 'methode_nicht_erlaubt', /\r\nAllow: GET, /],
     ['a length that is none', 'POST /a HTTP/1.1\r\nHost: n\r\nContent-Length: x\r\n\r\n', 400, 'ungueltige_anfrage'],
     ['another version', 'GET /a HTTP/9.1\r\nHost: n\r\n\r\n', 400, 'ungueltige_anfrage'],
     ['a space in the address', 'GET /a b HTTP/1.1\r\nHost: n\r\n\r\n', 400, 'ungueltige_anfrage'],
@@ -178,6 +205,17 @@ describe('what can’t be read', () => {
       assert.deepEqual(seen, []);
     });
   }
+
+  it('is not made into fields either, beyond those that are allowed', async () => {
+    let made = 0;
+    server.once('request', ({ rawHeaders }: IncomingMessage) => {
+      made = rawHeaders.length / 2;
+    });
+    const socket = await open();
+    socket.write(`GET /a HTTP/1.1\r\nHost: n\r\n${'X: y\r\n'.repeat(500)}\r\n`);
+    assert.match((await readBodies(socket))[0] ?? '', /^431 /);
+    assert.equal(made, maxHeaders + 1);
+  });
 
   it('without a body where HEAD asked', async () => {
     const socket = await open();

@@ -9,7 +9,7 @@ import type { ServerType } from '@hono/node-server';
 import { createApp } from '../../src/app.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { runInTurn, waitForTurn } from '../../src/guard/turns.ts';
+import { noteArrival, runInTurn, turnMs, waitForTurn } from '../../src/guard/turns.ts';
 import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
 import { toXml } from '../../src/http/xml.ts';
 import { startTestService } from '../support/service.ts';
@@ -65,6 +65,44 @@ describe('what computes', () => {
     assert.ok((await short) < 10);
     await long;
     assert.equal(steps, 100);
+  });
+
+  it('is not kept for who gives the place up', async () => {
+    const done: string[] = [];
+    const places = Array.from({ length: 100 }, (_, n) =>
+      runInTurn('many', () => {
+        compute(1);
+        done.push(`many ${n}`);
+      }),
+    );
+    const waiting = places.filter((leave) => leave !== null);
+    assert.ok(waiting.length > 90);
+    const last = new Promise<void>((resolve) => runInTurn('other', resolve));
+    for (const leave of waiting) assert.equal(leave(), true);
+    await last;
+    assert.equal(done.length, places.length - waiting.length);
+    // What has begun can't be given up any more.
+    let leave: (() => boolean) | null = null;
+    await new Promise<void>((resolve) => {
+      compute(2 * turnMs);
+      leave = runInTurn('one', resolve) ?? runInTurn('one', resolve);
+    });
+    assert.equal((leave as (() => boolean) | null)?.() ?? false, false);
+  });
+
+  it('waits for new connections by time, not by their number', async () => {
+    let arrivals = 0;
+    let isOver = false;
+    const arrive = () => {
+      noteArrival();
+      compute(5);
+      arrivals++;
+      if (!isOver && arrivals < 500) setImmediate(arrive);
+    };
+    arrive();
+    await new Promise<void>((resolve) => runInTurn('one', resolve));
+    isOver = true;
+    assert.ok(arrivals < 60, `${arrivals} connections came first`);
   });
 
   it('of pages as XML, short ones too', async () => {
@@ -149,6 +187,27 @@ describe('over sockets', () => {
     other.write(request);
     assert.equal(await placeOf(other), begun);
     other.destroy();
+  });
+
+  it('and costs its network new connections', async () => {
+    const server = await listen(() => new Response(String(compute(4))), '127.0.0.1', 0, { ...settings, connectionRate: 10 });
+    const to = (localAddress: string) =>
+      connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', localAddress }).on('error', () => {});
+    const hasAnswer = async (localAddress: string) => {
+      const socket = to(localAddress);
+      socket.write(request);
+      const isAnswered = await Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
+      socket.destroy();
+      return isAnswered;
+    };
+    const sockets = Array.from({ length: 10 }, () => to('127.0.0.4'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (const socket of sockets) socket.end(request.repeat(maxPipelined));
+    await sleep(500);
+    const answered = [await hasAnswer('127.0.0.4'), await hasAnswer('127.0.0.5')];
+    server.close();
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    assert.deepEqual(answered, [false, true]);
   });
 });
 

@@ -18,7 +18,14 @@ import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/multipart.ts';
 import { maxFields } from '../../src/http/query.ts';
 import { longPages } from '../../src/http/reply.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
-import { floodTokens, freeChunks, maxPipelined, minChunkBytes, graceMs as sendGraceMs } from '../../src/http/server.ts';
+import {
+  floodTokens,
+  freeChunks,
+  maxHeaders,
+  maxPipelined,
+  minChunkBytes,
+  graceMs as sendGraceMs,
+} from '../../src/http/server.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
 
@@ -55,7 +62,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       `${maxPipelined}`,
       `503; beyond twice as many closed, at the cost of ${floodTokens} new connections of its network \\*`,
     ],
-    ['head of a request', `16 KiB in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`, '431, 408'],
+    [
+      'head of a request',
+      `16 KiB and ${maxHeaders} fields in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`,
+      '431, 408',
+    ],
     [
       'whole request',
       `${config.requestTimeoutSeconds} s (\`REQUEST_TIMEOUT\`), ${number(config.minReceiveRate)} bytes a second after ${seconds(receiveGraceMs)} (\`MIN_RECEIVE_RATE\`)`,
