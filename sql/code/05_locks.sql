@@ -61,3 +61,63 @@ begin
   lock table portal.grenzlauf in share row exclusive mode;
 end
 $$;
+
+-- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
+-- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
+-- or that queue for a lock on a table before they ask for rights on it. 99_grants.sql takes them away.
+--   public_only  only those that everybody still may execute
+create or replace function api.list_sperrende_funktion(public_only boolean)
+  returns setof regprocedure
+  language sql
+  stable
+as $$
+  select p.oid::regprocedure
+  from pg_catalog.pg_proc p
+  where p.pronamespace = 'pg_catalog'::regnamespace
+    and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
+      or p.proname in (
+        'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink', 'pg_logical_emit_message',
+        'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list'))
+    and (not list_sperrende_funktion.public_only or exists (
+      select from pg_catalog.aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+      where a.grantee = 0 and a.privilege_type = 'EXECUTE'))
+  order by 1
+$$;
+comment on function api.list_sperrende_funktion(boolean) is
+  'Functions of PostgreSQL with which a session without any rights could stop the server';
+
+-- Rules and triggers lock their table before anybody asks who owns it, and the tables of PostgreSQL's own catalogue are everybody's to
+-- read: with two sessions, analysts who may define nothing kept every new connection waiting. Refused before the lock. Only a
+-- superuser may have PostgreSQL ask this.
+-- errors       42501 for members of the analysts' groups
+create or replace function private.refuse_definition()
+  returns event_trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  if exists (
+    select
+    from pg_catalog.pg_roles r
+    where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
+    -- Of all roles a member, if only on paper.
+    and not pg_catalog.pg_has_role(
+      session_user, (select c.relowner from pg_catalog.pg_class c where c.oid = 'portal.installation'::regclass), 'usage')
+  then
+    raise exception 'analysts define neither rules nor triggers' using errcode = '42501';
+  end if;
+end
+$$;
+
+do $$
+begin
+  if (select r.rolsuper from pg_roles r where r.rolname = current_user)
+    and not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
+    create event trigger species_sighting_definition on ddl_command_start
+      when tag in ('CREATE RULE', 'CREATE TRIGGER')
+      execute function private.refuse_definition();
+  end if;
+end
+$$;

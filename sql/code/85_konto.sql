@@ -16,12 +16,12 @@ declare
   v_email_key text := private.to_account_key(register_nutzer.email);
 begin
   perform private.require_account_lock();
-  -- What nobody confirmed while its link lived is free again: name and address alike.
+  -- What nobody confirmed for as long as a link lives is free again: name and address alike. Counted from the registration, however
+  -- often a new link was mailed: a reserved name gets none, and would tell by its end that the address has an account.
   delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
   delete from portal.nutzer u
   where (u.loginname_key = v_loginname_key or u.email_key = v_email_key)
     and u.password_hash is null and u.angelegt < now() - interval '7 days'
-    and not exists (select from portal.nutzer_link l where l.nutzer_id = u.id and l.angelegt >= now() - interval '7 days')
     and not exists (select from portal.sichtbeobachtung s where s.nutzer_id = u.id);
 
   if exists (select from portal.nutzer u where u.loginname_key = v_loginname_key)

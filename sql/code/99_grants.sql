@@ -73,8 +73,8 @@ end
 $$;
 
 -- The server has one table of locks for all its sessions. What everybody may lock without owning it fills that table from one
--- session: advisory locks, temporary tables, and large objects, each of which is one. Whoever is named in the rights on schema
--- portal keeps them: pg-boss and the import need the first two.
+-- session: what api.list_sperrende_funktion() lists, and temporary tables. Whoever is named in the rights on schema portal keeps
+-- them: pg-boss and the import need some.
 do $$
 declare
   v_routine regprocedure;
@@ -86,13 +86,7 @@ declare
     where n.nspname = 'portal' and a.grantee <> 0);
 begin
   begin
-    for v_routine in
-      select p.oid
-      from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-      where p.pronamespace = 'pg_catalog'::regnamespace and a.grantee = 0 and a.privilege_type = 'EXECUTE'
-        and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
-          or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink'))
-    loop
+    for v_routine in select api.list_sperrende_funktion(public_only => true) loop
       foreach v_keeper in array v_keepers loop
         execute format('grant execute on function %s to %I', v_routine, v_keeper);
       end loop;

@@ -22,13 +22,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       exists (
         select from pg_namespace n, aclexplode(n.nspacl) a
         where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as open_schema,
-      array_to_json(array(
-        select p.oid::regprocedure::text
-        from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-        where p.pronamespace = 'pg_catalog'::regnamespace and a.grantee = 0 and a.privilege_type = 'EXECUTE'
-          and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
-            or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink'))
-        order by 1)) as locks,
+      array_to_json(array(select f::text from api.list_sperrende_funktion(public_only => true) f)) as locks,
       (select quote_ident(d.datname)
         from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary`;
@@ -65,7 +59,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
         : []),
     ];
     warnings.push(
-      `Jede Rolle kann mit einer Verbindung alle Sperren des Servers belegen, bis sein Administrator es verbietet (statt current_user die Rolle dieses Dienstes): ${statements.join('; ')};`,
+      `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten, bis sein Administrator es verbietet (statt current_user die Rolle dieses Dienstes): ${statements.join('; ')};`,
     );
   }
   return warnings;
