@@ -1,6 +1,8 @@
 // Routes and middleware, and the one place where errors become answers.
 import { Hono } from 'hono';
+import { isReadOnly } from './db/client.ts';
 import { isMigrated } from './db/migrate.ts';
+import { currentScope } from './guard/request.ts';
 import { artenRoutes } from './http/arten.ts';
 import { artengruppenRoutes } from './http/artengruppen.ts';
 import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
@@ -22,6 +24,7 @@ import { scopeMiddleware } from './http/scope.ts';
 import { sichtbeobachtungenRoutes } from './http/sichtbeobachtungen.ts';
 import { stadienRoutes } from './http/stadien.ts';
 import { describeFault } from './observe/fault.ts';
+import { watchOutages } from './observe/outages.ts';
 
 // Reads whose answer to anonymous clients changes with the data only.
 const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '/sichtbeobachtungen/:id', '/protokoll'];
@@ -29,6 +32,7 @@ const cachedPaths = ['/artengruppen', '/arten/*', '/stadien', '/aktivitaeten', '
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
   const app = new Hono<Env>();
+  const noteOutage = watchOutages(deps.log);
   app.use(scopeMiddleware(deps), countRequests(deps), protocolMiddleware(deps.drain));
 
   app.route('/', healthRoutes(deps));
@@ -62,7 +66,10 @@ export function createApp(deps: Deps): Hono<Env> {
   app.onError((error, c) => {
     const known = toPortalError(error, c.get('sent'));
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
-    if (!known) deps.log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
+    const fault = describeFault(error);
+    if (!known) deps.log.error({ route: c.req.routePath, ...fault }, 'unexpected error');
+    else if (known.code === 'ueberlastet' && !currentScope()?.isGone())
+      noteOutage({ code: String(fault.code ?? known.code), route: c.req.routePath });
     return replyError(c, known ?? new PortalError('interner_fehler'));
   });
   return app;
@@ -75,6 +82,8 @@ export function healthRoutes({ sql, drain }: Pick<Deps, 'sql' | 'drain'>): Hono<
     .get('/health/ready', async (c) => {
       if (drain?.active) return c.text('Der Dienst wird beendet.', 503);
       const ready = await isMigrated(sql).catch(() => false);
-      return ready ? c.text('ok') : c.text('Die Datenbank antwortet nicht oder ist nicht migriert.', 503);
+      if (!ready) return c.text('Die Datenbank antwortet nicht oder ist nicht migriert.', 503);
+      // Reads go on: an instance that is taken out of service would answer none.
+      return c.text((await isReadOnly(sql).catch(() => false)) ? 'ok, aber die Datenbank ist schreibgeschützt' : 'ok');
     });
 }

@@ -23,7 +23,7 @@ import { openStorage } from './media/storage.ts';
 import { createUploads } from './media/uploads.ts';
 import { readBuild } from './observe/build.ts';
 import { surviveDefects } from './observe/defects.ts';
-import { describeStartError } from './observe/fault.ts';
+import { describeFault, describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
@@ -32,7 +32,7 @@ import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
-  const log = createLog(config.logLevel);
+  const log = createLog(config.logLevel, () => currentScope()?.id);
   const out = process.stderr;
   if (config.databaseUrl === null) out.write('Eingebettete Datenbank wird geöffnet (beim ersten Mal einige Sekunden) …\n');
   const database = await openDatabase({
@@ -70,13 +70,13 @@ async function main(): Promise<void> {
     storage: openStorage(config.mediaUrl, config.s3),
   };
   const isWorker = config.role !== 'web';
-  const boss = await startBoss(database, (error) => log.warn({ reason: error.name }, 'queue'), { supervise: isWorker });
+  const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), { supervise: isWorker });
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.sql, config.tokenTtlDays);
     await workMedia(boss, database.sql, media);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
-    await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory });
+    await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
   }
   const drain = { active: false };
   const metrics = createMetrics();

@@ -121,8 +121,9 @@ begin
   join portal.nutzer u on u.id = t.nutzer_id
   where t.hash = token_hash and u.status = 1 and u.loginname_key = private.to_account_key(get_reader.loginname)
     and t.genutzt > now() - make_interval(days => ttl_days);
-  -- Once an hour is enough for a lifetime counted in days, and spares every request a write.
-  if v_genutzt < now() - interval '1 hour' then
+  -- Once an hour is enough for a lifetime counted in days, and spares every request a write. A database that can't be written to can
+  -- still be read.
+  if v_genutzt < now() - interval '1 hour' and current_setting('transaction_read_only') = 'off' then
     update portal.token t set genutzt = now() where t.hash = token_hash;
   end if;
   return v_reader;

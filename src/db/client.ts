@@ -116,7 +116,7 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
 
 /**
  * Checks that the database can carry the service.
- * @throws DatabaseError in one line: no connection, too old, no PostGIS, wrong encoding or collation
+ * @throws DatabaseError in one line: no connection, too old, no PostGIS, wrong encoding or collation, read-only
  */
 export async function checkDatabase(sql: Sql): Promise<void> {
   let facts: {
@@ -126,6 +126,7 @@ export async function checkDatabase(sql: Sql): Promise<void> {
     lowered: string;
     postgis: string | null;
     postgis_schema: string | null;
+    read_only: boolean;
   };
   try {
     [facts] = (await sql`
@@ -136,7 +137,8 @@ export async function checkDatabase(sql: Sql): Promise<void> {
         coalesce(
           (select extversion from pg_extension where extname = 'postgis'),
           (select default_version from pg_available_extensions where name = 'postgis')) as postgis,
-        (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'postgis') as postgis_schema
+        (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'postgis') as postgis_schema,
+        current_setting('transaction_read_only') = 'on' as read_only
     `) as unknown as [typeof facts];
   } catch (error) {
     throw new DatabaseError(
@@ -148,6 +150,11 @@ export async function checkDatabase(sql: Sql): Promise<void> {
   }
   if (facts.postgis === null) {
     throw new DatabaseError('Auf dem Datenbankserver fehlt PostGIS. Unter Debian: apt-get install postgresql-15-postgis-3');
+  }
+  if (facts.read_only) {
+    throw new DatabaseError(
+      'Die Datenbank ist schreibgeschützt (Ersatzserver, voller Speicher oder default_transaction_read_only); bitte noch einmal, sobald sie wieder beschrieben werden kann.',
+    );
   }
   const [major = 0, minor = 0] = facts.postgis.split('.').map(Number);
   if (major < 3 || (major === 3 && minor < 3)) {
@@ -161,6 +168,12 @@ export async function checkDatabase(sql: Sql): Promise<void> {
       `Die Datenbank kennt keine Umlaute (Zeichensatz ${facts.encoding}). Nötig sind UTF8 und eine Locale wie C.UTF-8 oder de_DE.UTF-8.`,
     );
   }
+}
+
+/** Whether the database can only be read at present: after a failover, or when its storage is full. */
+export async function isReadOnly(sql: Sql): Promise<boolean> {
+  const [row] = await sql`select current_setting('transaction_read_only') = 'on' as is_read_only`;
+  return row?.is_read_only === true;
 }
 
 // Only what can't hold a password or a host's name: the code.

@@ -1,9 +1,12 @@
 // Who a piece of work is done for, wherever it has got to: shares of what is scarce are counted by it, and an error that nobody
 // waited for ends the request that it belongs to.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 
 /** The request that is being answered. */
 export interface RequestScope {
+  /** Names the request in the log and, where it failed, to whoever asked. */
+  readonly id: string;
   /** Network of the client: one network doesn't get everything. */
   readonly network: string;
   /** Whose shares it takes from: its network's, and its account's once that is known, which may ask from many networks. */
@@ -27,6 +30,7 @@ const scopes = new AsyncLocalStorage<RequestScope>();
 export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const scope = {
+    id: randomUUID(),
     network,
     owners: [`network ${network}`],
     identify(account: number) {

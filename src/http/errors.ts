@@ -175,8 +175,8 @@ const regexpReasons: [RegExp, string][] = [
   [/too complex|too many/, 'der Ausdruck ist zu verwickelt'],
 ];
 
-// The database is away, starting, full, or its locks are taken.
-const unavailable = [/^08/, /^53/, /^57014$/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
+// The database is away, starting, full, can only be read, or its locks are taken.
+const unavailable = [/^08/, /^25006$/, /^53/, /^57014$/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
 const unavailableCodes = new Set([
   'OVERLOADED',
   'STORAGE',

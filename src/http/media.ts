@@ -1,6 +1,7 @@
 // Photos and sound files of a form on their way into the storage.
 import { readFile } from 'node:fs/promises';
 import type { Context } from 'hono';
+import { isReadOnly } from '../db/client.ts';
 import { type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
 import { currentScope } from '../guard/request.ts';
 import { AudioRefusedError } from '../media/audio/refusal.ts';
@@ -70,11 +71,13 @@ export async function removeMedia({ media, log }: Deps, names: readonly string[]
 }
 
 async function keepFiles<R>(
-  { media: { photos, storage }, log }: Deps,
+  { sql, media: { photos, storage }, log }: Deps,
   files: ReadonlyMap<MediumField, ReceivedFile>,
   cleared: MediumField[],
   save: (names: MediumNames) => Promise<R>,
 ): Promise<R> {
+  // A photo takes a second of a core: not for what can't be stored.
+  if (files.size > 0 && (await isReadOnly(sql))) throw new PortalError('ueberlastet');
   // All of them before the first is stored: what is refused leaves nothing behind.
   const made: { field: MediumField; name: string; bytes: Uint8Array }[] = [];
   for (const [field, { path }] of files) {

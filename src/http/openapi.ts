@@ -27,6 +27,7 @@ const headers = {
   Location: { description: 'Adresse des neuen Datensatzes', schema: { type: 'string', format: 'uri' } },
   ETag: { description: 'Stand der Daten (nur ohne Anmeldung)', schema: { type: 'string' } },
   'Retry-After': { description: 'Sekunden bis zum nächsten Versuch', schema: { type: 'integer', minimum: 1 } },
+  'X-Request-Id': { description: 'Kennung der Anfrage im Protokoll des Dienstes', schema: { type: 'string' } },
   Allow: { description: 'Methoden, die diese Adresse kennt', schema: { type: 'string' } },
 };
 const headerOf = (name: keyof typeof headers) => ({ [name]: { $ref: `#/components/headers/${name}` } });
@@ -171,8 +172,11 @@ function describeError(codes: ErrorCode[]): Node {
   const examples = Object.fromEntries(answers.map(({ body }) => [body.error.code, { summary: body.error.message, value: body }]));
   return {
     description: codes.map((code) => catalogue[code].message).join(' '),
-    ...([429, 503].includes(catalogue[first].status) && { headers: headerOf('Retry-After') }),
-    ...(first === 'methode_nicht_erlaubt' && { headers: headerOf('Allow') }),
+    headers: {
+      ...headerOf('X-Request-Id'),
+      ...([429, 503].includes(catalogue[first].status) && headerOf('Retry-After')),
+      ...(first === 'methode_nicht_erlaubt' && headerOf('Allow')),
+    },
     content: contentOf({ $ref: '#/components/schemas/Fehler' }, examples),
   };
 }

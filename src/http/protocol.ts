@@ -5,7 +5,7 @@ import { PortalError, sentences } from './errors.ts';
 
 const allowedMethods = 'GET, POST, PUT, DELETE';
 const allowedHeaders = 'Content-Type, If-None-Match, X-Auth-Token, X-Auth-User, X-HTTP-Method-Override';
-const exposedHeaders = 'Location, ETag, Retry-After';
+const exposedHeaders = 'Location, ETag, Retry-After, X-Request-Id';
 const preflightSeconds = '86400';
 
 /**

@@ -114,6 +114,9 @@ export async function replyError(c: Context<Env>, error: PortalError): Promise<R
   const answer = answerError(error);
   // Of the answer that was expected.
   c.header('ETag', undefined);
+  // So that whoever asks about it can be told what the log says.
+  const id = currentScope()?.id;
+  if (id) c.header('X-Request-Id', id);
   for (const [name, value] of Object.entries(answer.headers)) c.header(name, value);
   let format: Format = { format: 'json', callback: null };
   try {

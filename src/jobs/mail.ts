@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
+import type { JobWithMetadata } from 'pg-boss';
 import type { Sql } from '../db/client.ts';
 import { getMailNutzer, type MailNutzer, setNutzerLink } from '../db/nutzer.ts';
 import { makeToken } from '../guard/token.ts';
+import type { Log } from '../observe/log.ts';
 import { type Boss, type MailJob, mailQueue } from './boss.ts';
 
 export interface MailOptions {
@@ -13,6 +15,7 @@ export interface MailOptions {
   smtpUrl: string | null;
   from: string;
   directory: string;
+  log: Pick<Log, 'warn' | 'error'>;
 }
 
 // Each takes one mail at a time, so that one which can't be sent is tried again alone. Requests for mails to nobody take their turn
@@ -25,26 +28,39 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
   const transport = options.smtpUrl
     ? createTransport(options.smtpUrl, { connectionTimeout: 20_000, greetingTimeout: 20_000, socketTimeout: 60_000 } as never)
     : createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
-  const send = async (jobs: { data: MailJob }[]) => {
-    for (const { data } of jobs) {
-      const recipient = await getMailNutzer(sql, data.nutzerId);
-      // Blocked or gone since: nobody to write to.
-      if (!recipient) continue;
-      const mail = await compose(sql, data, recipient);
-      // The address was changed since: a link must not go to the old one.
-      if (!mail) continue;
-      const { subject, text } = mail;
-      const info = (await transport.sendMail({
-        from: options.from,
-        to: { name: recipient.name, address: recipient.email },
-        subject,
-        text,
-        headers: { 'Auto-Submitted': 'auto-generated' },
-      })) as { message?: Buffer };
-      if (!options.smtpUrl && info.message) await writeMail(options.directory, info.message);
+  const send = async ({ data }: { data: MailJob }) => {
+    const recipient = await getMailNutzer(sql, data.nutzerId);
+    // Blocked or gone since: nobody to write to.
+    if (!recipient) return;
+    const mail = await compose(sql, data, recipient);
+    // The address was changed since: a link must not go to the old one.
+    if (!mail) return;
+    const { subject, text } = mail;
+    const info = (await transport.sendMail({
+      from: options.from,
+      to: { name: recipient.name, address: recipient.email },
+      subject,
+      text,
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    })) as { message?: Buffer };
+    if (!options.smtpUrl && info.message) await writeMail(options.directory, info.message);
+  };
+  const work = async (jobs: JobWithMetadata<MailJob>[]) => {
+    for (const job of jobs) {
+      try {
+        await send(job);
+      } catch (error) {
+        // Never the server's words: they repeat the address.
+        const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
+        const about = { kind: job.data.kind, job: job.id, code, responseCode, attempt: job.retryCount + 1 };
+        if (job.retryCount < job.retryLimit) options.log.warn(about, 'a mail was not sent, it will be tried again');
+        else options.log.error(about, 'a mail was given up');
+        throw error;
+      }
     }
   };
-  for (let n = 0; n < workers; n++) await boss.work<MailJob>(mailQueue, { pollingIntervalSeconds: pollSeconds }, send);
+  for (let n = 0; n < workers; n++)
+    await boss.work(mailQueue, { pollingIntervalSeconds: pollSeconds, includeMetadata: true }, work);
 }
 
 // The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.

@@ -3,6 +3,11 @@ import { type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
-export function createLog(level: string): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+/** @param currentRequest id of the request that a line is written for, if any */
+export function createLog(level: string, currentRequest: () => string | undefined = () => undefined): Log {
+  const mixin = () => {
+    const request = currentRequest();
+    return request === undefined ? {} : { request };
+  };
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin });
 }

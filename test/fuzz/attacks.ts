@@ -283,6 +283,34 @@ const attacks: Attack[] = [
       }),
   },
   {
+    name: 'heads of a thousand fields, eight in a pipeline, on connections that are ended at once',
+    run: ({ signal, open }) => {
+      const fields = Array.from({ length: 1000 }, (_, n) => `${n.toString(36)}:b\r\n`).join('');
+      const volley = Buffer.from(`GET /health/live HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`.repeat(8));
+      return repeat(signal, 100, async () => {
+        const socket = open(volley);
+        socket.end();
+        await Promise.race([once(socket, 'close'), sleep(200)]);
+        socket.destroy();
+      });
+    },
+  },
+  {
+    name: 'request lines of 64 kB of raw bytes',
+    run: ({ signal, open }) => {
+      const line = Buffer.concat([
+        Buffer.from('GET /'),
+        Buffer.alloc(64_000, 0xe4),
+        Buffer.from(' HTTP/1.1\r\nHost: localhost\r\n\r\n'),
+      ]);
+      return repeat(signal, 140, async () => {
+        const socket = open(line);
+        await Promise.race([once(socket, 'close'), sleep(5000)]);
+        socket.destroy();
+      });
+    },
+  },
+  {
     name: 'parts whose heads take long to decode, a hundred and fifty at once',
     run: ({ signal, send }) => {
       const part = `--b\r\nContent-Disposition: form-data; name="x"; filename*=utf-8''${'%C3%A4'.repeat(1300)}\r\n\r\nx\r\n`;

@@ -187,7 +187,7 @@ describe('HEAD, OPTIONS, 405 and CORS', () => {
       const { headers } = await service.request(path, { headers: { origin: 'https://portal.example' } });
       assert.equal(headers.get('access-control-allow-origin'), '*');
       assert.equal(headers.get('access-control-allow-credentials'), null);
-      assert.equal(headers.get('access-control-expose-headers'), 'Location, ETag, Retry-After');
+      assert.equal(headers.get('access-control-expose-headers'), 'Location, ETag, Retry-After, X-Request-Id');
     }
   });
 

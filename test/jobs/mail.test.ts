@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 import type { Database } from '../../src/db/client.ts';
 import { type Boss, mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
-import { workMail } from '../../src/jobs/mail.ts';
+import { type MailOptions, workMail } from '../../src/jobs/mail.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -29,6 +29,10 @@ const mails: Mail[] = [];
 /** What the server says to the next mails instead of taking them. */
 const refusals: string[] = [];
 let directory: string;
+/** What the log was told. */
+const lines: Record<string, unknown>[] = [];
+const note = (about: object, message?: string) => void lines.push({ ...about, message });
+const log = { warn: note, error: note } as MailOptions['log'];
 
 before(async () => {
   service = await startTestService();
@@ -105,6 +109,7 @@ it('S5.4 arrives once, after a server that is down and one that refuses; its lin
     smtpUrl: `smtp://127.0.0.1:${port}?ignoreTLS=true`,
     from: 'portal@example.org',
     directory,
+    log,
   });
   // Nobody listens there yet.
   await waitFor('a failed attempt', async () => {
@@ -139,6 +144,13 @@ it('S5.4 arrives once, after a server that is down and one that refuses; its lin
   });
   assert.equal(answer.status, 200);
 
+  // Each attempt that failed left a line, and none of them says whom it was for.
+  const failed = lines.filter(({ message }) => message === 'a mail was not sent, it will be tried again');
+  assert.ok(failed.length >= 2);
+  assert.deepEqual(new Set(failed.map(({ kind }) => kind)), new Set(['registrierung']));
+  assert.ok(failed.some(({ code }) => code === 'ESOCKET') && failed.some(({ responseCode }) => Number(responseCode) >= 400));
+  assert.ok(!JSON.stringify(lines).includes('aenne'));
+
   // Neither the link nor its hash is in the queue's tables.
   const token = link.slice('/konto/'.length);
   const [jobs] = await database.sql`select coalesce(string_agg(j::text, ' '), '') as text from pgboss.job j`;
@@ -153,6 +165,7 @@ it('S5.4 one that can not be delivered ends in the dead letter queue', async () 
     const [row] = await database.sql`select count(*)::integer as n from pgboss.job where name = ${mailDeadLetter}`;
     return row?.n === 1;
   });
+  assert.equal(lines.filter(({ message }) => message === 'a mail was given up').length, 1);
 });
 
 it('S2.4 headers can not be injected by a name or the portal, and the mail is text', async () => {
@@ -203,7 +216,7 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
   await once(gate, 'listening');
   const smtpUrl = `smtp://127.0.0.1:${(gate.address() as { port: number }).port}?ignoreTLS=true`;
   try {
-    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory });
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
     const start = performance.now();
     const form = { loginname: 'Geduld', email: 'geduld@example.org', vorname: 'G', nachname: 'G' };
     assert.equal((await other.request('/register', { form })).status, 200);
@@ -233,7 +246,7 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
 it('becomes a file where no server is configured', async () => {
   const other = await openTestDatabase();
   const files = await startBoss(other, () => {}, { supervise: false });
-  await workMail(files, other.sql, { smtpUrl: null, from: 'portal@example.org', directory });
+  await workMail(files, other.sql, { smtpUrl: null, from: 'portal@example.org', directory, log });
   await other.sql.begin(async (tx) => {
     const [row] = await tx<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
     await files.enqueueMail(tx, {

@@ -248,6 +248,13 @@ describe('a service whose database is restarted', { skip: skip || withoutCluster
       await Promise.all(clients);
       assert.ok(!ledger.some(({ status }) => status === null), 'a request had no answer at all');
       assert.equal(service.process.exitCode, null);
+      const told = service
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('"requests are refused"'));
+      const refusals = ledger.filter(({ status }) => status === 503).length;
+      assert.ok(told.length > 0 && told.length < 12 && refusals > 3 * told.length, `${refusals} refusals: ${told.join('\n')}`);
+      assert.match(told[0] ?? '', /"request":"[0-9a-f-]{36}","code":"\w+","route":"\/api\/v2\/[^"]+","refused":1,/);
       const database = await openDatabase({ databaseUrl: cluster.url, dataDir: '' });
       await assertAgrees(database, ledger, join(site.env.DATA_DIR ?? '', 'media'), 0);
       await database.close();
