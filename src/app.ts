@@ -56,6 +56,13 @@ export function createApp(deps: Deps): Hono<Env> {
   api.route('/', qsRoutes(deps));
   api.route('/', docsRoutes(deps));
   app.route('/api/v2', api);
+  // Whoever types the address of the service into a browser looks for what there is; a client that asks for nothing gets a 404.
+  app.get('/', async (c) =>
+    (c.req.header('accept') ?? '').includes('text/html')
+      ? c.redirect('/api/v2', 302)
+      : replyError(c, new PortalError('nicht_gefunden')),
+  );
+  app.get('/favicon.ico', (c) => c.redirect('/api/v2/docs/favicon-32x32.png', 302));
   app.get('/api/v2/', (c) => c.redirect('/api/v2', 301));
 
   app.notFound((c) => {

@@ -29,6 +29,14 @@ const initializer = `const carefulForms = {
       return standard;
     };
   },
+  // What may be asked with or without a login is not locked for who has none.
+  statePlugins: {
+    auth: {
+      wrapSelectors: {
+        isAuthorized: (original) => (_state, securities) => original(securities.filter((needed) => needed.size > 0)),
+      },
+    },
+  },
   wrapComponents: {
     ParameterIncludeEmpty: (Original, { React }) => (props) =>
       React.createElement(Original, { ...props, isIncludedOptions: { ...props.isIncludedOptions, defaultValue: false } }),
@@ -50,6 +58,18 @@ const style = `body { margin: 0 }
 .kopf { font: 1rem/1.5 system-ui, sans-serif; max-width: 1460px; margin: 0 auto; padding: 1rem 20px 0; box-sizing: border-box }
 .kopf a { color: #1b5e20 }
 .swagger-ui .info { margin: 1.5rem 0 }
+@media (max-width: 640px) {
+  .swagger-ui .info .title { font-size: 1.5rem; overflow-wrap: anywhere }
+  .swagger-ui table.parameters, .swagger-ui table.parameters > tbody, .swagger-ui table.parameters > tbody > tr,
+  .swagger-ui table.parameters > tbody > tr > td { display: block; width: auto; max-width: 100%; min-width: 0; box-sizing: border-box }
+  .swagger-ui table.parameters > thead { display: none }
+  .swagger-ui table.parameters > tbody > tr > td.parameters-col_description { padding-top: 0 }
+  .swagger-ui table.responses-table { table-layout: fixed }
+  .swagger-ui .response-col_status { width: 3.5rem; min-width: 0 }
+  .swagger-ui .response-col_links { display: none }
+  .swagger-ui select, .swagger-ui input, .swagger-ui textarea { max-width: 100% !important; min-width: 0 !important }
+  .swagger-ui code { overflow-wrap: anywhere }
+}
 `;
 
 // Swagger UI draws its arrows from data: addresses; styles it sets by script, which needs no permission.

@@ -16,9 +16,13 @@ const maxLength = 200;
 
 const style = `
 body { font: 1.05rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 32rem; margin: 3rem auto; padding: 0 1rem }
+header { border-bottom: 1px solid #ccc; padding-bottom: .5rem; color: #1b5e20; font-weight: 600 }
+h1 { font-size: 1.5rem; overflow-wrap: break-word }
+a { color: #1b5e20 }
 label { display: block; margin-top: 1rem; font-weight: 600 }
 input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; border: 1px solid #555; border-radius: .25rem }
 button { font: inherit; margin-top: 1.5rem; padding: .6rem 1.2rem; border: 0; border-radius: .25rem; color: #fff; background: #1b5e20 }
+input[readonly] { border-color: transparent; background: #f2f2f2 }
 [role=alert] { border-left: .3rem solid #b00020; padding-left: .8rem }
 `;
 const policy = [
@@ -39,7 +43,7 @@ export function kontoRoutes(deps: Deps): Hono<Env> {
       html`<!doctype html>
 <html lang="de">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} – ${name}</title><style>${raw(style)}</style></head>
-<body><main><h1>${title}</h1>${content}</main></body>
+<body><header>${name}</header><main><h1>${title}</h1>${content}</main></body>
 </html>`,
       status,
     );
@@ -52,10 +56,10 @@ export function kontoRoutes(deps: Deps): Hono<Env> {
       html`<p>Er wurde schon benutzt, ist älter als sieben Tage, oder es gibt einen neueren. Fordern Sie in Ihrem Portal einen neuen an.</p>`,
     );
   const form = (loginname: string, problem: string | null) => html`
-<p>Konto: <strong>${loginname}</strong></p>
 ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
 <form method="post">
-<input type="hidden" name="loginname" autocomplete="username" value="${loginname}">
+<label for="loginname">Konto</label>
+<input id="loginname" name="loginname" type="text" autocomplete="username" value="${loginname}" readonly>
 <label for="passwort">Neues Passwort (mindestens ${minLength} Zeichen)</label>
 <input id="passwort" name="passwort" type="password" autocomplete="new-password" minlength="${minLength}" maxlength="${maxLength}" required>
 <label for="wiederholung">Noch einmal</label>
@@ -90,7 +94,8 @@ ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
         c,
         200,
         'Das Passwort ist gesetzt',
-        html`<p>Sie können sich jetzt in Ihrem Portal als <strong>${loginname}</strong> anmelden.</p>`,
+        html`<p>Sie können sich jetzt in Ihrem Portal als <strong>${loginname}</strong> anmelden.</p>
+<p><a href="${c.get('origin')}/">Zurück zu ${c.get('tenant').name}</a></p>`,
       );
     });
 }

@@ -35,8 +35,8 @@ describe('GET /api/v2 in a browser', { skip }, () => {
   });
 
   /** Opens the page, and collects what it complains about and what it asks others for. */
-  async function openPage(path: string): Promise<{ page: Page; complaints: string[]; foreign: string[] }> {
-    const page = await browser.newPage();
+  async function openPage(path: string, width = 1280): Promise<{ page: Page; complaints: string[]; foreign: string[] }> {
+    const page = await browser.newPage({ viewport: { width, height: 800 } });
     page.setDefaultTimeout(15_000);
     const complaints: string[] = [];
     const foreign: string[] = [];
@@ -67,6 +67,43 @@ describe('GET /api/v2 in a browser', { skip }, () => {
     assert.deepEqual(shown.sort(), operations.sort());
     assert.deepEqual(complaints, []);
     assert.deepEqual(foreign, []);
+    await page.close();
+  });
+
+  it('is what the address of the service leads to; who asks for no page gets a 404, and an icon is there', async () => {
+    const { page, complaints } = await openPage('/');
+    assert.equal(new URL(page.url()).pathname, '/api/v2');
+    assert.deepEqual(complaints, []);
+    await page.close();
+    assert.equal((await fetch(origin, { headers: { accept: 'application/json' } })).status, 404);
+    const icon = await fetch(`${origin}/favicon.ico`);
+    assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/png']);
+  });
+
+  it('locks what needs a login, not what may be read without', async () => {
+    const { page } = await openPage('/api/v2');
+    const lockOf = (id: string) => page.locator(`${id} .authorization__btn`).getAttribute('aria-label');
+    assert.match((await lockOf('#operations-Beobachtungen-listSichtbeobachtungen')) ?? '', /unlocked/);
+    assert.match((await lockOf('#operations-Beobachtungen-createSichtbeobachtung')) ?? '', /unlocked/);
+    await page.evaluate('ui.preauthorizeApiKey("XAuthUser", "x"); ui.preauthorizeApiKey("XAuthToken", "x")');
+    await page.locator('#operations-Beobachtungen-createSichtbeobachtung .authorization__btn svg.locked').waitFor();
+    await page.close();
+  });
+
+  it('fits a phone: no scrolling sideways, titles whole, also with operations open', async () => {
+    const { page } = await openPage('/api/v2', 375);
+    for (const id of ['listSichtbeobachtungen', 'createSichtbeobachtung', 'updateSichtbeobachtung'])
+      await page.locator(`#operations-Beobachtungen-${id} .opblock-summary-control`).click();
+    await page.locator('#operations-Beobachtungen-updateSichtbeobachtung .responses-table').first().waitFor();
+    const { wide, beyond } = await page.evaluate<{ wide: number; beyond: string[] }>(`({
+      wide: document.documentElement.scrollWidth,
+      beyond: [...document.querySelectorAll('.title, .opblock-tag, .opblock-summary-description, .opblock-summary-path')]
+        .filter((element) => element.getBoundingClientRect().right > innerWidth || element.scrollWidth > element.clientWidth + 1)
+        .filter((element) => getComputedStyle(element).display !== 'inline')
+        .map((element) => element.textContent),
+    })`);
+    assert.equal(wide, 375);
+    assert.deepEqual(beyond, []);
     await page.close();
   });
 
