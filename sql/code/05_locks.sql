@@ -86,9 +86,10 @@ $$;
 comment on function api.list_sperrende_funktion(boolean) is
   'Functions of PostgreSQL with which a session without any rights could stop the server';
 
--- Rules and triggers lock their table before anybody asks who owns it, and the tables of PostgreSQL's own catalogue are everybody's to
--- read: with two sessions, analysts who may define nothing kept every new connection waiting. Refused before the lock. Only a
--- superuser may have PostgreSQL ask this.
+-- What analysts may define: objects of their own, where an administrator gave them a schema. Everything else PostgreSQL would refuse
+-- too, for want of rights, but some of it after it locked the table in question (rules, triggers, what an index depends on), and
+-- some with a warning only (grants): with two sessions, analysts who may define nothing kept every new connection waiting, with one
+-- they filled the table of locks. Refused before anything is locked. Only a superuser may have PostgreSQL ask this.
 -- errors       42501 for members of the analysts' groups
 create or replace function private.refuse_definition()
   returns event_trigger
@@ -98,15 +99,17 @@ create or replace function private.refuse_definition()
   set search_path = ''
 as $$
 begin
-  if exists (
-    select
-    from pg_catalog.pg_roles r
-    where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
+  if tg_tag !~ '^(CREATE|ALTER|DROP|REFRESH) (TABLE|TABLE AS|VIEW|MATERIALIZED VIEW|FUNCTION|SEQUENCE|TYPE)$'
+    and tg_tag not in ('SELECT INTO', 'CREATE INDEX', 'DROP INDEX', 'COMMENT')
+    and exists (
+      select
+      from pg_catalog.pg_roles r
+      where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
     -- Of all roles a member, if only on paper.
     and not pg_catalog.pg_has_role(
       session_user, (select c.relowner from pg_catalog.pg_class c where c.oid = 'portal.installation'::regclass), 'usage')
   then
-    raise exception 'analysts define neither rules nor triggers' using errcode = '42501';
+    raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
   end if;
 end
 $$;
@@ -115,9 +118,7 @@ do $$
 begin
   if (select r.rolsuper from pg_roles r where r.rolname = current_user)
     and not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
-    create event trigger species_sighting_definition on ddl_command_start
-      when tag in ('CREATE RULE', 'CREATE TRIGGER')
-      execute function private.refuse_definition();
+    create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
   end if;
 end
 $$;

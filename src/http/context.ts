@@ -158,7 +158,10 @@ export function clientAddress(c: Context<Env>, trustedHops: number): string {
 
 /** The host that the client asked for, as it wrote it. */
 export function requestHost(c: Context<Env>, trustedHops: number): string {
-  return (forwarded(c, 'x-forwarded-host', trustedHops) || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
+  const host = (forwarded(c, 'x-forwarded-host', trustedHops) || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
+  // Addresses are made of it.
+  if (!/^[^\s/?#@\\]+$/.test(host) || !URL.canParse(`http://${host}`)) throw new PortalError('ungueltige_anfrage');
+  return host;
 }
 
 function requestProtocol(c: Context<Env>, trustedHops: number): string {

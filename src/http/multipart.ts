@@ -36,7 +36,9 @@ export async function readMultipart<F>(
   { maxFields, maxFieldsBytes }: FieldBounds,
   takeFile: TakeFile<F>,
 ): Promise<Multipart<F>> {
-  const busboy = makeBusboy(contentType, maxFields, maxFieldsBytes);
+  const boundary = readBoundary(contentType);
+  if (boundary === null) throw new PortalError('ungueltige_anfrage');
+  const busboy = makeBusboy(boundary, maxFields, maxFieldsBytes);
   if (!busboy) throw new PortalError('ungueltige_anfrage');
   const fields: Parameters = new Map();
   const files = new Map<string, F>();
@@ -45,19 +47,39 @@ export async function readMultipart<F>(
   let problem: unknown = null;
 
   const { promise: read, resolve, reject } = Promise.withResolvers<void>();
-  const fail = (error: PortalError) => {
+  const fail = (error: Error) => {
     for (const stream of open) stream.destroy(error);
     reject(error);
   };
+  // What fails in an event of the parser would be nobody's error, and this would never end.
+  const onPart =
+    <A extends unknown[]>(take: (...args: A) => void) =>
+    (...args: A) => {
+      try {
+        take(...args);
+      } catch (error) {
+        fail(error instanceof Error ? error : new Error('something was thrown that is no error'));
+      }
+    };
 
   let fieldsBytes = 0;
-  busboy.on('field', (name, value, nameTruncated, valueTruncated) => {
+  const onField = (name: string | undefined, value: string, nameTruncated: boolean, valueTruncated: boolean) => {
+    if (name === undefined) {
+      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.nameless });
+      return;
+    }
     fieldsBytes += name.length + Buffer.byteLength(value);
     if (fieldsBytes > maxFieldsBytes || nameTruncated || valueTruncated)
       problem ??= new PortalError('zu_gross', { [keyOf(name)]: sentences.fieldsTooLarge(maxFieldsBytes) });
     else addValue(fields, name, value);
-  });
-  busboy.on('file', (name, stream) => {
+  };
+  busboy.on('field', onPart(onField));
+  const onFile = (name: string | undefined, stream: Readable) => {
+    if (name === undefined) {
+      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.nameless });
+      stream.resume();
+      return;
+    }
     open.add(stream);
     stream.on('close', () => open.delete(stream));
     stream.on('error', () => fail(new PortalError('ungueltige_anfrage')));
@@ -74,7 +96,8 @@ export async function readMultipart<F>(
         stream.resume();
       }),
     );
-  });
+  };
+  busboy.on('file', onPart(onFile));
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
     busboy.on(event, () => {
       problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
@@ -83,7 +106,7 @@ export async function readMultipart<F>(
   busboy.on('error', () => fail(new PortalError('ungueltige_anfrage')));
   busboy.on('finish', resolve);
 
-  const headers = new PartHeaders(contentType, maxFields);
+  const headers = new PartHeaders(boundary, maxFields);
   const feed = async () => {
     let fatal: string | null = null;
     for await (const chunk of body) {
@@ -122,11 +145,32 @@ async function takeFirst<F>(stream: Readable, take: () => Promise<F>): Promise<F
   return null;
 }
 
-// Null when the header names no boundary.
-function makeBusboy(contentType: string, maxFields: number, maxFieldsBytes: number): InstanceType<typeof Busboy> | null {
+// What separates the parts; null when the header is no list of parameters with one. Given on in the one form that two readers can't
+// read differently: what a parameter of another name holds must not count for one of them.
+function readBoundary(contentType: string): string | null {
+  const [, list] = /^multipart\/form-data[ \t]*((?:;.*)?)$/is.exec(contentType) ?? [];
+  if (list === undefined) return null;
+  let rest = list.trimEnd();
+  let boundary: string | null = null;
+  while (rest !== '') {
+    const found = /^;[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=(?:"([^"\\\r\n]*)"|([^\s;"]*)))?[ \t]*/.exec(rest);
+    if (!found) return null;
+    const [all, name, quoted, plain] = found;
+    if (name?.toLowerCase() === 'boundary') {
+      if (boundary !== null) return null;
+      boundary = quoted ?? plain ?? '';
+    }
+    rest = rest.slice(all.length);
+  }
+  // More than RFC 2046 allows (5.1.1): clients are not that strict, and nothing depends on it.
+  return boundary !== null && /^[ !#-[\]-~]{0,199}[!#-[\]-~]$/.test(boundary) ? boundary : null;
+}
+
+// Null when that is no boundary.
+function makeBusboy(boundary: string, maxFields: number, maxFieldsBytes: number): InstanceType<typeof Busboy> | null {
   try {
     return new Busboy({
-      headers: { 'content-type': contentType },
+      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
       limits: {
         fieldNameSize: 200,
         fieldSize: maxFieldsBytes,
@@ -153,10 +197,9 @@ class PartHeaders {
   #sum = 0;
   #parts = 0;
   readonly #maxParts: number;
-  constructor(contentType: string, maxParts: number) {
+  constructor(boundary: string, maxParts: number) {
     this.#maxParts = maxParts;
-    const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
-    this.#boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
+    this.#boundary = Buffer.from(`--${boundary}`);
   }
 
   #isTooLong(length: number): boolean {

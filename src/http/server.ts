@@ -59,9 +59,7 @@ export function listen(
   // Behind a proxy all connections are the proxy's.
   if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
   endSlowReaders(server, settings.minSendRate);
-  server.on('connection', (socket) => {
-    if (!socket.destroyed) noteArrival();
-  });
+  server.on('connection', noteArrival);
   countExpectations(server);
   server.on('connect', (_request, socket: Socket) =>
     refuseConnection(socket, 'methode_nicht_erlaubt', { Allow: allowedMethods }),
@@ -81,23 +79,33 @@ export const floodTokens = 250;
 // Nothing of a request is read before its network's turn: not even its address, which may be 16 kB long. Whoever leaves before it
 // leaves the line, so that nothing of it is kept: their connection counts no more. It costs their network a new one.
 function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): RequestListener {
+  /** Connection → what of it waits. One listener for all: one for each would keep every request until the connection closes. */
+  const waiting = new WeakMap<Socket, Set<() => boolean>>();
+  const waitingOf = (socket: Socket, network: string) => {
+    const known = waiting.get(socket);
+    if (known) return known;
+    const places = new Set<() => boolean>();
+    waiting.set(socket, places);
+    socket.on('close', () => {
+      for (const leave of places) if (leave()) rate.owe(network, 1);
+    });
+    return places;
+  };
   return (request, response) => {
     const { socket, headers } = request;
     // Several headers are joined to one text by the parser.
     const entry = trustedEntry(headers['x-forwarded-for'] as string | undefined, trustedHops);
     const network = networkOf(entry || socket.remoteAddress || '');
-    const leave = runInTurn(network, () => {
+    let leave: (() => boolean) | null = null;
+    leave = runInTurn(network, () => {
+      if (leave) waitingOf(socket, network).delete(leave);
       if (socket.destroyed) return;
       // One host, as HTTP/1.1 demands; of two, the app knows.
       if (headers.host === undefined && request.httpVersion === '1.1') return refuseRequest(response, 'ungueltige_anfrage');
       if (waitsToSend.has(request)) response.writeContinue();
       answer(request, response);
     });
-    if (leave) {
-      socket.once('close', () => {
-        if (leave()) rate.owe(network, 1);
-      });
-    }
+    if (leave) waitingOf(socket, network).add(leave);
   };
 }
 

@@ -311,6 +311,41 @@ const attacks: Attack[] = [
     },
   },
   {
+    name: 'heads of 14 kB on connections that live on',
+    run: ({ signal, open }) => {
+      const head = Buffer.from(`GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(14_000)}\r\n\r\n`.repeat(2));
+      return repeat(signal, 145, async () => {
+        const socket = open(head);
+        for (let n = 0; n < 50 && !signal.aborted && !socket.destroyed; n++) {
+          await Promise.race([once(socket, 'data'), once(socket, 'close'), sleep(2000)]);
+          socket.write(head);
+        }
+        socket.destroy();
+      });
+    },
+  },
+  {
+    name: 'more connections than are let in, beside forms and pages that take long',
+    run: ({ signal, send, open }) =>
+      Promise.all([
+        repeat(signal, 20, async () => {
+          const socket = open(Buffer.alloc(0));
+          await Promise.race([once(socket, 'connect'), once(socket, 'close'), sleep(200)]);
+          socket.resetAndDestroy();
+        }),
+        repeat(signal, 60, () => send(post('/api/v2/register', '+'.repeat(130_000)))),
+        repeat(signal, 60, (n) => send({ target: `/api/v2/sichtbeobachtungen?limit=1000&callback=a&n=${n}` })),
+      ]),
+  },
+  {
+    name: 'parts without end behind a boundary that is none',
+    run: ({ signal, send }) => {
+      const type = 'multipart/form-data; x="boundary=zzzz"; boundary=b';
+      const headers = [['Host', 'localhost'] as const, ['Content-Type', type] as const];
+      return repeat(signal, 60, () => send({ ...post('/api/v2/login', '--b\r\n\r\n\r\n'.repeat(12_000)), headers }));
+    },
+  },
+  {
     name: 'parts whose heads take long to decode, a hundred and fifty at once',
     run: ({ signal, send }) => {
       const part = `--b\r\nContent-Disposition: form-data; name="x"; filename*=utf-8''${'%C3%A4'.repeat(1300)}\r\n\r\nx\r\n`;

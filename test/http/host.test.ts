@@ -125,9 +125,12 @@ describe('the tenant is the one whose domain the request is addressed to (D1.15)
       ' ',
       'n.test:80:80',
       'n.test:',
+      'n.test:99999',
+      '[::1',
     ]) {
       const { status, origin, json } = await ask({ trustedHops: 1 }, 'w.test', { 'X-Forwarded-Host': forwarded });
       assert.ok([200, 400, 421].includes(status), `${forwarded}: ${status}`);
+      assert.ok(!forwarded.endsWith('99999') || status === 400);
       if (status === 200) assert.ok(['http://n.test', 'http://w.test'].includes(origin), `${forwarded}: ${json.next}`);
     }
   });

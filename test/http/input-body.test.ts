@@ -283,11 +283,53 @@ describe('POST /login', () => {
       ['application/json', '{}', 415],
       ['multipart/form-data', 'x', 400],
       ['multipart/form-data; boundary=b', '--b', 400],
+      ['multipart/form-data; boundary=b; boundary=c', '--b--\r\n', 400],
+      ['multipart/form-data; boundary=b x', '--b--\r\n', 400],
       ['application/x-www-form-urlencoded', '%00=%ff&'.repeat(10_000), 400],
       ['application/x-www-form-urlencoded', 'x'.repeat(2_000_000), 413],
     ] as const) {
       const answer = await service.request('/login', { method: 'POST', body, headers: { 'content-type': type } });
       assert.equal(answer.status, status, `${type}: ${answer.text}`);
+    }
+  });
+
+  const part = (head: string, value: string, boundary: string) => `--${boundary}\r\n${head}\r\n\r\n${value}\r\n`;
+  const send = (type: string, body: string) =>
+    service.request('/login', { method: 'POST', body, headers: { 'content-type': type } });
+
+  it('understands every way to write a boundary', async () => {
+    for (const [written, boundary] of [
+      ['boundary=b', 'b'],
+      [' boundary="b c"', 'b c'],
+      ['charset=utf-8; Boundary=----WebKitFormBoundaryX', '----WebKitFormBoundaryX'],
+      ['boundary=b;', 'b'],
+      ['x="boundary=c"; boundary=b', 'b'],
+      ['xboundary=c; boundary=b', 'b'],
+      ['boundary=(a)*b&c', '(a)*b&c'],
+    ] as const) {
+      const fields = { loginname: 'melder', password: sha1OfPlain('melder') };
+      const parts = Object.entries(fields).map(([name, value]) =>
+        part(`Content-Disposition: form-data; name="${name}"`, value, boundary),
+      );
+      const answer = await send(`multipart/form-data;${written}`, `${parts.join('')}--${boundary}--\r\n`);
+      assert.equal(answer.status, 200, `${written}: ${answer.text}`);
+    }
+  });
+
+  it('counts parts and their heads by the boundary that separates them, whatever else is called one', async () => {
+    const empty = '--b\r\n\r\n\r\n'.repeat(10_000);
+    for (const type of ['boundary=b', 'x="boundary=zzzz"; boundary=b', 'xboundary=zzz; boundary=b']) {
+      const answer = await send(`multipart/form-data; ${type}`, empty);
+      assert.equal(answer.status, 400, type);
+      assert.match(answer.json.error.message, /mehr als \d+ Felder/, type);
+    }
+  });
+
+  it('says so of a field without a name', async () => {
+    for (const head of ['form-data', 'form-data;', 'form-data; a=b', 'form-data; name', 'form-data; filename="x.jpg"']) {
+      const answer = await send('multipart/form-data; boundary=b', `${part(`Content-Disposition: ${head}`, 'x', 'b')}--b--\r\n`);
+      assert.equal(answer.status, 400, `${head}: ${answer.text}`);
+      assert.equal(answer.json.error.fields.formular, 'Ein Feld des Formulars hat keinen Namen.', head);
     }
   });
 });

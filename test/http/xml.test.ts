@@ -1,9 +1,11 @@
 // XML says the same as JSON: every read, every reader, member for member in the same order, with names and remarks that XML
 // finds hard to carry.
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { before, describe, it } from 'node:test';
 import { create } from 'xmlbuilder2';
 import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
+import { runInTurn } from '../../src/guard/turns.ts';
 import { toXml } from '../../src/http/xml.ts';
 import { type Account, arten } from '../support/catalogue.ts';
 import { type Json, startTestService, type TestService } from '../support/service.ts';
@@ -89,6 +91,37 @@ it('more long pages at once than can be made soon are refused, and the others ar
     assert.ok(text.endsWith('</xml>'));
   }
 });
+
+it('who has much to compute for itself keeps nobody else from long pages', async () => {
+  const address = `/sichtbeobachtungen?limit=400&format=xml`;
+  const ask = (network: string, n: number) =>
+    service.app.request(`http://n.test/api/v2${address}&n=${n}`, {}, {
+      incoming: { socket: { remoteAddress: network, destroyed: false }, url: address, rawHeaders: [], complete: true },
+      outgoing: Object.assign(new EventEmitter(), { writableEnded: false }),
+    } as never);
+  let isOver = false;
+  // What waits in the line of one network, in front of its own page.
+  const busy = (async () => {
+    while (!isOver) {
+      await new Promise<void>((resolve) => {
+        for (let n = 0; n < 100; n++) runInTurn('192.0.2.1', () => void (n === 99 ? resolve() : spend(4)));
+      });
+    }
+  })();
+  const slow = ask('192.0.2.1', 1);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const others = await Promise.all([2, 3, 4].map((n) => ask(`192.0.2.${n}`, n)));
+  isOver = true;
+  await Promise.all([busy, slow]);
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    [200, 200, 200],
+  );
+});
+
+function spend(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
 
 describe('XML carries the same members as JSON, in the same order, with the same values', () => {
   const paths: [path: () => string, readers: (Account | null)[]][] = [

@@ -256,6 +256,20 @@ describe('over sockets', () => {
     return socket;
   };
 
+  it('a field without a name gives the places of its form back', async () => {
+    const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': await service.tokenOf('melder') };
+    const head = (about: string) => `--b\r\nContent-Disposition: form-data${about}\r\n\r\n`;
+    const body = `${head('; name="foto"; filename="x.jpg"')}abc\r\n${head('')}x\r\n--b--\r\n`;
+    for (let n = 0; n < 5; n++) {
+      const answer = await service.request('/sichtbeobachtungen', {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'multipart/form-data; boundary=b' },
+        body,
+      });
+      assert.equal(answer.status, 400, `${n}: ${answer.text}`);
+    }
+  });
+
   it('S5.10 bodies a byte at a time hold two places of their account for some seconds, others upload meanwhile', async () => {
     const begin = performance.now();
     const slow = await Promise.all(['127.0.0.1', '127.0.0.1'].map((address) => beginUpload('melder', address)));

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { type AddressInfo, connect } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
@@ -187,6 +188,25 @@ describe('over sockets', () => {
     other.write(request);
     assert.equal(await placeOf(other), begun);
     other.destroy();
+  });
+
+  it('keeps nothing of what was answered, however long the connection lives', async () => {
+    const socket = open('127.0.0.6');
+    let inside: Socket | undefined;
+    server.once('request', (request: IncomingMessage) => {
+      inside = request.socket;
+    });
+    const others = Array.from({ length: 20 }, () => open('127.0.0.7'));
+    let before = 0;
+    for (let n = 0; n < 40; n++) {
+      socket.write(request);
+      for (const other of others) other.write(request);
+      await once(socket, 'data');
+      if (n === 5) before = inside?.listenerCount('close') ?? 0;
+    }
+    assert.ok(before > 0);
+    assert.equal(inside?.listenerCount('close'), before);
+    for (const each of [socket, ...others]) each.destroy();
   });
 
   it('and costs its network new connections', async () => {

@@ -117,7 +117,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['page of a list', `1 000 records and ${size(pageBytes)}`, '`next`'],
     [
       'pages that are made of parsed rows',
-      `${longPages.slots} long one at once, others wait by turns of networks`,
+      `${longPages.slots} long ones at once, of a network ${longPages.share}, others wait by turns of networks`,
       `${seconds(longPages.waitMs)}, then 503`,
     ],
     ['passwords hashed at once', `${hashBounds.slots}`, `by turns of networks, ${seconds(hashBounds.waitMs)}, then 503`],
