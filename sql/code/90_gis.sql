@@ -21,7 +21,7 @@ comment on view gis.sichtbeobachtung is
 comment on column gis.sichtbeobachtung.id is 'Number of the sighting, unique; as id in the API and in gis.protokoll';
 comment on column gis.sichtbeobachtung.guid is 'Stable identifier of the sighting (UUID)';
 comment on column gis.sichtbeobachtung.art is 'Species, gis.art.id';
-comment on column gis.sichtbeobachtung.name_deutsch is 'General German name of the species; a tenant may use another one in the API';
+comment on column gis.sichtbeobachtung.name_deutsch is 'General German name of the species, null where it has none; a tenant may use another one in the API';
 comment on column gis.sichtbeobachtung.name_wissenschaftlich is 'General scientific name of the species';
 comment on column gis.sichtbeobachtung.gid is 'Species group';
 comment on column gis.sichtbeobachtung.artengruppe is 'German name of the species group';
@@ -64,7 +64,7 @@ comment on view gis.sichtbeobachtung_exakt is
 comment on column gis.sichtbeobachtung_exakt.id is 'Number of the sighting, unique; as id in the API and in gis.protokoll';
 comment on column gis.sichtbeobachtung_exakt.guid is 'Stable identifier of the sighting (UUID)';
 comment on column gis.sichtbeobachtung_exakt.art is 'Species, gis.art.id';
-comment on column gis.sichtbeobachtung_exakt.name_deutsch is 'General German name of the species; a tenant may use another one in the API';
+comment on column gis.sichtbeobachtung_exakt.name_deutsch is 'General German name of the species, null where it has none; a tenant may use another one in the API';
 comment on column gis.sichtbeobachtung_exakt.name_wissenschaftlich is 'General scientific name of the species';
 comment on column gis.sichtbeobachtung_exakt.gid is 'Species group';
 comment on column gis.sichtbeobachtung_exakt.artengruppe is 'German name of the species group';
@@ -96,7 +96,7 @@ comment on column gis.raster_5km.id is 'cell_x/cell_y/art/jahr: names the row, f
 comment on column gis.raster_5km.cell_x is 'Column of the 5 km grid, counted eastwards from easting 0 (EPSG:25832)';
 comment on column gis.raster_5km.cell_y is 'Row of the 5 km grid, counted northwards from northing 0 (EPSG:25832)';
 comment on column gis.raster_5km.art is 'Species, gis.art.id';
-comment on column gis.raster_5km.name_deutsch is 'General German name of the species';
+comment on column gis.raster_5km.name_deutsch is 'General German name of the species, null where it has none';
 comment on column gis.raster_5km.name_wissenschaftlich is 'General scientific name of the species';
 comment on column gis.raster_5km.gid is 'Species group';
 comment on column gis.raster_5km.artengruppe is 'German name of the species group';
@@ -131,7 +131,7 @@ left join portal.artengruppe r on r.id = a.gid;
 comment on view gis.art is 'Species with their general names';
 comment on column gis.art.id is 'Number of the species, as art elsewhere';
 comment on column gis.art.eu_guid is 'Identifier of the species in the European register, if it has one';
-comment on column gis.art.name_deutsch is 'General German name';
+comment on column gis.art.name_deutsch is 'General German name, null where there is none';
 comment on column gis.art.name_wissenschaftlich is 'General scientific name';
 comment on column gis.art.gid is 'Species group';
 comment on column gis.art.artengruppe is 'German name of the species group';

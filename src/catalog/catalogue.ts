@@ -48,13 +48,13 @@ const files = {
     eu_guid: text,
     gid: column.id,
     name_wissenschaftlich: column.text,
-    name_deutsch: column.text,
+    name_deutsch: text,
     ...(Object.fromEntries(portrait.map((name) => [name, text])) as Record<(typeof portrait)[number], typeof text>),
   },
   'arten_mandanten.csv': {
     mandant: column.text,
     art: column.id,
-    art_id: column.text,
+    art_id: text,
     name_wissenschaftlich: text,
     name_deutsch: text,
     sensibel: column.boolean,
@@ -124,7 +124,11 @@ export async function readCatalogue(
   const mandanten = await readMandanten(join(dir, mandantenFile), problems, warn);
   const artengruppen = (await read('artengruppen.csv')) ?? [];
   const arten = (await read('arten.csv')) ?? [];
-  const artenMandanten = (await read('arten_mandanten.csv')) ?? [];
+  const artenMandanten = ((await read('arten_mandanten.csv')) ?? []).map(({ line, values }) => ({
+    line,
+    // A tenant that has no numbers of its own uses the general ones.
+    values: { ...values, art_id: values.art_id ?? String(values.art) },
+  }));
   const artenFotos = await read('arten_fotos.csv');
   const verwechslungen = await read('verwechslungen.csv');
   const verwechslungArten = await read('verwechslung_arten.csv');

@@ -245,7 +245,8 @@ export const art = portal.table(
       .notNull()
       .references(() => artengruppe.id, { onDelete: 'restrict' }),
     name_wissenschaftlich: text('name_wissenschaftlich').notNull(),
-    name_deutsch: text('name_deutsch').notNull(),
+    // Many have none: a quarter of the species that people report.
+    name_deutsch: text('name_deutsch'),
     bluetenmerkmale: text('bluetenmerkmale'),
     bluetezeit: text('bluetezeit'),
     fortpflanzung: text('fortpflanzung'),

@@ -1,0 +1,1 @@
+ALTER TABLE "portal"."art" ALTER COLUMN "name_deutsch" DROP NOT NULL;
