@@ -19,6 +19,8 @@ const usage = `Aufruf: npm run cli -- BEFEHL
   migrate                                   die Datenbank auf den Stand dieser Version bringen
   catalog import VERZEICHNIS [--force]      Mandanten, Gruppen, Arten, Stadien laden oder aktualisieren; --force: Grenzen auch mit
                                             großen Änderungen, wenn es schon Beobachtungen gibt
+  catalog export VERZEICHNIS                den Katalog, wie er ist, in ein leeres Verzeichnis schreiben
+  catalog template VERZEICHNIS              dasselbe ohne Inhalt, zum Ausfüllen; Format: catalog import --help
   sichtbeobachtungen import DATEI.csv --loginname L
                                             viele Beobachtungen eines Kontos laden, alle oder keine
   nutzer create --loginname L --email E --vorname V --nachname N
@@ -65,6 +67,13 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     }[outcome];
     console.log(sentence);
     for (const warning of await listGrantWarnings(database.sql)) console.error(warning);
+  },
+
+  async 'catalog export'(database, _values, [dir]) {
+    if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog export VERZEICHNIS');
+    const { exportCatalogue } = await import('./catalog/format.ts');
+    await exportCatalogue(database.sql, dir);
+    console.log(`Der Katalog steht in ${dir}.`);
   },
 
   async 'catalog import'(database, values, [dir]) {
@@ -173,6 +182,16 @@ const commands: Record<string, (database: Database, values: Values, rest: string
   },
 };
 
+/** Those that need no database. */
+const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
+  async 'catalog template'([dir]) {
+    if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog template VERZEICHNIS');
+    const { writeTemplate } = await import('./catalog/format.ts');
+    await writeTemplate(dir);
+    console.log(`Ein leerer Katalog steht in ${dir}; was hineingehört: npm run cli -- catalog import --help`);
+  },
+};
+
 async function renewDemoPasswords(database: Database): Promise<DemoLogin[]> {
   const { listDemoLoginnames, makeDemoPassword } = await import('./catalog/demo.ts');
   const logins: DemoLogin[] = [];
@@ -205,18 +224,21 @@ async function readPassword(): Promise<string> {
 
 async function main(): Promise<void> {
   const { values, positionals } = parseCommandLine();
-  const name = Object.keys(commands).find((command) => `${positionals.join(' ')} `.startsWith(`${command} `));
-  const command = name === undefined ? undefined : commands[name];
+  const name = [...Object.keys(commands), ...Object.keys(plainCommands)].find((command) =>
+    `${positionals.join(' ')} `.startsWith(`${command} `),
+  );
   if (values.help) {
-    console.log(usage);
+    console.log(name?.startsWith('catalog ') ? (await import('./catalog/format.ts')).describeFormat() : usage);
     return;
   }
-  if (!name || !command) {
+  if (!name) {
     const unknown = positionals.join(' ').slice(0, 60);
     console.error(`${unknown === '' ? 'Der Befehl fehlt.' : `Unbekannter Befehl „${unknown}“.`}\n\n${usage}`);
     process.exitCode = 1;
     return;
   }
+  const rest = positionals.slice(name.split(' ').length);
+  if (plainCommands[name]) return plainCommands[name](rest);
   const config = loadConfig(process.env);
   const database = await openDatabase(config);
   try {
@@ -225,7 +247,7 @@ async function main(): Promise<void> {
     else if (name !== 'migrate' && !(await isMigrated(database.sql).catch(() => false))) {
       throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
     }
-    await command(database, values, positionals.slice(name.split(' ').length), config);
+    await commands[name]?.(database, values, rest, config);
   } finally {
     await database.close();
   }

@@ -62,7 +62,7 @@ describe('from an empty database to the first sighting', () => {
     for (const line of [
       'artengruppen.csv:2: is_animal ist „ja“, erlaubt ist true oder false',
       'artengruppen.csv:3: id ist „x“, erlaubt ist eine ganze Zahl ab 0',
-      'artengruppen.csv:3: name_deutsch ist „“, erlaubt ist ein Text',
+      'artengruppen.csv:3: name_deutsch ist leer, erlaubt ist ein Text',
       'arten.csv:2: gid „99“ gibt es nicht in artengruppen.csv',
       'arten.csv:3: id „100“ steht schon in Zeile 2',
       'arten.csv:5: 4 Felder statt 5',

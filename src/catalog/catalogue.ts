@@ -36,7 +36,8 @@ const text = optional(column.text);
 const id = optional(column.id);
 const fotoColumns = { art: column.id, uri: text, autor: text, lizenz: text, bildunterschrift: text };
 
-const files = {
+/** The tables of a catalogue: file → columns, in the order in which they are written. */
+export const catalogueFiles = {
   'artengruppen.csv': {
     id: column.id,
     name_deutsch: column.text,
@@ -68,9 +69,9 @@ const files = {
   'stadien.csv': { id: column.id, name: column.text, phaenogramm: column.boolean },
   'aktivitaeten.csv': { id: column.id, name: column.text },
 } as const;
-type FileName = keyof typeof files;
-const mandantenFile = 'mandanten.geojson';
-const requiredFiles = [mandantenFile, 'artengruppen.csv', 'arten.csv', 'arten_mandanten.csv'];
+export type FileName = keyof typeof catalogueFiles;
+export const mandantenFile = 'mandanten.geojson';
+export const requiredFiles: string[] = [mandantenFile, 'artengruppen.csv', 'arten.csv', 'arten_mandanten.csv'];
 
 export interface ImportOptions {
   /** Accept boundaries that change the area of a tenant by more than 5 %, or lie elsewhere, where there are records already. */
@@ -119,8 +120,8 @@ export async function readCatalogue(
     .map((file) => ({ file, line: 0, message: 'Diese Datei fehlt' }));
   if (problems.length > 0) throw new ImportError(problems);
 
-  const read = async <N extends FileName>(name: N): Promise<Row<(typeof files)[N]>[] | null> =>
-    present.has(name) ? readCsv(join(dir, name), files[name], problems) : null;
+  const read = async <N extends FileName>(name: N): Promise<Row<(typeof catalogueFiles)[N]>[] | null> =>
+    present.has(name) ? readCsv(join(dir, name), catalogueFiles[name], problems) : null;
   const mandanten = await readMandanten(join(dir, mandantenFile), problems, warn);
   const artengruppen = (await read('artengruppen.csv')) ?? [];
   const arten = (await read('arten.csv')) ?? [];
@@ -291,7 +292,7 @@ async function readMandanten(path: string, problems: Problem[], warn: (sentence:
     if (fault !== null) problems.push({ file, line, message: `Feature ${line} (${properties.kuerzel}), ${fault}` });
     mandanten.push({ ...properties, geojson: JSON.stringify(geometry) });
   }
-  if (features.length === 0) problems.push({ file, line: 1, message: 'Die Datei enthält keinen Mandanten' });
+  if (features.length === 0) warn(`${file}: die Datei enthält keinen Mandanten`);
   return mandanten;
 }
 

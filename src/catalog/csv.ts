@@ -21,9 +21,9 @@ export class ImportError extends Error {
   }
 }
 
-/** `lat ist „abc“, erlaubt ist eine Zahl`. */
+/** `lat ist „abc“, erlaubt ist eine Zahl`; `lat ist leer, …`. */
 export function describeCell(name: string, value: string, allowed: string): string {
-  return `${name} ist „${shorten(value)}“, erlaubt ist ${allowed}`;
+  return `${name} ist ${value.trim() === '' ? 'leer' : `„${shorten(value)}“`}, erlaubt ist ${allowed}`;
 }
 
 // Without anything that could act on a terminal.

@@ -211,7 +211,7 @@ function readCell(line: number, column: Column, cell: string, problems: ProblemL
   }
   const value = column.read(cell);
   if (value === null) {
-    problems.add(line, cell.trim() === '' ? `${name} ist leer, erlaubt ist ${allowed}` : describeCell(name, cell, allowed));
+    problems.add(line, describeCell(name, cell, allowed));
   }
   return value;
 }

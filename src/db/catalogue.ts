@@ -156,6 +156,49 @@ export async function loadCatalogue(
   }
 }
 
+/** A tenant as it is, its boundary in EPSG:4326 with nine decimals (a tenth of a millimetre). */
+export interface PresentMandant {
+  kuerzel: string;
+  name: string;
+  schluessel: string | null;
+  domains: string[];
+  bemerkung_geschuetzter: string;
+  geojson: string;
+}
+
+/** Tenants as they are, those that came first first. */
+export async function listPresentMandant(sql: Sql): Promise<PresentMandant[]> {
+  const rows = await sql<(Omit<PresentMandant, 'domains'> & { domains: string })[]>`
+    select m.kuerzel, m.name, m.schluessel, array_to_json(m.domains)::text as domains, m.bemerkung_geschuetzter,
+      st_asgeojson(st_transform(m.boundary, 4326), 9) as geojson
+    from portal.mandant m
+    order by m.id`;
+  return rows.map((row) => ({ ...row, domains: JSON.parse(row.domains) as string[] }));
+}
+
+/**
+ * Rows of a table of the catalogue as they are, in a stable order.
+ * @param columns names of the file's columns; `mandant` stands for the tenant's kuerzel
+ */
+export async function listPresentRows(sql: Sql, table: CatalogueTable, columns: string[]): Promise<Record<string, unknown>[]> {
+  const names = columns.map((name) => (name === 'mandant' ? 'm.kuerzel as mandant' : `t."${name}"`)).join(', ');
+  const join = columns.includes('mandant') ? 'join portal.mandant m on m.id = t.mandant_id' : '';
+  return [...(await sql.unsafe(`select ${names} from portal.${table} t ${join} order by ${presentOrder[table]}`))];
+}
+
+const presentOrder = {
+  artengruppe: 't.id',
+  art: 't.id',
+  art_mandant: 't.mandant_id, t.art',
+  art_foto: 't.id',
+  verwechslung: 't.art',
+  verwechslung_art: 't.art, t.aid',
+  verwechslung_foto: 't.id',
+  stadium: 't.id',
+  aktivitaet: 't.id',
+} as const;
+export type CatalogueTable = keyof typeof presentOrder;
+
 type Transaction = Parameters<Parameters<PostgresJsDatabase['transaction']>[0]>[0];
 
 // A statement takes at most 65535 parameters.
