@@ -75,7 +75,7 @@ export function createApp(deps: Deps): Hono<Env> {
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
     const fault = describeFault(error);
     if (!known) deps.log.error({ route: c.req.routePath, ...fault }, 'unexpected error');
-    else if (known.code === 'ueberlastet' && !currentScope()?.isGone())
+    else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft())
       noteOutage({ code: String(fault.code ?? known.code), route: c.req.routePath });
     return replyError(c, known ?? new PortalError('interner_fehler'));
   });

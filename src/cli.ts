@@ -1,7 +1,8 @@
 // Operator commands (D5).
+import { writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { ImportError } from './catalog/csv.ts';
+import { describeProblems, formatProblems, ImportError } from './catalog/csv.ts';
 import type { DemoLogin } from './catalog/demo.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
@@ -21,8 +22,10 @@ const usage = `Aufruf: npm run cli -- BEFEHL
                                             großen Änderungen, wenn es schon Beobachtungen gibt
   catalog export VERZEICHNIS                den Katalog, wie er ist, in ein leeres Verzeichnis schreiben
   catalog template VERZEICHNIS              dasselbe ohne Inhalt, zum Ausfüllen; Format: catalog import --help
-  sichtbeobachtungen import DATEI.csv --loginname L
-                                            viele Beobachtungen eines Kontos laden, alle oder keine
+  sichtbeobachtungen import DATEI.csv --loginname L [--skip-duplicates] [--ignore-columns] [--dry-run]
+                                            viele Beobachtungen eines Kontos laden, alle oder keine; ohne die, die es schon
+                                            gibt; ohne Spalten, die hier nichts bedeuten; nur prüfen
+      --errors DATEI                        alle Fehler eines Imports als CSV dorthin, auch bei catalog import
   nutzer create --loginname L --email E --vorname V --nachname N
       [--rolle administrator|expert] [--artengruppen 1,2] --password-stdin
                                             ein Konto anlegen; das Passwort kommt im Klartext von der Standardeingabe
@@ -49,6 +52,10 @@ const options = {
   'password-stdin': { type: 'boolean' },
   logins: { type: 'boolean' },
   force: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  'skip-duplicates': { type: 'boolean' },
+  'ignore-columns': { type: 'boolean' },
+  errors: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] extends 'string' ? string : boolean };
@@ -97,9 +104,17 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     const login = await getLogin(database.sql, loginname);
     requireFound(login !== null, loginname);
     if (login?.status !== 1) throw new UsageError(`Das Konto „${loginname}“ ist gesperrt.`);
-    const count = await importSichtbeobachtungen(database, path, login.id, progress);
+    const dryRun = Boolean(values['dry-run']);
+    const { stored, skipped } = await importSichtbeobachtungen(database, path, login.id, progress, {
+      dryRun,
+      skipDuplicates: Boolean(values['skip-duplicates']),
+      ignoreColumns: Boolean(values['ignore-columns']),
+      keepAllProblems: values.errors !== undefined,
+    });
     progress.end();
-    console.log(`${countOf(count, 'Sichtbeobachtung', 'Sichtbeobachtungen')} geladen.`);
+    const outcome = dryRun ? 'in Ordnung, nichts wurde geladen (--dry-run)' : 'geladen';
+    const left = skipped > 0 ? `, ${countOf(skipped, 'Dopplung', 'Dopplungen')} ausgelassen` : '';
+    console.log(`${countOf(stored, 'Sichtbeobachtung', 'Sichtbeobachtungen')} ${outcome}${left}.`);
   },
 
   async 'nutzer create'(database, values) {
@@ -248,6 +263,9 @@ async function main(): Promise<void> {
       throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
     }
     await commands[name]?.(database, values, rest, config);
+  } catch (error) {
+    if (error instanceof ImportError && values.errors) await writeFile(values.errors, formatProblems(error.problems));
+    throw error;
   } finally {
     await database.close();
   }
@@ -270,8 +288,7 @@ function parseCommandLine() {
 main().catch((error: unknown) => {
   progress.end();
   if (error instanceof ImportError) {
-    for (const { file, line, message } of error.problems)
-      console.error(line > 0 ? `${file}:${line}: ${message}` : `${file}: ${message}`);
+    for (const line of describeProblems(error.problems)) console.error(line);
   }
   console.error(describeStartError(error));
   process.exit(1);

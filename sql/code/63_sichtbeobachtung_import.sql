@@ -46,10 +46,11 @@ $$;
 -- tenant defines it.
 --   nutzer_id  the recorder
 --   row_limit  errors to return at most, the first ones by line
+--   skip_duplicates  leave out what is DOPPL instead of returning it
 -- returns      zeile: line; code: ARTUN, STDUN, AKTUN, DATUM, WERTB, GBTAU, GBIET, DOPPL; spalte: the field that is to blame,
 --              none for DOPPL; werte: the fields' values, for DOPPL the line (zeile) or the stored record (id) that is the
 --              same report; gesamt: how many errors there are
-create or replace function api.list_sichtbeobachtung_import_fehler(nutzer_id bigint, row_limit integer)
+create or replace function api.list_sichtbeobachtung_import_fehler(nutzer_id bigint, row_limit integer, skip_duplicates boolean)
   returns table (zeile integer, code text, spalte text, werte json, gesamt bigint)
   language plpgsql
   volatile
@@ -71,6 +72,22 @@ begin
   from pg_temp.sichtbeobachtung_import s,
     lateral (select private.project(s.lat, s.lon, s.srid) as point offset 0) p;
   drop table pg_temp.sichtbeobachtung_import;
+
+  if list_sichtbeobachtung_import_fehler.skip_duplicates then
+    delete from pg_temp.sichtbeobachtung_import_ort s
+    using (
+      select o.ctid as stelle, row_number() over (
+        partition by o.art, o.datum, round(public.st_x(o.point) * 1000), round(public.st_y(o.point) * 1000) order by o.zeile) as nummer
+      from pg_temp.sichtbeobachtung_import_ort o
+      where o.art is not null and o.datum is not null and o.point is not null
+    ) d
+    where s.ctid = d.stelle and d.nummer > 1;
+    delete from pg_temp.sichtbeobachtung_import_ort s
+    using portal.sichtbeobachtung b
+    where b.nutzer_id = list_sichtbeobachtung_import_fehler.nutzer_id and b.art = s.art and b.datum = s.datum
+      and round(public.st_x(b.point) * 1000) = round(public.st_x(s.point) * 1000)
+      and round(public.st_y(b.point) * 1000) = round(public.st_y(s.point) * 1000);
+  end if;
 
   return query
   with doppelt as (
@@ -138,7 +155,7 @@ begin
   order by p.zeile, p.spalte;
 end
 $$;
-comment on function api.list_sichtbeobachtung_import_fehler(bigint, integer) is
+comment on function api.list_sichtbeobachtung_import_fehler(bigint, integer, boolean) is
   'Projects and checks what was staged for an import; returns what is wrong by line, the first row_limit errors and their number';
 
 -- Stores a part of what was checked. In parts, because what waits for the end of a statement (its rows for the triggers,

@@ -11,28 +11,32 @@ export interface CsvRecord {
   fields: string[];
 }
 
-/** An operator mends the first hundred and tries again; a file of millions of wrong lines must not fill the memory. */
-export const keptProblems = 100;
+/** A file of millions of wrong lines must not fill the memory. */
+export const keptProblems = 10_000;
+/** The same for a list that goes into a file. */
+export const keptProblemsOfFile = 1_000_000;
 
 /** The first problems of a file, and how many there are. */
 export class ProblemList {
   readonly file: string;
   readonly kept: Problem[] = [];
+  readonly limit: number;
   total = 0;
-  constructor(file: string) {
+  constructor(file: string, limit: number) {
     this.file = file;
+    this.limit = limit;
   }
 
   add(line: number, message: string): void {
     this.total++;
-    if (this.kept.length < keptProblems) this.kept.push({ file: this.file, line, message });
+    if (this.kept.length < this.limit) this.kept.push({ file: this.file, line, message });
   }
 
   /** Adds the first problems that somebody else found, and how many those are. */
   merge(found: { line: number; message: string }[], total: number): void {
-    this.kept.push(...found.map(({ line, message }) => ({ file: this.file, line, message })));
+    for (const { line, message } of found) this.kept.push({ file: this.file, line, message });
     this.kept.sort((a, b) => a.line - b.line);
-    this.kept.splice(keptProblems);
+    this.kept.splice(this.limit);
     this.total += total;
   }
 }

@@ -21,6 +21,39 @@ export class ImportError extends Error {
   }
 }
 
+// More than anybody reads on a terminal.
+const shownProblems = 100;
+
+/** Problems as lines for a terminal: the first hundred and, where there are more, how many there are of each kind. */
+export function describeProblems(problems: Problem[]): string[] {
+  const lines = problems
+    .slice(0, shownProblems)
+    .map(({ file, line, message }) => (line > 0 ? `${file}:${line}: ${message}` : `${file}: ${message}`));
+  if (problems.length <= shownProblems) return lines;
+  const kinds = new Map<string, number>();
+  for (const { file, message } of problems) {
+    const kind = `${file}: ${message.replace(/„[^“]*“/g, '„…“').replace(/\d+/g, '…')}`;
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  const counts = [...kinds].sort(([, a], [, b]) => b - a).slice(0, shownProblems);
+  return [
+    ...lines,
+    `… und ${problems.length - shownProblems} weitere; alle als CSV mit --errors DATEI. Nach Art:`,
+    ...counts.map(([kind, count]) => `${String(count).padStart(8)} × ${kind}`),
+  ];
+}
+
+/** Problems as CSV. */
+export function formatProblems(problems: Problem[]): string {
+  const rows = problems.map(({ file, line, message }) => [file, line > 0 ? String(line) : '', message]);
+  return [['datei', 'zeile', 'fehler'], ...rows].map((row) => `${toCsvLine(row)}\n`).join('');
+}
+
+/** A record as RFC 4180 has it, without its line end. */
+export function toCsvLine(fields: string[]): string {
+  return fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',');
+}
+
 /** `lat ist „abc“, erlaubt ist eine Zahl`; `lat ist leer, …`. */
 export function describeCell(name: string, value: string, allowed: string): string {
   return `${name} ist ${value.trim() === '' ? 'leer' : `„${shorten(value)}“`}, erlaubt ist ${allowed}`;
@@ -41,15 +74,18 @@ export function describeForeign(bytes: Buffer): string | null {
   return null;
 }
 
-/** What is wrong with the names in a header line, one sentence each. */
-export function listHeaderProblems(names: string[], allowed: string[], required: string[]): string[] {
+/**
+ * What is wrong with the names in a header line, one sentence each.
+ * @param ignoreUnknown names that are not allowed are no fault
+ */
+export function listHeaderProblems(names: string[], allowed: string[], required: string[], ignoreUnknown = false): string[] {
   const [only = ''] = names;
   if (names.length === 1 && /[;\t]/.test(only)) {
     return [`Die Spalten sind durch ${only.includes(';') ? 'Semikolon' : 'Tabulator'} getrennt, nötig ist das Komma`];
   }
   return [
     ...names
-      .filter((name, index) => !allowed.includes(name) || names.indexOf(name) !== index)
+      .filter((name, index) => (allowed.includes(name) ? names.indexOf(name) !== index : !ignoreUnknown))
       .map((name) => `Spalte „${shorten(name)}“ ist unbekannt oder doppelt, erlaubt: ${allowed.join(',')}`),
     ...required.filter((name) => !names.includes(name)).map((name) => `Spalte ${name} fehlt`),
   ];

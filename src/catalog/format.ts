@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { type CatalogueTable, listPresentMandant, listPresentRows } from '../db/catalogue.ts';
 import type { Sql } from '../db/client.ts';
 import { catalogueFiles, type FileName, mandantenFile, requiredFiles } from './catalogue.ts';
-import { ImportError } from './csv.ts';
+import { ImportError, toCsvLine } from './csv.ts';
 
 interface FileFormat {
   table: CatalogueTable;
@@ -168,9 +168,4 @@ async function writeCatalogue(
     const rows = (await rowsOf(file)).map((row) => columns.map((name) => (row[name] === null ? '' : String(row[name]))));
     await writeFile(join(dir, file), [columns, ...rows].map((row) => `${toCsvLine(row)}\n`).join(''));
   }
-}
-
-// RFC 4180.
-function toCsvLine(fields: string[]): string {
-  return fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',');
 }

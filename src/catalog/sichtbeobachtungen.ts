@@ -4,11 +4,17 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Database } from '../db/client.ts';
-import { loadSichtbeobachtungen, type StagedColumn, type StagingError, stagedColumns } from '../db/sichtbeobachtung-import.ts';
+import {
+  type LoadedSichtbeobachtungen,
+  loadSichtbeobachtungen,
+  type StagedColumn,
+  type StagingError,
+  stagedColumns,
+} from '../db/sichtbeobachtung-import.ts';
 import { hasLongRun, isRemark, isStorable, maxMarks, maxRemarkLength } from '../guard/text.ts';
 import type { Progress } from '../observe/progress.ts';
 import { describeCell, ImportError, listHeaderProblems } from './csv.ts';
-import { keptProblems, ProblemList, streamCsv } from './csv-stream.ts';
+import { keptProblems, keptProblemsOfFile, ProblemList, streamCsv } from './csv-stream.ts';
 
 interface Kind {
   allowed: string;
@@ -52,15 +58,17 @@ const boolean: Kind = {
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 const date: Kind = {
-  allowed: 'ein Tag, den es gibt, als TT.MM.JJJJ',
+  allowed: 'ein Tag, den es gibt, als TT.MM.JJJJ oder JJJJ-MM-TT',
   read(cell) {
-    const match = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(cell.trim());
-    if (!match) return null;
-    const [, day, month, year] = match.map(Number) as [number, number, number, number];
+    const text = cell.trim();
+    const german = /^(?<day>\d{1,2})\.(?<month>\d{1,2})\.(?<year>\d{4})$/.exec(text);
+    const { groups } = german ?? /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})$/.exec(text) ?? {};
+    if (!groups) return null;
+    const [day, month, year] = [groups.day, groups.month, groups.year].map(Number) as [number, number, number];
     const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
     const days = month === 2 && !isLeap ? 28 : (daysOfMonth[month - 1] ?? 0);
     if (year < 1 || day < 1 || day > days) return null;
-    return `${match[3]}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+    return `${groups.year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
   },
 };
 
@@ -129,10 +137,21 @@ const statusAt = stagedColumns.indexOf('status');
 // As much as POST takes of a field.
 const maxCellBytes = 65536;
 
+export interface SichtbeobachtungenOptions {
+  /** Check everything, store nothing. */
+  dryRun: boolean;
+  /** Leave out reports that are stored already, or stand in the file before, instead of refusing them. */
+  skipDuplicates: boolean;
+  /** Leave out columns that mean nothing here instead of refusing them. */
+  ignoreColumns: boolean;
+  /** Keep all problems, not only what a terminal shows and counts. */
+  keepAllProblems: boolean;
+}
+
 /**
  * Loads the sightings in a CSV file as those of an account, everything or nothing.
  * @param nutzerId the account that becomes their recorder
- * @returns how many were stored
+ * @returns how many were stored, or would have been, and how many duplicates were left out
  * @throws ImportError with what is wrong by line, and then nothing is stored
  */
 export async function importSichtbeobachtungen(
@@ -140,8 +159,10 @@ export async function importSichtbeobachtungen(
   path: string,
   nutzerId: number,
   progress: Progress,
-): Promise<number> {
-  const problems = new ProblemList(basename(path));
+  options: SichtbeobachtungenOptions,
+): Promise<LoadedSichtbeobachtungen> {
+  const limit = options.keepAllProblems ? keptProblemsOfFile : keptProblems;
+  const problems = new ProblemList(basename(path), limit);
   const fail = () => new ImportError(problems.kept, problems.total);
   const entry = await stat(path).catch(() => null);
   if (!entry?.isFile()) {
@@ -152,8 +173,10 @@ export async function importSichtbeobachtungen(
   const onBytes = (bytes: number) => progress.step('Lesen (MB)', megabytes(bytes), megabytes(entry.size));
 
   return loadSichtbeobachtungen(database, nutzerId, {
-    rows: (today) => readRows(path, today, problems, onBytes),
-    errorLimit: keptProblems,
+    rows: (today) => readRows(path, { today, ignoreColumns: options.ignoreColumns }, problems, onBytes),
+    dryRun: options.dryRun,
+    skipDuplicates: options.skipDuplicates,
+    errorLimit: limit,
     onStaged: () => progress.step('Prüfen', 0, 1),
     onChecked(errors, total) {
       problems.merge(errors.map(describeError), total);
@@ -165,7 +188,7 @@ export async function importSichtbeobachtungen(
 
 async function* readRows(
   path: string,
-  today: string,
+  { today, ignoreColumns }: { today: string; ignoreColumns: boolean },
   problems: ProblemList,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<(string | null)[]> {
@@ -178,7 +201,7 @@ async function* readRows(
       continue;
     }
     const header = fields.map((name) => name.trim());
-    for (const message of listHeaderProblems(header, names, required)) problems.add(line, message);
+    for (const message of listHeaderProblems(header, names, required, ignoreColumns)) problems.add(line, message);
     if (problems.total > 0) return;
     width = header.length;
     columns = names.map((name) => ({

@@ -35,6 +35,10 @@ export interface StagingError {
 export interface SichtbeobachtungImport {
   /** The rows, values as PostgreSQL reads them; `today` (YYYY-MM-DD) is the day in Europe/Berlin. */
   rows(today: string): AsyncIterable<(string | null)[]>;
+  /** Check everything, store nothing. */
+  dryRun: boolean;
+  /** Leave duplicates out instead of reporting them. */
+  skipDuplicates: boolean;
   /** Errors to report at most. */
   errorLimit: number;
   onStaged(): void;
@@ -43,23 +47,28 @@ export interface SichtbeobachtungImport {
   onStored(stored: number, total: number): void;
 }
 
+export interface LoadedSichtbeobachtungen {
+  stored: number;
+  /** Duplicates that were left out. */
+  skipped: number;
+}
+
 // Blocks of 8 kB that one statement stores: about 60 000 sightings.
 const blocksPerPart = 1000;
 const copyChunk = 64 * 1024;
 
 /**
  * Loads sightings as those of an account, everything or nothing.
- * @returns how many were stored
  * @throws what `onChecked` throws; DatabaseError when somebody stores one of them at the same moment
  */
 export async function loadSichtbeobachtungen(
   database: Database,
   nutzerId: number,
   source: SichtbeobachtungImport,
-): Promise<number> {
+): Promise<LoadedSichtbeobachtungen> {
   const sql = database.connect();
   try {
-    const total = await sql.begin(async (tx) => {
+    const loaded = await sql.begin(async (tx) => {
       const [day] = await tx<{ today: string }[]>`select api.create_sichtbeobachtung_import()::text as today`;
       let staged = 0;
       const copy = await tx`
@@ -74,26 +83,37 @@ export async function loadSichtbeobachtungen(
       source.onStaged();
       const errors = await tx<(StagingError & { gesamt: number })[]>`
         select zeile, code, spalte, werte, gesamt from api.list_sichtbeobachtung_import_fehler(
-          nutzer_id => ${nutzerId}::bigint, row_limit => ${source.errorLimit}::integer)`;
+          nutzer_id => ${nutzerId}::bigint, row_limit => ${source.errorLimit}::integer,
+          skip_duplicates => ${source.skipDuplicates}::boolean)`;
       source.onChecked(errors, errors[0]?.gesamt ?? 0);
+      const [left] = await tx<{ rows: number; blocks: number }[]>`
+        select count(*)::integer as rows, (pg_relation_size('pg_temp.sichtbeobachtung_import_ort') / 8192)::integer as blocks
+        from pg_temp.sichtbeobachtung_import_ort`;
+      const total = left?.rows ?? 0;
+      const result = { stored: total, skipped: staged - total };
+      if (source.dryRun) {
+        await tx`rollback and chain`;
+        return result;
+      }
 
       let stored = 0;
-      for (let block = 0; stored < staged; block += blocksPerPart) {
-        source.onStored(stored, staged);
+      for (let block = 0; block < (left?.blocks ?? 0); block += blocksPerPart) {
+        source.onStored(stored, total);
         const [part] = await tx<{ count: number }[]>`
           select api.create_sichtbeobachtung_of_import(
             nutzer_id => ${nutzerId}::bigint, first_block => ${block}::integer, blocks => ${blocksPerPart}::integer) as count`;
-        if (!part?.count) throw new Error(`${stored} of ${staged} staged sightings were stored`);
-        stored += part.count;
+        stored += part?.count ?? 0;
       }
-      source.onStored(stored, staged);
-      return stored;
+      if (stored !== total) throw new Error(`${stored} of ${total} staged sightings were stored`);
+      source.onStored(stored, total);
+      return result;
     });
     // Plans that were made for a much smaller table would stay until autovacuum comes by.
     const [known] = await sql<{ rows: number }[]>`
       select reltuples::float8 as rows from pg_class where oid = 'portal.sichtbeobachtung'::regclass`;
-    if (total > (known?.rows ?? 0) / 2) await sql`analyze portal.sichtbeobachtung, portal.mandant_sichtbeobachtung`;
-    return total;
+    if (!source.dryRun && loaded.stored > (known?.rows ?? 0) / 2)
+      await sql`analyze portal.sichtbeobachtung, portal.mandant_sichtbeobachtung`;
+    return loaded;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '23505') {
       throw new DatabaseError(

@@ -17,6 +17,8 @@ export interface RequestScope {
   hold(bytes: number): void;
   /** Whether whoever asked has gone, and nothing but the answer was asked for. */
   isGone(): boolean;
+  /** Whether whoever asked has gone, whatever was asked for. */
+  hasLeft(): boolean;
   /** Ends the request with an error that was thrown where nobody waited for it. */
   fail(error: unknown): void;
 }
@@ -39,6 +41,7 @@ export function runInScope<T>(network: string, run: (scope: RequestScope) => Pro
     },
     hold: () => {},
     isGone: () => false,
+    hasLeft: () => false,
     fail: (error: unknown) => reject(error instanceof Error ? error : new Error('something was thrown that is no error')),
   };
   scopes.run(scope, () => void run(scope).then(resolve, reject));

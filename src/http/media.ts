@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { isReadOnly } from '../db/client.ts';
 import { type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
 import { currentScope } from '../guard/request.ts';
+import { waitForTurn } from '../guard/turns.ts';
 import { AudioRefusedError } from '../media/audio/refusal.ts';
 import { cleanAudio } from '../media/audio.ts';
 import { makeMediumName } from '../media/name.ts';
@@ -105,7 +106,10 @@ async function keepFiles<R>(
 async function makeMedium(photos: PhotoPool, field: MediumField, path: string): Promise<{ ending: string; bytes: Uint8Array }> {
   try {
     if (field !== 'audio') return { ending: 'jpg', bytes: await photos.compress(path) };
-    const { kind, bytes } = cleanAudio(await readFile(path));
+    const file = await readFile(path);
+    // Up to a tenth of a second: not in front of those who came before.
+    await waitForTurn();
+    const { kind, bytes } = cleanAudio(file);
     return { ending: kind, bytes };
   } catch (error) {
     if (error instanceof PhotoRefusedError)

@@ -24,7 +24,9 @@ export function countRequests({ metrics }: MetricsDeps): MiddlewareHandler<Env> 
     const begin = performance.now();
     await next();
     const route = routePath(c, -1);
-    const status = currentScope()?.isGone() ? goneStatus : c.res.status;
+    const scope = currentScope();
+    const isGone = scope?.isGone() || (c.res.status === 503 && scope?.hasLeft());
+    const status = isGone ? goneStatus : c.res.status;
     metrics.countRequest(
       { method: methods.has(c.req.method) ? c.req.method : 'other', route, status },
       (performance.now() - begin) / 1000,

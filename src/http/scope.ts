@@ -25,7 +25,8 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
       const { outgoing, incoming } = c.env ?? {};
       if (!outgoing || !incoming) return next();
       scope.hold = hold(network, outgoing);
-      if (isRead(c.req.method)) scope.isGone = goneFrom(incoming.socket, outgoing);
+      scope.hasLeft = goneFrom(incoming.socket, outgoing);
+      if (isRead(c.req.method)) scope.isGone = scope.hasLeft;
       await next();
       // Whoever is answered before the end of what they send can't send another request on that connection.
       if (!incoming.complete) c.res.headers.set('Connection', 'close');

@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { limitRuns, OverloadError } from '../guard/admission.ts';
+import { currentScope } from '../guard/request.ts';
 import type { JpegRefusal } from './jpeg.ts';
 import type { PhotoReply, PhotoRequest } from './photo-worker.ts';
 
@@ -93,6 +94,8 @@ export function createPhotoPool(options: PhotoPoolOptions = {}): PhotoPool {
       requireOpen();
       const work = async () => {
         requireOpen();
+        // Seconds of a core, for nobody.
+        if (currentScope()?.hasLeft()) throw new PhotoUnavailableError('whoever sent the photo has gone');
         const thread = takeThread();
         const reply = await thread.run({ path }, jobMs);
         idle.add(thread);

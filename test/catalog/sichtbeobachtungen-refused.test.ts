@@ -1,9 +1,10 @@
 // What a bulk import refuses: every error by line, and nothing is stored.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { describeProblems, formatProblems, ImportError } from '../../src/catalog/csv.ts';
 import type { Database } from '../../src/db/client.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { importCsv, listImportProblems } from '../support/import.ts';
+import { importCsv, importCsvWith, listImportProblems } from '../support/import.ts';
 
 let database: Database;
 before(async () => {
@@ -11,7 +12,7 @@ before(async () => {
 });
 
 const countRecords = async () =>
-  (await database.sql<{ n: number }[]>`select count(*)::integer as n from portal.sichtbeobachtung`)[0]?.n;
+  (await database.sql<{ n: number }[]>`select count(*)::integer as n from portal.sichtbeobachtung`)[0]?.n ?? 0;
 
 async function assertRefused(content: string | Buffer, problems: string[]): Promise<void> {
   const before = await countRecords();
@@ -45,9 +46,18 @@ describe('a cell', () => {
     ['2,5530000,420000,,0,,,,,,,', 'anzahl ist „0“, erlaubt ist eine ganze Zahl von 1 bis 20000'],
     ['2,5530000,420000,,20001,,,,,,,', 'anzahl ist „20001“, erlaubt ist eine ganze Zahl von 1 bis 20000'],
     ['2,5530000,420000,,,ja,,,,,,', 'sensibel ist „ja“, erlaubt ist true oder false'],
-    ['2,5530000,420000,,,,31.02.2024,,,,,', 'datum ist „31.02.2024“, erlaubt ist ein Tag, den es gibt, als TT.MM.JJJJ'],
-    ['2,5530000,420000,,,,29.02.2023,,,,,', 'datum ist „29.02.2023“, erlaubt ist ein Tag, den es gibt, als TT.MM.JJJJ'],
-    ['2,5530000,420000,,,,2024-02-01,,,,,', 'datum ist „2024-02-01“, erlaubt ist ein Tag, den es gibt, als TT.MM.JJJJ'],
+    [
+      '2,5530000,420000,,,,31.02.2024,,,,,',
+      'datum ist „31.02.2024“, erlaubt ist ein Tag, den es gibt, als TT.MM.JJJJ oder JJJJ-MM-TT',
+    ],
+    [
+      '2,5530000,420000,,,,29.02.2023,,,,,',
+      'datum ist „29.02.2023“, erlaubt ist ein Tag, den es gibt, als TT.MM.JJJJ oder JJJJ-MM-TT',
+    ],
+    [
+      '2,5530000,420000,,,,2024-2-1,,,,,',
+      'datum ist „2024-2-1“, erlaubt ist ein Tag, den es gibt, als TT.MM.JJJJ oder JJJJ-MM-TT',
+    ],
     ['2,5530000,420000,,,,31.12.1799,,,,,', 'datum ist „31.12.1799“: erlaubt ist ein Tag zwischen dem 01.01.1800 und heute'],
     ['2,5530000,420000,,,,01.01.2999,,,,,', 'datum ist „01.01.2999“: erlaubt ist ein Tag zwischen dem 01.01.1800 und heute'],
     ['2,5530000,420000,,,,,öffentlich,,,,', 'bereich ist „öffentlich“, erlaubt ist privat oder oeffentlich'],
@@ -122,24 +132,88 @@ describe('a file', () => {
     assert.equal(await importCsv(database, again, 'nachbarin'), 2);
   });
 
-  it('with many errors tells the first hundred in the order of the lines, and how many there are', async () => {
+  it('with many errors tells all of them in the order of the lines, on a terminal a hundred and how many of each kind', async () => {
     const rows = Array.from({ length: 300 }, (_, index) => (index % 2 === 0 ? '4711,5530000,420000' : '2,5530000,ost'));
     const before = await countRecords();
-    await assert.rejects(
-      importCsv(database, `art,lat,lon\n${rows.join('\n')}\n`),
-      (error: Error & { problems: { line: number }[] }) => {
-        assert.match(error.message, /^449 Fehler \(hier die ersten 100\), nichts wurde geladen\.$/);
-        assert.equal(error.problems.length, 100);
-        const lines = error.problems.map(({ line }) => line);
-        assert.deepEqual(
-          lines,
-          [...lines].sort((a, b) => a - b),
-        );
-        assert.equal(lines[0], 2);
-        return true;
-      },
-    );
+    await assert.rejects(importCsv(database, `art,lat,lon\n${rows.join('\n')}\n`), (error) => {
+      assert.ok(error instanceof ImportError);
+      assert.match(error.message, /^449 Fehler, nichts wurde geladen\.$/);
+      const lines = error.problems.map(({ line }) => line);
+      assert.equal(lines.length, 449);
+      assert.deepEqual(
+        lines,
+        [...lines].sort((a, b) => a - b),
+      );
+      const shown = describeProblems(error.problems);
+      assert.equal(shown[0], 'liste.csv:2: art ist „4711“: diese Art definiert kein Mandant');
+      assert.deepEqual(shown.slice(100), [
+        '… und 349 weitere; alle als CSV mit --errors DATEI. Nach Art:',
+        '     150 × liste.csv: art ist „…“: diese Art definiert kein Mandant',
+        '     150 × liste.csv: lon ist „…“, erlaubt ist eine Zahl (Rechtswert im Koordinatensystem aus srid)',
+        '     149 × liste.csv: Diese Beobachtung steht schon in Zeile …: gleiche Art, gleicher Ort, gleiches Datum',
+      ]);
+      const [header, first, ...others] = formatProblems(error.problems).trimEnd().split('\n');
+      assert.equal(header, 'datei,zeile,fehler');
+      assert.equal(first, 'liste.csv,2,art ist „4711“: diese Art definiert kein Mandant');
+      assert.equal(others.length, 448);
+      assert.ok(others.every((line) => /^liste\.csv,\d+,("[^"]*"|[^",]*)$/.test(line)));
+      return true;
+    });
     assert.equal(await countRecords(), before);
+  });
+});
+
+describe('with an option', () => {
+  it('reports that are there already, or twice in the file, are left out and counted', async () => {
+    const first = `art,lat,lon,datum\n2,5530000,421001,2020-02-29\n`;
+    assert.deepEqual(await importCsvWith(database, first, {}), { stored: 1, skipped: 0 });
+    const [stored] =
+      await database.sql`select max(id)::integer as id, max(datum)::text as datum from portal.sichtbeobachtung where datum = '2020-02-29'`;
+    assert.equal(stored?.datum, '2020-02-29');
+    const rows = [
+      '2,5530000,421001,29.2.2020',
+      '2,5530000,421002,29.2.2020',
+      '2,5530000.0001,421002.0001,2020-02-29',
+      '2,5530000,421003,29.2.2020',
+    ];
+    const again = `art,lat,lon,datum\n${rows.join('\n')}\n`;
+    const before = await countRecords();
+    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true, dryRun: true }), { stored: 2, skipped: 2 });
+    assert.equal(await countRecords(), before);
+    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true }), { stored: 2, skipped: 2 });
+    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true }), { stored: 0, skipped: 4 });
+    assert.equal(await countRecords(), before + 2);
+    // What is wrong otherwise is refused as always.
+    await assert.rejects(
+      importCsvWith(database, `${again}4711,5530000,421004,1.1.2020\n`, { skipDuplicates: true }),
+      ImportError,
+    );
+    assert.equal(await countRecords(), before + 2);
+  });
+
+  it('columns that mean nothing here are left out, but not those that are there twice or must be there', async () => {
+    const row = '2,5530000,421005,1.3.2020,egal';
+    await assertRefused(`art,lat,lon,datum,observer\n${row}\n`, [
+      '1: Spalte „observer“ ist unbekannt oder doppelt, erlaubt: art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status',
+    ]);
+    assert.deepEqual(await importCsvWith(database, `art,lat,lon,datum,observer\n${row}\n`, { ignoreColumns: true }), {
+      stored: 1,
+      skipped: 0,
+    });
+    for (const header of ['art,lat,lon,lat,observer', 'art,lat,datum,observer,x'])
+      await assert.rejects(importCsvWith(database, `${header}\n${row}\n`, { ignoreColumns: true }), ImportError, header);
+  });
+
+  it('everything is checked and nothing stored', async () => {
+    const before = await countRecords();
+    assert.deepEqual(await importCsvWith(database, 'art,lat,lon\n2,5530000,421006\n', { dryRun: true }), {
+      stored: 1,
+      skipped: 0,
+    });
+    await assert.rejects(importCsvWith(database, 'art,lat,lon\n4711,5530000,421006\n', { dryRun: true }), ImportError);
+    assert.equal(await countRecords(), before);
+    // The connection's transaction ended too.
+    assert.deepEqual(await importCsvWith(database, 'art,lat,lon\n2,5530000,421006\n', {}), { stored: 1, skipped: 0 });
   });
 });
 

@@ -283,6 +283,21 @@ describe('a thread', () => {
     assert.ok(done.indexOf('other') < 5, done.join());
   });
 
+  it('makes nothing of a photo whose sender has gone meanwhile', async (t) => {
+    const { own, threads } = openPool(t, { workers: 1 });
+    const path = await photo;
+    const first = own.compress(path);
+    let hasLeft = false;
+    const second = runInScope('gone', (scope) => {
+      scope.hasLeft = () => hasLeft;
+      return own.compress(path);
+    });
+    hasLeft = true;
+    await assert.rejects(second, { code: 'PHOTO_UNAVAILABLE' });
+    await first;
+    assert.equal(threads.length, 1);
+  });
+
   it('that is not free in time: the photo is turned away, the one before it is not', async (t) => {
     const { own } = openPool(t, { waitMs: 1 });
     const path = await photo;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ImportError } from '../../src/catalog/csv.ts';
-import { importSichtbeobachtungen } from '../../src/catalog/sichtbeobachtungen.ts';
+import { importSichtbeobachtungen, type SichtbeobachtungenOptions } from '../../src/catalog/sichtbeobachtungen.ts';
 import type { Database } from '../../src/db/client.ts';
 import type { Progress } from '../../src/observe/progress.ts';
 import type { Account } from './catalogue.ts';
@@ -35,8 +35,20 @@ export async function importCsv(
   account: Account = 'melder',
   progress: Progress = silent,
 ): Promise<number> {
+  return (await importCsvWith(database, content, {}, account, progress)).stored;
+}
+
+/** The same with options; how many were stored, and how many left out. */
+export async function importCsvWith(
+  database: Database,
+  content: string | Buffer,
+  options: Partial<SichtbeobachtungenOptions>,
+  account: Account = 'melder',
+  progress: Progress = silent,
+) {
   const id = await idOf(database, account);
-  return withFile('liste.csv', content, (path) => importSichtbeobachtungen(database, path, id, progress));
+  const all = { dryRun: false, skipDuplicates: false, ignoreColumns: false, keepAllProblems: false, ...options };
+  return withFile('liste.csv', content, (path) => importSichtbeobachtungen(database, path, id, progress, all));
 }
 
 /** Imports a file that must be refused; what is wrong with it, as `line: message`. */
