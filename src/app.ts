@@ -23,7 +23,7 @@ import { replyError } from './http/reply.ts';
 import { scopeMiddleware } from './http/scope.ts';
 import { sichtbeobachtungenRoutes } from './http/sichtbeobachtungen.ts';
 import { stadienRoutes } from './http/stadien.ts';
-import { describeFault } from './observe/fault.ts';
+import { codeOfFault, describeFault } from './observe/fault.ts';
 import { watchOutages } from './observe/outages.ts';
 
 // Reads whose answer to anonymous clients changes with the data only.
@@ -73,10 +73,9 @@ export function createApp(deps: Deps): Hono<Env> {
   app.onError((error, c) => {
     const known = toPortalError(error, c.get('sent'));
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
-    const fault = describeFault(error);
-    if (!known) deps.log.error({ route: c.req.routePath, ...fault }, 'unexpected error');
+    if (!known) deps.log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
     else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft())
-      noteOutage({ code: String(fault.code ?? known.code), route: c.req.routePath });
+      noteOutage({ code: codeOfFault(error) ?? known.code, route: c.req.routePath });
     return replyError(c, known ?? new PortalError('interner_fehler'));
   });
   return app;

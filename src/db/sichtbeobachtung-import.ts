@@ -92,6 +92,7 @@ export async function loadSichtbeobachtungen(
       const total = left?.rows ?? 0;
       const result = { stored: total, skipped: staged - total };
       if (source.dryRun) {
+        // The driver commits whatever is left: nothing.
         await tx`rollback and chain`;
         return result;
       }

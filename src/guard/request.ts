@@ -31,8 +31,13 @@ const scopes = new AsyncLocalStorage<RequestScope>();
  */
 export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
+  let id: string | undefined;
   const scope = {
-    id: randomUUID(),
+    // Few requests are asked for it.
+    get id() {
+      id ??= randomUUID();
+      return id;
+    },
     network,
     owners: [`network ${network}`],
     identify(account: number) {

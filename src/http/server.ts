@@ -53,7 +53,7 @@ export function listen(
   };
   const server = createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops, rate), rate, underWay));
   server.maxConnections = settings.maxConnections;
-  // One more than is allowed, so that it is seen: node:http leaves out the rest without a word.
+  // One more than is allowed, so that it is seen where node:http leaves out the rest without a word; newer ones refuse it themselves.
   server.maxHeadersCount = maxHeaders + 1;
   readUnreadable(server, underWay);
   // Behind a proxy all connections are the proxy's.

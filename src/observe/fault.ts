@@ -33,6 +33,12 @@ function findDatabaseError(error: Error): (Error & { code: string }) | null {
   return null;
 }
 
+/** SQLSTATE or system code of an error, of its cause where that is the database's. Never its stack, which takes long to make. */
+export function codeOfFault(error: unknown): string | undefined {
+  const source = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return source instanceof Error && 'code' in source ? String(source.code) : undefined;
+}
+
 /** A defect for the log: where it came from, never its message, which may carry a user's data. */
 export function describeFault(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };

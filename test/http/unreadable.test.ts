@@ -214,8 +214,8 @@ describe('what can’t be read', () => {
     const socket = await open();
     socket.write(`GET /a HTTP/1.1\r\nHost: n\r\n${'X: y\r\n'.repeat(500)}\r\n`);
     assert.match((await readBodies(socket))[0] ?? '', /^431 /);
-    // They come from the parser by batches.
-    assert.ok(made > maxHeaders && made < 2 * maxHeaders, `${made}`);
+    // None where the parser itself refuses them; others hand them over by batches.
+    assert.ok(made < 2 * maxHeaders, `${made}`);
   });
 
   it('without a body where HEAD asked', async () => {

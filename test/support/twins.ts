@@ -117,9 +117,11 @@ async function forgetStart(sql: Sql): Promise<void> {
   await sql.unsafe(parts.join("'the same'"));
 }
 
-/** Everything that a reader gets: status, headers, body. */
+/** Everything that a reader gets and that is no accident: status, headers, body. */
 export function toBytes({ status, headers, text }: Answer): string {
-  const lines = [...headers].filter(([name]) => name !== 'date').map(([name, value]) => `${name}: ${value}`);
+  const lines = [...headers]
+    .filter(([name]) => name !== 'date' && name !== 'x-request-id')
+    .map(([name, value]) => `${name}: ${value}`);
   return [status, ...lines.sort(), '', text].join('\n');
 }
 
