@@ -32,7 +32,7 @@ export function describeProblems(problems: Problem[]): string[] {
   if (problems.length <= shownProblems) return lines;
   const kinds = new Map<string, number>();
   for (const { file, message } of problems) {
-    const kind = `${file}: ${message.replace(/„[^“]*“/g, '„…“').replace(/\d+/g, '…')}`;
+    const kind = `${file}: ${message.replace(/„[^„“]*“/g, '„…“').replace(/\d+/g, '…')}`;
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   const counts = [...kinds].sort(([, a], [, b]) => b - a).slice(0, shownProblems);

@@ -62,7 +62,7 @@ interface IndexChange {
 
 // An index that is made or dropped on a big table: can't be part of a transaction if nobody is to wait for it.
 async function findBigIndex(sql: Sql, statement: string): Promise<IndexChange | null> {
-  const text = statement.replace(/^\s*--.*$/gm, '').trim();
+  const text = statement.replace(/^[ \t]*--.*$/gm, '').trim();
   const made = /^CREATE (UNIQUE )?INDEX "(\w+)" ON "(\w+)"\."(\w+)" (.*)$/s.exec(text);
   const dropped = /^DROP INDEX "(\w+)"\."(\w+)";?$/.exec(text);
   if (made) {
