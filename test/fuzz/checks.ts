@@ -58,8 +58,8 @@ function checkAnswer(answer: Answer, shot: Shot): Problem[] {
   if (leak !== null) add('leak', leak);
   if (body.length === 0) {
     const isLogin = status === 200 && shot.bytes.toString('latin1', 0, 200).includes('/login');
-    // 416 says all in its headers; a HEAD has no body.
-    const mayBeEmpty = isLogin || status < 200 || [204, 301, 304, 416].includes(status) || answer.framing === 'none';
+    // Where to go, or what range there is, stands in the headers; a HEAD has no body.
+    const mayBeEmpty = isLogin || status < 200 || [204, 301, 302, 304, 416].includes(status) || answer.framing === 'none';
     if (!mayBeEmpty && !type.startsWith('audio/')) add('empty answer', `status ${status}`);
     return problems;
   }
