@@ -316,10 +316,8 @@ const attacks: Attack[] = [
       const head = Buffer.from(`GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(14_000)}\r\n\r\n`.repeat(2));
       return repeat(signal, 145, async () => {
         const socket = open(head);
-        for (let n = 0; n < 50 && !signal.aborted && !socket.destroyed; n++) {
-          await Promise.race([once(socket, 'data'), once(socket, 'close'), sleep(2000)]);
-          socket.write(head);
-        }
+        socket.on('data', () => socket.write(head));
+        await Promise.race([once(socket, 'close'), sleep(3000)]);
         socket.destroy();
       });
     },
