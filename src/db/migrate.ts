@@ -16,8 +16,6 @@ export type CodeOutcome = 'replaced' | 'unchanged' | 'database is newer';
 export interface CodeOptions {
   /** Folder of the SQL files. */
   codeDir?: string;
-  /** Folder of the migrations. */
-  migrationsDir?: string;
   /** Release as numbers, `package.json` by default. */
   release?: number[];
   /** Told that others are waited for. */
@@ -34,7 +32,7 @@ export async function migrateDatabase(database: Database, options: CodeOptions =
   try {
     await checkDatabase(sql);
     return await runAlone(database, report, async () => {
-      const isKnown = await migrateTables(database, sql, { ...options, report });
+      const isKnown = await migrateTables(database, sql, report);
       if (!isKnown) return 'database is newer';
       await sql`insert into portal.installation (guid_namespace) values (${v4()}) on conflict do nothing`;
       return await replaceCode(sql, options, report);
@@ -48,8 +46,7 @@ const lockTable = 'drizzle.sperre_migration';
 const lockWaitMs = 10 * 60_000;
 
 // One migration after the other. By a lock on a table, which needs rights on it: an advisory lock is a number that every session
-// on the server may take. Held by a connection of its own: a migration takes many
-// transactions.
+// on the server may take. Held by a connection of its own: a migration takes many transactions.
 async function runAlone<T>(database: Database, report: (line: string) => void, run: () => Promise<T>): Promise<T> {
   // The embedded database belongs to this process, and an open transaction would keep its other connections waiting.
   if (database.kind === 'embedded') return run();

@@ -5,22 +5,16 @@ import { fileURLToPath } from 'node:url';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
 
-const migrationsDir = fileURLToPath(new URL('../../sql/migrations', import.meta.url));
-
-export interface TablesOptions {
-  /** Folder of the migrations. */
-  migrationsDir?: string;
-  /** Told that others are waited for. */
-  report: (line: string) => void;
-}
+const migrationsFolder = fileURLToPath(new URL('../../sql/migrations', import.meta.url));
 
 /**
  * Runs the migrations that this database lacks. What is done stays done when a later one fails.
+ * @param report told that others are waited for
  * @returns false when the database has migrations that this release doesn't know: it is older than the database
  * @throws DatabaseError when a table stays locked by others, or extensions are missing and may not be made
  */
-export async function migrateTables(database: Database, sql: Sql, options: TablesOptions): Promise<boolean> {
-  const migrations = readMigrationFiles({ migrationsFolder: options.migrationsDir ?? migrationsDir });
+export async function migrateTables(database: Database, sql: Sql, report: (line: string) => void): Promise<boolean> {
+  const migrations = readMigrationFiles({ migrationsFolder });
   const known = Math.max(...migrations.map(({ folderMillis }) => folderMillis));
   const [table] = await sql<{ exists: boolean }[]>`
     select to_regclass('drizzle.__drizzle_migrations') is not null as exists`;
@@ -32,11 +26,16 @@ export async function migrateTables(database: Database, sql: Sql, options: Table
   }
   const [last] = await sql<{ at: string }[]>`select coalesce(max(created_at), 0)::text as at from drizzle.__drizzle_migrations`;
   const done = Number(last?.at);
-  for (const migration of migrations) if (migration.folderMillis > done) await runMigration(database, sql, migration, options);
+  for (const migration of migrations) if (migration.folderMillis > done) await runMigration(database, sql, migration, report);
   return done <= known;
 }
 
-async function runMigration(database: Database, sql: Sql, migration: MigrationMeta, { report }: TablesOptions): Promise<void> {
+async function runMigration(
+  database: Database,
+  sql: Sql,
+  migration: MigrationMeta,
+  report: (line: string) => void,
+): Promise<void> {
   const inside: string[] = [];
   for (const statement of migration.sql) {
     // The embedded database has no other sessions that could go on meanwhile.

@@ -23,6 +23,38 @@ export interface RequestScope {
   fail(error: unknown): void;
 }
 
+// A class: an object with a getter of its own has a shape of its own, and a shape for each request made all of them a tenth slower.
+class Scope implements RequestScope {
+  owners: readonly string[];
+  hold: RequestScope['hold'] = () => {};
+  isGone: RequestScope['isGone'] = () => false;
+  hasLeft: RequestScope['hasLeft'] = () => false;
+  #id: string | null = null;
+  readonly network: string;
+  readonly #reject: (reason: Error) => void;
+
+  constructor(network: string, reject: (reason: Error) => void) {
+    this.network = network;
+    this.owners = [`network ${network}`];
+    this.#reject = reject;
+  }
+
+  // Few requests are asked for it.
+  get id(): string {
+    this.#id ??= randomUUID();
+    return this.#id;
+  }
+
+  identify(account: number): void {
+    // A new list: what runs goes on holding what it took.
+    this.owners = [`network ${this.network}`, `account ${account}`];
+  }
+
+  fail(error: unknown): void {
+    this.#reject(error instanceof Error ? error : new Error('something was thrown that is no error'));
+  }
+}
+
 const scopes = new AsyncLocalStorage<RequestScope>();
 
 /**
@@ -31,24 +63,7 @@ const scopes = new AsyncLocalStorage<RequestScope>();
  */
 export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  let id: string | undefined;
-  const scope = {
-    // Few requests are asked for it.
-    get id() {
-      id ??= randomUUID();
-      return id;
-    },
-    network,
-    owners: [`network ${network}`],
-    identify(account: number) {
-      // A new list: what runs goes on holding what it took.
-      scope.owners = [`network ${network}`, `account ${account}`];
-    },
-    hold: () => {},
-    isGone: () => false,
-    hasLeft: () => false,
-    fail: (error: unknown) => reject(error instanceof Error ? error : new Error('something was thrown that is no error')),
-  };
+  const scope = new Scope(network, reject);
   scopes.run(scope, () => void run(scope).then(resolve, reject));
   return promise;
 }

@@ -44,5 +44,5 @@ export function describeFault(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const source = error.cause instanceof Error ? error.cause : error;
   const frames = source.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
-  return { name: source.name, code: 'code' in source ? source.code : undefined, frames: frames.slice(0, 6) };
+  return { name: source.name, code: codeOfFault(error), frames: frames.slice(0, 6) };
 }

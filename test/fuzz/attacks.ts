@@ -1,24 +1,19 @@
-// What was done to the service once, each of which stopped it: played again, with the witness asking meanwhile.
+// What was done to the service once, each of which stopped it.
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/db/client.ts';
-import { keepBusy } from './busy.ts';
 import { credentialsOf, encodeMultipart, encodeRequest, type RequestParts } from './encode.ts';
-import { startService } from './service.ts';
-import { type Account, makeSite, type Site } from './site.ts';
-import { fire } from './wire.ts';
-import { startWitness, type Testimony } from './witness.ts';
-import { exploreWorld } from './world.ts';
+import type { Account, Site } from './site.ts';
 
 /** What an attack works with; it goes on until the signal. */
-interface Arms {
+export interface Arms {
   site: Site;
   signal: AbortSignal;
   /** Sends a request from the attacker's address and waits for what comes, at most so long. */
   send(parts: Partial<RequestParts> & Pick<RequestParts, 'target'>, as?: Account | null, patienceMs?: number): Promise<string>;
   /** Opens a connection, writes this, and leaves it to the attack. */
-  open(bytes: Buffer): ReturnType<typeof connect>;
+  open(bytes: Buffer): Socket;
 }
 
 interface Attack {
@@ -26,8 +21,6 @@ interface Attack {
   run(arms: Arms): Promise<unknown>;
 }
 
-const attackMs = 6000;
-const limitMs = 1000;
 const marks = (count: number) => '%CC%80%CC%A3'.repeat(count / 2);
 const urlencoded = [['Content-Type', 'application/x-www-form-urlencoded']] as const;
 const post = (target: string, body: string): RequestParts => ({
@@ -47,7 +40,7 @@ async function repeat(signal: AbortSignal, lanes: number, work: (n: number) => P
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-const attacks: Attack[] = [
+export const attacks: Attack[] = [
   {
     name: 'H1 forms without a usable boundary, reset after some milliseconds',
     run: ({ signal, open }) =>
@@ -359,79 +352,3 @@ const attacks: Attack[] = [
       ),
   },
 ];
-
-/**
- * Plays every attack and prints what the witness saw of it.
- * @returns whether the witness was refused, waited for over a second, or the process ended
- */
-export async function playAttacks(isBusy: boolean): Promise<boolean> {
-  const site = await makeSite();
-  let hasEnded = false;
-  const service = await startService(site.env, {
-    ended: (how) => {
-      hasEnded = true;
-      console.log(`the process ended: ${how}`);
-    },
-    line: () => {},
-  });
-  const pid = service.pid();
-  const world = await exploreWorld(site, service.port, new AbortController().signal);
-  if (isBusy) keepBusy();
-  const heard: Testimony[] = [];
-  const witness = startWitness({ port: service.port, account: world.witness, record: world.frozenRecord }, (testimony) =>
-    heard.push(testimony),
-  );
-  await sleep(2000);
-  let isBad = false;
-  const judge = (name: string) => {
-    // Without the time in which the witness itself did not get to run.
-    const worst = Math.max(0, ...heard.map(({ ms, ownLagMs }) => ms - ownLagMs));
-    const refused = heard.filter(({ isExpected }) => !isExpected);
-    isBad ||= worst > limitMs || refused.length > 0;
-    const notes = refused.slice(0, 3).map((each) => `${each.name} ${each.status ?? 'no answer'}`);
-    console.log(
-      `${name.padEnd(76)} ${String(heard.length).padStart(4)} answers, worst ${worst.toFixed(0).padStart(5)} ms, ${refused.length} refused${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`,
-    );
-    heard.length = 0;
-  };
-  judge('nothing');
-  for (const { name, run } of attacks) {
-    const ending = new AbortController();
-    const arms: Arms = {
-      site,
-      signal: ending.signal,
-      async send(parts, as = null, patienceMs = 20_000) {
-        const method = parts.method ?? 'GET';
-        const headers = [
-          ...(parts.headers ?? [['Host', 'localhost'] as const]),
-          ...credentialsOf(as),
-          ['Connection', 'close'] as const,
-        ];
-        const bytes = encodeRequest({ ...parts, method, headers });
-        const { received } = await fire(service.port, { bytes, methods: [method], patienceMs }, ending.signal);
-        return received.toString('latin1');
-      },
-      open(bytes) {
-        const socket = connect({ port: service.port, host: '127.0.0.1' });
-        socket.on('error', () => {});
-        socket.resume();
-        void once(socket, 'connect').then(
-          () => socket.write(bytes),
-          () => {},
-        );
-        return socket;
-      },
-    };
-    const end = setTimeout(() => ending.abort(), attackMs);
-    await run(arms);
-    clearTimeout(end);
-    ending.abort();
-    await sleep(500);
-    judge(name);
-  }
-  await witness.stop();
-  service.expectEnd();
-  const isSame = !hasEnded && service.pid() === pid;
-  console.log(isSame ? 'The process is the same.' : 'The process is another one.');
-  return isBad || !isSame;
-}

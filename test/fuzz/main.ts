@@ -2,12 +2,12 @@
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeAll } from '../bench/process.ts';
-import { playAttacks } from './attacks.ts';
 import { keepBusy } from './busy.ts';
 import { blockedKind, endedKind, nameCulprits, tryAlone, witnessKind } from './culprit.ts';
 import type { Gauges } from './gauges.ts';
 import { makeMix } from './mix.ts';
 import { type Options, readOptions, UsageError, usage } from './options.ts';
+import { playAttacks } from './play-attacks.ts';
 import { renewThrowaways } from './renew.ts';
 import { describe, Report } from './report.ts';
 import { endIsHeardMs, makeRunner, type Runner } from './runner.ts';
