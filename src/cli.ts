@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { describeProblems, formatProblems, ImportError } from './catalog/csv.ts';
 import type { DemoLogin } from './catalog/demo.ts';
+import type { ImportMedia } from './catalog/import-media.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
@@ -22,10 +23,12 @@ const usage = `Aufruf: npm run cli -- BEFEHL
                                             großen Änderungen, wenn es schon Beobachtungen gibt
   catalog export VERZEICHNIS                den Katalog, wie er ist, in ein leeres Verzeichnis schreiben
   catalog template VERZEICHNIS              dasselbe ohne Inhalt, zum Ausfüllen; Format: catalog import --help
-  sichtbeobachtungen import DATEI.csv --loginname L [--skip-duplicates] [--ignore-columns] [--dry-run]
-                                            viele Beobachtungen eines Kontos laden, alle oder keine; ohne die, die es schon
-                                            gibt; ohne Spalten, die hier nichts bedeuten; nur prüfen
-      --errors DATEI                        alle Fehler eines Imports als CSV dorthin, auch bei catalog import
+  nutzer import DATEI.csv                   viele Konten anlegen, ohne Passwort; Format: nutzer import --help
+  sichtbeobachtungen import DATEI.csv [--loginname L] [--quelle NAME] [--dateien VERZEICHNIS]
+      [--skip-duplicates] [--ignore-columns] [--dry-run]
+                                            viele Beobachtungen laden, alle oder keine; ohne die, die es schon gibt; ohne
+                                            Spalten, die hier nichts bedeuten; nur prüfen. Format: sichtbeobachtungen import --help
+      --errors DATEI                        alle Fehler eines Imports als CSV dorthin, bei jedem import
   nutzer create --loginname L --email E --vorname V --nachname N
       [--rolle administrator|expert] [--artengruppen 1,2] --password-stdin
                                             ein Konto anlegen; das Passwort kommt im Klartext von der Standardeingabe
@@ -56,6 +59,8 @@ const options = {
   'skip-duplicates': { type: 'boolean' },
   'ignore-columns': { type: 'boolean' },
   errors: { type: 'string' },
+  quelle: { type: 'string' },
+  dateien: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] extends 'string' ? string : boolean };
@@ -98,23 +103,40 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     console.log(`${counts.join(', ')} geladen.`);
   },
 
-  async 'sichtbeobachtungen import'(database, values, [path]) {
-    if (!path) throw new UsageError('Die Datei fehlt: sichtbeobachtungen import DATEI.csv --loginname L');
-    const loginname = requireOption(values, 'loginname');
-    const login = await getLogin(database.sql, loginname);
-    requireFound(login !== null, loginname);
-    if (login?.status !== 1) throw new UsageError(`Das Konto „${loginname}“ ist gesperrt.`);
+  async 'sichtbeobachtungen import'(database, values, [path], config) {
+    if (!path) throw new UsageError('Die Datei fehlt: sichtbeobachtungen import DATEI.csv [--loginname L]');
+    const quelle = values.quelle?.trim() ?? null;
+    if (quelle === '' || (quelle?.length ?? 0) > 200) throw new UsageError('--quelle ist ein Name mit höchstens 200 Zeichen.');
+    const nutzerId =
+      values.loginname === undefined ? null : await requireActiveNutzer(database, requireOption(values, 'loginname'));
     const dryRun = Boolean(values['dry-run']);
-    const { stored, skipped } = await importSichtbeobachtungen(database, path, login.id, progress, {
+    const media = values.dateien === undefined ? null : await openImportMedia(values.dateien, config);
+    const { stored, skipped, known } = await importSichtbeobachtungen(database, path, progress, {
+      nutzerId,
+      quelle,
+      media,
       dryRun,
       skipDuplicates: Boolean(values['skip-duplicates']),
       ignoreColumns: Boolean(values['ignore-columns']),
       keepAllProblems: values.errors !== undefined,
-    });
+    }).finally(() => media?.photos.close());
     progress.end();
     const outcome = dryRun ? 'in Ordnung, nichts wurde geladen (--dry-run)' : 'geladen';
-    const left = skipped > 0 ? `, ${countOf(skipped, 'Dopplung', 'Dopplungen')} ausgelassen` : '';
+    const left = [
+      known > 0 ? `, ${known} von dort ${known === 1 ? 'war' : 'waren'} schon da` : '',
+      skipped > 0 ? `, ${countOf(skipped, 'Dopplung', 'Dopplungen')} ausgelassen` : '',
+    ].join('');
     console.log(`${countOf(stored, 'Sichtbeobachtung', 'Sichtbeobachtungen')} ${outcome}${left}.`);
+  },
+
+  async 'nutzer import'(database, values, [path]) {
+    if (!path) throw new UsageError('Die Datei fehlt: nutzer import DATEI.csv');
+    const { importNutzer } = await import('./catalog/nutzer.ts');
+    const dryRun = Boolean(values['dry-run']);
+    const { created, known } = await importNutzer(database, path, { dryRun, ignoreColumns: Boolean(values['ignore-columns']) });
+    const outcome = dryRun ? 'in Ordnung, nichts wurde angelegt (--dry-run)' : 'angelegt';
+    const left = known > 0 ? `, ${countOf(known, 'Konto gab es', 'Konten gab es')} schon` : '';
+    console.log(`${countOf(created, 'Konto', 'Konten')} ${outcome}${left}.`);
   },
 
   async 'nutzer create'(database, values) {
@@ -197,6 +219,20 @@ const commands: Record<string, (database: Database, values: Values, rest: string
   },
 };
 
+/** Files of an import go where those of the service are. */
+async function openImportMedia(directory: string, config: Config): Promise<ImportMedia> {
+  const { createPhotoPool } = await import('./media/photo.ts');
+  const { openStorage } = await import('./media/storage.ts');
+  return { directory, photos: createPhotoPool(), storage: openStorage(config.mediaUrl, config.s3) };
+}
+
+async function requireActiveNutzer(database: Database, loginname: string): Promise<number> {
+  const login = await getLogin(database.sql, loginname);
+  requireFound(login !== null, loginname);
+  if (login?.status !== 1) throw new UsageError(`Das Konto „${loginname}“ ist gesperrt.`);
+  return login.id;
+}
+
 /** Those that need no database. */
 const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
   async 'catalog template'([dir]) {
@@ -243,7 +279,7 @@ async function main(): Promise<void> {
     `${positionals.join(' ')} `.startsWith(`${command} `),
   );
   if (values.help) {
-    console.log(name?.startsWith('catalog ') ? (await import('./catalog/format.ts')).describeFormat() : usage);
+    console.log((await formatOf(name)) ?? usage);
     return;
   }
   if (!name) {
@@ -269,6 +305,14 @@ async function main(): Promise<void> {
   } finally {
     await database.close();
   }
+}
+
+/** What a command's files look like; null for commands without any. */
+async function formatOf(name: string | undefined): Promise<string | null> {
+  if (name?.startsWith('catalog ')) return (await import('./catalog/format.ts')).describeFormat();
+  if (name === 'sichtbeobachtungen import') return (await import('./catalog/sichtbeobachtung-columns.ts')).describeColumns();
+  if (name === 'nutzer import') return (await import('./catalog/nutzer.ts')).describeNutzerFormat();
+  return null;
 }
 
 // Loosely first: what Node says of unknown options is English.

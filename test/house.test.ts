@@ -49,7 +49,7 @@ const allowedRooms: Record<string, string[]> = {
   http: ['http', 'db', 'media', 'guard', 'observe'],
   jobs: ['jobs', 'db', 'media', 'guard', 'observe'],
   media: ['media', 'guard', 'observe'],
-  catalog: ['catalog', 'db', 'guard', 'observe'],
+  catalog: ['catalog', 'db', 'media', 'guard', 'observe'],
   db: ['db'],
   guard: ['guard'],
   observe: ['observe'],

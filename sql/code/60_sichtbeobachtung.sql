@@ -113,7 +113,8 @@ begin
   select i.* into strict v_installation from portal.installation i;
 
   if tg_op = 'INSERT' then
-    new.guid := public.uuid_generate_v5(v_installation.guid_namespace, new.id::text);
+    -- One that came with a record of another portal stays.
+    new.guid := coalesce(new.guid, public.uuid_generate_v5(v_installation.guid_namespace, new.id::text));
   else
     new.id := old.id;
     new.guid := old.guid;

@@ -133,12 +133,54 @@ as $$
 $$;
 comment on function api.delete_medium_entfernt(portal.kurztexte) is 'Forgets files that were removed from the storage';
 
--- Of some stored files, those that no record names: left behind by uploads that did not come to their end.
+-- Of some stored files, those that no record names: left behind by uploads that did not come to their end. An import that was
+-- broken off has a week to be begun again.
 create or replace function api.list_medium_unbekannt(names portal.kurztexte)
   returns text[]
   language sql
   stable
 as $$
-  select array(select u.name from unnest(names) u (name) where private.get_sichtbeobachtung_of_medium(u.name) is null)
+  select array(
+    select u.name from unnest(names) u (name)
+    where private.get_sichtbeobachtung_of_medium(u.name) is null
+      and not exists (select from portal.medium_import m where m.name = u.name and m.angelegt > now() - interval '7 days'))
 $$;
 comment on function api.list_medium_unbekannt(portal.kurztexte) is 'Of some stored files, those that no record names';
+
+-- Files of an import that are stored already, under the SHA-256 of the file as it was.
+--   nummer  which of the records that name the same file
+create or replace function api.get_medium_import(hash bytea, nummer integer, audio boolean)
+  returns text
+  language sql
+  stable
+as $$
+  select m.name
+  from portal.medium_import m
+  where m.hash = get_medium_import.hash and m.nummer = get_medium_import.nummer and m.audio = get_medium_import.audio
+    and m.angelegt > now() - interval '6 days'
+    and private.get_sichtbeobachtung_of_medium(m.name) is null
+$$;
+comment on function api.get_medium_import(bytea, integer, boolean) is
+  'Name under which a file of an import is stored already and no record has it; null when there is none';
+
+create or replace function api.set_medium_import(hash bytea, nummer integer, audio boolean, name portal.kurztext)
+  returns void
+  language sql
+  volatile
+as $$
+  insert into portal.medium_import (hash, nummer, audio, name)
+  values (set_medium_import.hash, set_medium_import.nummer, set_medium_import.audio, set_medium_import.name)
+  on conflict on constraint medium_import_hash_nummer_audio_pk do update set name = excluded.name, angelegt = now()
+$$;
+comment on function api.set_medium_import(bytea, integer, boolean, portal.kurztext) is
+  'Remembers under which name a file of an import was stored, for an import that is begun again';
+
+-- Forgets files of imports that were not begun again within a week; the sweep of the storage removes them.
+create or replace function api.sweep_medium_import()
+  returns void
+  language sql
+  volatile
+as $$
+  delete from portal.medium_import m where m.angelegt < now() - interval '7 days'
+$$;
+comment on function api.sweep_medium_import() is 'Forgets files of imports that were broken off a week ago';

@@ -21,7 +21,7 @@ begin
   delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
   delete from portal.nutzer u
   where (u.loginname_key = v_loginname_key or u.email_key = v_email_key)
-    and u.password_hash is null and u.angelegt < now() - interval '7 days'
+    and u.password_hash is null and u.registriert and u.angelegt < now() - interval '7 days'
     and not exists (select from portal.sichtbeobachtung s where s.nutzer_id = u.id);
 
   if exists (select from portal.nutzer u where u.loginname_key = v_loginname_key)
@@ -33,9 +33,9 @@ begin
     insert into portal.nutzer_reservierung (loginname_key) values (v_loginname_key);
     is_new := false;
   else
-    insert into portal.nutzer as u (loginname, email, vorname, nachname, anonymisiert, portal_name, portal_url)
+    insert into portal.nutzer as u (loginname, email, vorname, nachname, anonymisiert, portal_name, portal_url, registriert)
     values (btrim(register_nutzer.loginname), register_nutzer.email, register_nutzer.vorname, register_nutzer.nachname,
-      register_nutzer.anonymisiert, register_nutzer.portal_name, register_nutzer.portal_url)
+      register_nutzer.anonymisiert, register_nutzer.portal_name, register_nutzer.portal_url, true)
     returning u.id into nutzer_id;
     is_new := true;
   end if;

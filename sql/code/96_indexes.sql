@@ -78,3 +78,5 @@ comment on index portal.protokoll_sichtbeobachtung is 'gis.protokoll: what happe
 comment on index portal.qs_zeitpunkt is 'datum_von=, datum_bis= of /qs';
 comment on index portal.qs_nutzer is 'uid= of /qs';
 comment on index portal.qs_status is 'status_aenderung= of /qs';
+comment on index portal.sichtbeobachtung_herkunft_quelle is 'what an import stored before, by its number in the source; keeps it unique';
+comment on index portal.sichtbeobachtung_herkunft_guid is 'guid of an imported record; keeps it unique';

@@ -35,9 +35,14 @@ export class ProblemList {
   /** Adds the first problems that somebody else found, and how many those are. */
   merge(found: { line: number; message: string }[], total: number): void {
     for (const { line, message } of found) this.kept.push({ file: this.file, line, message });
-    this.kept.sort((a, b) => a.line - b.line);
+    this.sort();
     this.kept.splice(this.limit);
     this.total += total;
+  }
+
+  /** Into the order of the file, when what was done for several lines at once has added some. */
+  sort(): void {
+    this.kept.sort((a, b) => a.line - b.line);
   }
 }
 

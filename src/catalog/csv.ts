@@ -98,8 +98,14 @@ export type Row<C extends Columns> = { line: number; values: v.InferOutput<v.Obj
 /**
  * Reads a CSV file whose columns are named as in `columns`; columns whose schema accepts an empty text may be missing.
  * Problems are added to `problems`, the rows without any are returned.
+ * @param ignoreUnknown other columns are left out instead of refused
  */
-export async function readCsv<C extends Columns>(path: string, columns: C, problems: Problem[]): Promise<Row<C>[]> {
+export async function readCsv<C extends Columns>(
+  path: string,
+  columns: C,
+  problems: Problem[],
+  ignoreUnknown = false,
+): Promise<Row<C>[]> {
   const file = basename(path);
   const records = parseRecords(file, await readFile(path), problems);
   const [header, ...body] = records;
@@ -111,7 +117,7 @@ export async function readCsv<C extends Columns>(path: string, columns: C, probl
   }
   const names = header.fields.map((name) => name.trim());
   const required = Object.keys(columns).filter((name) => !v.is(columns[name] as Columns[string], ''));
-  const wrong = listHeaderProblems(names, Object.keys(columns), required);
+  const wrong = listHeaderProblems(names, Object.keys(columns), required, ignoreUnknown);
   problems.push(...wrong.map((message) => ({ file, line: header.line, message })));
   if (wrong.length > 0) return [];
 

@@ -1,125 +1,21 @@
-// The bulk import of sightings (D5): a CSV file whose columns are the form fields of POST, by the same rules. Values are read
-// here, by hand instead of with schemas: 200 000 rows have two million cells. Places, references, dates and duplicates are
-// checked in the database.
+// The bulk import of sightings (D5): a CSV file whose columns are the form fields of POST, by the same rules, and what only another
+// portal's records have. Places, references, dates and duplicates are checked in the database.
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Database } from '../db/client.ts';
+import { type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
 import {
   type LoadedSichtbeobachtungen,
   loadSichtbeobachtungen,
-  type StagedColumn,
+  type StagedMedia,
   type StagingError,
   stagedColumns,
 } from '../db/sichtbeobachtung-import.ts';
-import { hasLongRun, isRemark, isStorable, maxMarks, maxRemarkLength } from '../guard/text.ts';
 import type { Progress } from '../observe/progress.ts';
 import { describeCell, ImportError, listHeaderProblems } from './csv.ts';
 import { keptProblems, keptProblemsOfFile, ProblemList, streamCsv } from './csv-stream.ts';
-
-interface Kind {
-  allowed: string;
-  /** The value as the database reads it; null when the cell holds nothing allowed. */
-  read(cell: string): string | null;
-}
-
-function integer(min: number, max: number): Kind {
-  return {
-    allowed: `eine ganze Zahl von ${min} bis ${max}`,
-    read(cell) {
-      const value = cell.trim();
-      if (!/^[+-]?\d{1,15}$/.test(value)) return null;
-      const number = Number(value);
-      return number >= min && number <= max ? String(number) : null;
-    },
-  };
-}
-
-function double(allowed: string): Kind {
-  return {
-    allowed,
-    read(cell) {
-      const value = cell.trim();
-      if (!/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(value)) return null;
-      const number = Number(value);
-      return Number.isFinite(number) ? String(number) : null;
-    },
-  };
-}
-
-const boolean: Kind = {
-  allowed: 'true oder false',
-  read(cell) {
-    const value = cell.trim().toLowerCase();
-    if (value === 'true' || value === '1') return 'true';
-    return value === 'false' || value === '0' ? 'false' : null;
-  },
-};
-
-const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-const date: Kind = {
-  allowed: 'ein Tag, den es gibt, als TT.MM.JJJJ oder JJJJ-MM-TT',
-  read(cell) {
-    const text = cell.trim();
-    const german = /^(?<day>\d{1,2})\.(?<month>\d{1,2})\.(?<year>\d{4})$/.exec(text);
-    const { groups } = german ?? /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})$/.exec(text) ?? {};
-    if (!groups) return null;
-    const [day, month, year] = [groups.day, groups.month, groups.year].map(Number) as [number, number, number];
-    const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-    const days = month === 2 && !isLeap ? 28 : (daysOfMonth[month - 1] ?? 0);
-    if (year < 1 || day < 1 || day > days) return null;
-    return `${groups.year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
-  },
-};
-
-const remark: Kind = {
-  allowed: `ein Text mit höchstens ${maxRemarkLength} Zeichen, ohne NUL und höchstens ${maxMarks} kombinierenden Zeichen hintereinander`,
-  read(cell) {
-    if (!isStorable(cell) || hasLongRun(cell)) return null;
-    const text = cell.normalize('NFC');
-    return isRemark(text) ? text : null;
-  },
-};
-
-function oneOf(values: string[]): Kind {
-  return {
-    allowed: `${values.slice(0, -1).join(', ')} oder ${values.at(-1)}`,
-    read: (cell) => (values.includes(cell) ? cell : null),
-  };
-}
-
-const srids = oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']);
-const id = integer(0, 2147483647);
-
-type ColumnName = Exclude<StagedColumn, 'zeile'>;
-
-const kinds: Record<ColumnName, Kind> = {
-  art: id,
-  lat: double('eine Zahl (Hochwert im Koordinatensystem aus srid)'),
-  lon: double('eine Zahl (Rechtswert im Koordinatensystem aus srid)'),
-  srid: { allowed: srids.allowed, read: (cell) => srids.read(cell)?.slice(5) ?? null },
-  anzahl: integer(1, 20000),
-  sensibel: boolean,
-  datum: date,
-  bereich: oneOf(['privat', 'oeffentlich']),
-  bemerkung: remark,
-  stadium_id: id,
-  aktivitaet_id: id,
-  status: oneOf(['pruefung', 'hinweis', 'freigegeben', 'abgelehnt']),
-};
-const required = ['art', 'lat', 'lon'];
-
-/** What an empty cell stands for, null for nothing; today is the database's. */
-const defaults: { [name in ColumnName]?: string | null } = {
-  srid: '25832',
-  anzahl: '1',
-  sensibel: 'false',
-  bereich: 'privat',
-  bemerkung: null,
-  stadium_id: null,
-  aktivitaet_id: null,
-  status: 'pruefung',
-};
+import { type ImportMedia, type MediumKey, storeImportMedia } from './import-media.ts';
+import { type ColumnName, columnNames, defaults, type Kind, kinds, requiredColumns } from './sichtbeobachtung-columns.ts';
 
 /** How the cells of one file become values. */
 interface Column extends Kind {
@@ -130,14 +26,21 @@ interface Column extends Kind {
   empty: string | null | undefined;
 }
 
-const names = stagedColumns.filter((name): name is ColumnName => name !== 'zeile');
-const bereichAt = stagedColumns.indexOf('bereich');
-const statusAt = stagedColumns.indexOf('status');
+const [bereichAt, statusAt, experteAt] = (['bereich', 'status', 'experte'] as const).map((name) =>
+  stagedColumns.indexOf(name),
+) as [number, number, number];
+const isFileColumn = (name: ColumnName): name is MediumField => (mediumFields as readonly string[]).includes(name);
 
 // As much as POST takes of a field.
 const maxCellBytes = 65536;
 
 export interface SichtbeobachtungenOptions {
+  /** The account that becomes the recorder of rows that name none; null: each must name one. */
+  nutzerId: number | null;
+  /** Whose numbers the column quelle_id holds. */
+  quelle: string | null;
+  /** Where the files are that rows name; null: they name none. */
+  media: ImportMedia | null;
   /** Check everything, store nothing. */
   dryRun: boolean;
   /** Leave out reports that are stored already, or stand in the file before, instead of refusing them. */
@@ -149,46 +52,70 @@ export interface SichtbeobachtungenOptions {
 }
 
 /**
- * Loads the sightings in a CSV file as those of an account, everything or nothing.
- * @param nutzerId the account that becomes their recorder
- * @returns how many were stored, or would have been, and how many duplicates were left out
+ * Loads the sightings in a CSV file, everything or nothing. With files, everything is checked before the first of them is made small,
+ * which takes up to some seconds each; what is stored of them then is found again when this is called once more.
+ * @returns how many were stored, or would have been, and how many were left out: duplicates, and what came from this source before
  * @throws ImportError with what is wrong by line, and then nothing is stored
  */
 export async function importSichtbeobachtungen(
   database: Database,
   path: string,
-  nutzerId: number,
   progress: Progress,
   options: SichtbeobachtungenOptions,
 ): Promise<LoadedSichtbeobachtungen> {
   const limit = options.keepAllProblems ? keptProblemsOfFile : keptProblems;
   const problems = new ProblemList(basename(path), limit);
-  const fail = () => new ImportError(problems.kept, problems.total);
+  const failIfAny = () => {
+    if (problems.total > 0) throw new ImportError(problems.kept, problems.total);
+  };
   const entry = await stat(path).catch(() => null);
-  if (!entry?.isFile()) {
-    problems.add(0, 'Diese Datei gibt es nicht');
-    throw fail();
-  }
+  if (!entry?.isFile()) problems.add(0, 'Diese Datei gibt es nicht');
+  failIfAny();
   const megabytes = (bytes: number) => Math.ceil(bytes / 1e6);
-  const onBytes = (bytes: number) => progress.step('Lesen (MB)', megabytes(bytes), megabytes(entry.size));
+  const onBytes = (bytes: number) => progress.step('Lesen (MB)', megabytes(bytes), megabytes(entry?.size ?? 0));
 
-  return loadSichtbeobachtungen(database, nutzerId, {
-    rows: (today) => readRows(path, { today, ignoreColumns: options.ignoreColumns }, problems, onBytes),
+  let staged: StagedMedia[] = [];
+  const load = (dryRun: boolean, names: ReadonlyMap<MediumKey, string> | null) =>
+    loadSichtbeobachtungen(database, {
+      rows: (today) => readRows(path, { today, names, options }, problems, onBytes),
+      nutzerId: options.nutzerId,
+      quelle: options.quelle,
+      dryRun,
+      skipDuplicates: options.skipDuplicates,
+      errorLimit: limit,
+      onMedia(media) {
+        staged = media;
+      },
+      onStaged: () => progress.step('Prüfen', 0, 1),
+      onChecked(errors, total) {
+        problems.merge(errors.map(describeError), total);
+        failIfAny();
+      },
+      onStored: (stored, total) => progress.step('Speichern', stored, total),
+    });
+
+  if (!options.media) return load(options.dryRun, null);
+  const checked = await load(true, null);
+  const names = await storeImportMedia(database.sql, options.media, staged, {
     dryRun: options.dryRun,
-    skipDuplicates: options.skipDuplicates,
-    errorLimit: limit,
-    onStaged: () => progress.step('Prüfen', 0, 1),
-    onChecked(errors, total) {
-      problems.merge(errors.map(describeError), total);
-      if (problems.total > 0) throw fail();
-    },
-    onStored: (stored, total) => progress.step('Speichern', stored, total),
+    problems,
+    failIfAny,
+    report: (done, total) => progress.step('Dateien', done, total),
   });
+  return options.dryRun ? checked : load(false, names);
+}
+
+interface Reading {
+  /** YYYY-MM-DD */
+  today: string;
+  /** The names that files were stored under; null while there are none yet. */
+  names: ReadonlyMap<MediumKey, string> | null;
+  options: SichtbeobachtungenOptions;
 }
 
 async function* readRows(
   path: string,
-  { today, ignoreColumns }: { today: string; ignoreColumns: boolean },
+  { today, names, options }: Reading,
   problems: ProblemList,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<(string | null)[]> {
@@ -196,30 +123,59 @@ async function* readRows(
   let width = 0;
   for await (const { line, fields } of streamCsv(path, problems, onBytes)) {
     if (columns) {
-      if (fields.length === width) yield readRow(line, fields, columns, problems);
+      if (fields.length === width) yield readRow(line, fields, columns, names, problems);
       else problems.add(line, `${fields.length} Felder statt ${width}`);
       continue;
     }
     const header = fields.map((name) => name.trim());
-    for (const message of listHeaderProblems(header, names, required, ignoreColumns)) problems.add(line, message);
+    for (const message of listHeaderProblems(header, columnNames, requiredColumns, options.ignoreColumns))
+      problems.add(line, message);
+    // Columns that mean nothing without an option that was not given.
+    const lacks = (name: ColumnName) =>
+      (isFileColumn(name) && !options.media && '--dateien VERZEICHNIS') ||
+      (name === 'quelle_id' && options.quelle === null && '--quelle NAME');
+    for (const name of columnNames) {
+      const option = header.includes(name) && !options.ignoreColumns && lacks(name);
+      if (option) problems.add(line, `Spalte ${name} braucht ${option}`);
+    }
+    if (options.nutzerId === null && !header.includes('loginname'))
+      problems.add(line, 'Spalte loginname fehlt, oder --loginname L');
+    if (options.quelle !== null && !header.includes('quelle_id'))
+      problems.add(line, 'Spalte quelle_id fehlt, die zu --quelle gehört');
     if (problems.total > 0) return;
     width = header.length;
-    columns = names.map((name) => ({
-      ...kinds[name],
-      name,
-      at: header.indexOf(name),
-      empty: name === 'datum' ? today : defaults[name],
-    }));
+    columns = columnNames.map((name) => {
+      const empty = {
+        ...defaults,
+        datum: today,
+        ...(options.nutzerId !== null && { loginname: null }),
+        ...(options.quelle === null && { quelle_id: null }),
+      };
+      return { ...kinds[name], name, at: lacks(name) ? -1 : header.indexOf(name), empty: empty[name] };
+    });
   }
-  if (!columns && problems.total === 0) problems.add(1, `Die Kopfzeile fehlt, erwartet: ${names.join(',')}`);
+  if (!columns && problems.total === 0) problems.add(1, `Die Kopfzeile fehlt, erwartet: ${columnNames.join(',')}`);
 }
 
 // A row with problems is staged too, without the values concerned: the database finds what else is wrong with it.
-function readRow(line: number, fields: string[], columns: Column[], problems: ProblemList): (string | null)[] {
+function readRow(
+  line: number,
+  fields: string[],
+  columns: Column[],
+  names: ReadonlyMap<MediumKey, string> | null,
+  problems: ProblemList,
+): (string | null)[] {
   const row: (string | null)[] = [String(line)];
-  for (const column of columns) row.push(readCell(line, column, fields[column.at] ?? '', problems));
-  if (row[bereichAt] === 'privat' && row[statusAt] !== 'pruefung' && row[statusAt] !== null) {
-    problems.add(line, `status ist „${row[statusAt]}“, erlaubt ist mit bereich privat nur pruefung`);
+  for (const column of columns) {
+    const value = readCell(line, column, fields[column.at] ?? '', problems);
+    row.push(value !== null && names && isFileColumn(column.name) ? (names.get(`${line} ${column.name}`) ?? value) : value);
+  }
+  const status = row[statusAt] ?? null;
+  if (row[bereichAt] === 'privat' && status !== 'pruefung' && status !== null) {
+    problems.add(line, `status ist „${status}“, erlaubt ist mit bereich privat nur pruefung`);
+  }
+  if (row[experteAt] !== null && status !== null && status !== 'freigegeben' && status !== 'abgelehnt') {
+    problems.add(line, `status ist „${status}“, erlaubt ist mit experte nur freigegeben oder abgelehnt`);
   }
   return row;
 }
@@ -243,6 +199,8 @@ const sentences: Record<string, string> = {
   ARTUN: 'diese Art definiert kein Mandant',
   STDUN: 'dieses Stadium gibt es nicht',
   AKTUN: 'diese Aktivität gibt es nicht',
+  NTZUN: 'dieses Konto gibt es nicht',
+  EXPUN: 'kein Konto eines Experten oder Administrators heißt so',
   DATUM: 'erlaubt ist ein Tag zwischen dem 01.01.1800 und heute',
   WERTB: 'das liegt außerhalb des Wertebereichs des Koordinatensystems in srid',
   GBIET: 'der Ort liegt außerhalb des Gebiets dieses Dienstes',
@@ -253,6 +211,11 @@ function describeError({ zeile, code, spalte, werte }: StagingError): { line: nu
   if (code === 'DOPPL') {
     const where = 'id' in werte ? `ist schon gespeichert (id ${werte.id})` : `steht schon in Zeile ${werte.zeile}`;
     return { line: zeile, message: `Diese Beobachtung ${where}: gleiche Art, gleicher Ort, gleiches Datum` };
+  }
+  if (code === 'GUIDD' || code === 'QUELD') {
+    const where =
+      'id' in werte ? `hat oder hatte schon die Beobachtung mit id ${werte.id}` : `steht schon in Zeile ${werte.zeile}`;
+    return { line: zeile, message: `Diese ${spalte} ${where}` };
   }
   const about = Object.entries(werte).filter(([name]) => code !== 'WERTB' || name === spalte);
   const got = about.map(([name, value]) => `${name} ist „${value}“`).join(', ');

@@ -29,3 +29,29 @@ export async function listMediumUnbekannt(sql: Sql, names: readonly string[]): P
     select array_to_json(api.list_medium_unbekannt(names => ${`{${names}}`}::text[])) as names`;
   return row?.names ?? [];
 }
+
+/** A file of an import, by what it was: SHA-256, and which of the records that name the same file. */
+export interface ImportedFile {
+  hash: Buffer;
+  nummer: number;
+  audio: boolean;
+}
+
+/** Under which name it is stored already, when an import was broken off that had come that far; else null. */
+export async function getMediumImport(sql: Sql, { hash, nummer, audio }: ImportedFile): Promise<string | null> {
+  const [row] = await sql<{ name: string | null }[]>`
+    select api.get_medium_import(hash => ${hash}::bytea, nummer => ${nummer}::integer, audio => ${audio}::boolean) as name`;
+  return row?.name ?? null;
+}
+
+/** Remembers under which name it was stored, until a record has it. */
+export async function setMediumImport(sql: Sql, { hash, nummer, audio }: ImportedFile, name: string): Promise<void> {
+  await sql`
+    select api.set_medium_import(
+      hash => ${hash}::bytea, nummer => ${nummer}::integer, audio => ${audio}::boolean, name => ${name}::text)`;
+}
+
+/** Forgets files of imports that were not begun again within a week. */
+export async function sweepMediumImport(sql: Sql): Promise<void> {
+  await sql`select api.sweep_medium_import()`;
+}

@@ -366,6 +366,8 @@ export const nutzer = portal.table(
     portal_name: text('portal_name'),
     portal_url: text('portal_url'),
     angelegt: zeitpunkt('angelegt'),
+    // came by itself: unconfirmed, it is free again after seven days; one that was made by command waits as long as it takes
+    registriert: boolean('registriert').notNull().default(false),
   },
   (t) => [
     uniqueIndex('nutzer_loginname_key').on(t.loginname_key),
@@ -560,6 +562,39 @@ export const sichtbeobachtung = portal.table(
       check(`sichtbeobachtung_${column.name}_name`, sql`${column} ~ '^[0-9a-f]{32}[.][a-z0-9]{2,4}$'`),
     ]),
   ],
+);
+
+/**
+ * Where an imported record comes from: what its source called it, and the guid that it had there. Kept when the record is deleted, so
+ * that the next import of the same source doesn't bring it back; hence no reference.
+ */
+export const sichtbeobachtungHerkunft = portal.table(
+  'sichtbeobachtung_herkunft',
+  {
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).primaryKey(),
+    quelle: text('quelle'),
+    quelle_id: text('quelle_id'),
+    guid: uuid('guid'),
+  },
+  (t) => [
+    uniqueIndex('sichtbeobachtung_herkunft_quelle').on(t.quelle, t.quelle_id),
+    uniqueIndex('sichtbeobachtung_herkunft_guid').on(t.guid),
+    check('sichtbeobachtung_herkunft_quelle_id', sql`(${t.quelle} is null) = (${t.quelle_id} is null)`),
+  ],
+);
+
+/** Files of an import that are stored already, while the records that will name them are not: an import that is begun again finds them. */
+export const mediumImport = portal.table(
+  'medium_import',
+  {
+    // SHA-256 of the file as it was; the same file may be named several times, and every name is stored once
+    hash: bytea('hash').notNull(),
+    nummer: integer('nummer').notNull(),
+    audio: boolean('audio').notNull(),
+    name: text('name').notNull(),
+    angelegt: zeitpunkt('angelegt'),
+  },
+  (t) => [primaryKey({ columns: [t.hash, t.nummer, t.audio] }), unique('medium_import_name').on(t.name)],
 );
 
 /** Remarks as they were before D6.1 limited them: what an update to this release had to shorten is kept here whole. */

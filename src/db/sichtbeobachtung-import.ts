@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Database, DatabaseError } from './client.ts';
+import type { MediumField } from './sichtbeobachtung.ts';
 
 /** The columns of the staging table, in the order in which a row gives its values. */
 export const stagedColumns = [
@@ -18,27 +19,42 @@ export const stagedColumns = [
   'stadium_id',
   'aktivitaet_id',
   'status',
+  'loginname',
+  'experte',
+  'quelle_id',
+  'guid',
+  'foto',
+  'foto_2',
+  'foto_3',
+  'biotopfoto',
+  'audio',
 ] as const;
 export type StagedColumn = (typeof stagedColumns)[number];
 
 /** What the database has against a staged row. */
 export interface StagingError {
   zeile: number;
-  /** ARTUN, STDUN, AKTUN, DATUM, WERTB, GBTAU, GBIET, DOPPL: see sql/README.md. */
+  /** ARTUN, STDUN, AKTUN, NTZUN, EXPUN, DATUM, WERTB, GBTAU, GBIET, DOPPL, GUIDD, QUELD: see sql/README.md. */
   code: string;
   /** The column that is to blame; none for DOPPL. */
   spalte: string | null;
-  /** The values concerned; for DOPPL the line (`zeile`) or the stored record (`id`) that is the same report. */
+  /** The values concerned; for DOPPL, GUIDD and QUELD the line (`zeile`) or the stored record (`id`) that has them already. */
   werte: Record<string, string | number>;
 }
 
 export interface SichtbeobachtungImport {
   /** The rows, values as PostgreSQL reads them; `today` (YYYY-MM-DD) is the day in Europe/Berlin. */
   rows(today: string): AsyncIterable<(string | null)[]>;
+  /** Whose record a row is that names no account; null when every row names one. */
+  nutzerId: number | null;
+  /** Whose numbers the column `quelle_id` holds; null when there are none. */
+  quelle: string | null;
   /** Check everything, store nothing. */
   dryRun: boolean;
   /** Leave duplicates out instead of reporting them. */
   skipDuplicates: boolean;
+  /** Told what the rows that would be stored staged for their files; for a dry run that comes before the files are stored. */
+  onMedia?(staged: StagedMedia[]): void;
   /** Errors to report at most. */
   errorLimit: number;
   onStaged(): void;
@@ -51,58 +67,57 @@ export interface LoadedSichtbeobachtungen {
   stored: number;
   /** Duplicates that were left out. */
   skipped: number;
+  /** Records that came from the same source before, left out too. */
+  known: number;
 }
+
+/** What a row staged for the files of its record, by line of the file. */
+export type StagedMedia = { zeile: number } & { [field in MediumField]: string | null };
 
 // Blocks of 8 kB that one statement stores: about 60 000 sightings.
 const blocksPerPart = 1000;
 const copyChunk = 64 * 1024;
 
 /**
- * Loads sightings as those of an account, everything or nothing.
+ * Loads sightings, everything or nothing.
  * @throws what `onChecked` throws; DatabaseError when somebody stores one of them at the same moment
  */
 export async function loadSichtbeobachtungen(
   database: Database,
-  nutzerId: number,
   source: SichtbeobachtungImport,
 ): Promise<LoadedSichtbeobachtungen> {
   const sql = database.connect();
   try {
     const loaded = await sql.begin(async (tx) => {
       const [day] = await tx<{ today: string }[]>`select api.create_sichtbeobachtung_import()::text as today`;
-      let staged = 0;
       const copy = await tx`
         copy pg_temp.sichtbeobachtung_import (${tx(stagedColumns as unknown as string[])}) from stdin`.writable();
-      await pipeline(
-        Readable.from(
-          toCopyText(source.rows(day?.today ?? ''), () => staged++),
-          { objectMode: false },
-        ),
-        copy,
-      );
+      await pipeline(Readable.from(toCopyText(source.rows(day?.today ?? '')), { objectMode: false }), copy);
       source.onStaged();
+      const [left] = await tx<{ bekannt: number; doppelt: number }[]>`
+        select bekannt::float8, doppelt::float8 from api.prepare_sichtbeobachtung_import(
+          nutzer_id => ${source.nutzerId}::bigint, quelle => ${source.quelle}::text, skip_duplicates => ${source.skipDuplicates}::boolean)`;
       const errors = await tx<(StagingError & { gesamt: number })[]>`
-        select zeile, code, spalte, werte, gesamt from api.list_sichtbeobachtung_import_fehler(
-          nutzer_id => ${nutzerId}::bigint, row_limit => ${source.errorLimit}::integer,
-          skip_duplicates => ${source.skipDuplicates}::boolean)`;
+        select zeile, code, spalte, werte, gesamt
+        from api.list_sichtbeobachtung_import_fehler(row_limit => ${source.errorLimit}::integer)`;
       source.onChecked(errors, errors[0]?.gesamt ?? 0);
-      const [left] = await tx<{ rows: number; blocks: number }[]>`
-        select count(*)::integer as rows, (pg_relation_size('pg_temp.sichtbeobachtung_import_ort') / 8192)::integer as blocks
-        from pg_temp.sichtbeobachtung_import_ort`;
-      const total = left?.rows ?? 0;
-      const result = { stored: total, skipped: staged - total };
+      const [size] = await tx<{ rows: number; blocks: number }[]>`
+        select rows::float8, blocks from api.count_sichtbeobachtung_import()`;
+      const total = size?.rows ?? 0;
+      const result = { stored: total, skipped: left?.doppelt ?? 0, known: left?.bekannt ?? 0 };
       if (source.dryRun) {
+        source.onMedia?.(await tx<StagedMedia[]>`select * from api.list_sichtbeobachtung_import_medium()`);
         // The driver commits whatever is left: nothing.
         await tx`rollback and chain`;
         return result;
       }
 
       let stored = 0;
-      for (let block = 0; block < (left?.blocks ?? 0); block += blocksPerPart) {
+      for (let block = 0; block < (size?.blocks ?? 0); block += blocksPerPart) {
         source.onStored(stored, total);
         const [part] = await tx<{ count: number }[]>`
           select api.create_sichtbeobachtung_of_import(
-            nutzer_id => ${nutzerId}::bigint, first_block => ${block}::integer, blocks => ${blocksPerPart}::integer) as count`;
+            quelle => ${source.quelle}::text, first_block => ${block}::integer, blocks => ${blocksPerPart}::integer) as count`;
         stored += part?.count ?? 0;
       }
       if (stored !== total) throw new Error(`${stored} of ${total} staged sightings were stored`);
@@ -116,9 +131,10 @@ export async function loadSichtbeobachtungen(
       await sql`analyze portal.sichtbeobachtung, portal.mandant_sichtbeobachtung`;
     return loaded;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === '23505') {
+    // 23514: a row whose files were not stored because it was to be left out a moment ago.
+    if (error instanceof Error && 'code' in error && (error.code === '23505' || error.code === '23514')) {
       throw new DatabaseError(
-        'Eine der Beobachtungen wurde währenddessen auch von anderer Seite gespeichert; nichts wurde geladen. Bitte noch einmal.',
+        'Eine der Beobachtungen wurde währenddessen auch von anderer Seite gespeichert oder gelöscht; nichts wurde geladen. Bitte noch einmal.',
       );
     }
     throw error;
@@ -127,11 +143,10 @@ export async function loadSichtbeobachtungen(
   }
 }
 
-async function* toCopyText(rows: AsyncIterable<(string | null)[]>, count: () => void): AsyncGenerator<string> {
+async function* toCopyText(rows: AsyncIterable<(string | null)[]>): AsyncGenerator<string> {
   let chunk = '';
   for await (const row of rows) {
     chunk += `${row.map(toCopyValue).join('\t')}\n`;
-    count();
     if (chunk.length < copyChunk) continue;
     yield chunk;
     chunk = '';

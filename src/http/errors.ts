@@ -1,7 +1,5 @@
 // What can go wrong, as users see it: the only place that knows statuses and sentences (D2.1).
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { RefusalReason } from '../media/audio/refusal.ts';
-import { type JpegRefusal, maxPixels } from '../media/jpeg.ts';
 
 interface CatalogueEntry {
   status: ContentfulStatusCode;
@@ -69,28 +67,6 @@ export function describeValue(name: string, got: string, allowed: string): strin
   return `${name} ist „${shorten(got)}“, erlaubt ist ${allowed}.`;
 }
 
-const photoReasons: Record<JpegRefusal, string> = {
-  no_jpeg: 'ist kein JPEG',
-  heic: 'ist HEIC (das iPhone macht JPEG mit Einstellungen › Kamera › Formate › „Maximale Kompatibilität“)',
-  avif: 'ist AVIF',
-  png: 'ist PNG',
-  webp: 'ist WebP',
-  gif: 'ist GIF',
-  damaged: 'ist beschädigt',
-  truncated: 'ist unvollständig',
-  unsupported: 'ist ein JPEG in einer Art, die Kameras nicht schreiben',
-  cmyk: 'ist für den Druck gemacht (CMYK)',
-  too_many_pixels: 'hat zu viele Bildpunkte',
-};
-
-const audioReasons: Record<RefusalReason, string> = {
-  empty: 'ist leer',
-  unknown: 'ist keine Tonaufnahme, die dieser Dienst kennt',
-  damaged: 'ist beschädigt oder unvollständig',
-  unsupported: 'ist in einer Form, aus der sich Ort und Namen nicht entfernen lassen',
-  video: 'ist ein Film',
-};
-
 export const sentences = {
   /** @param allowed null where anything is */
   missing: (name: string, allowed: string | null) =>
@@ -109,10 +85,6 @@ export const sentences = {
   fileUnexpected: (name: string, fileFields: readonly string[]) =>
     `${name} nimmt keine Datei${fileFields.length > 0 ? `; Dateien gehören in ${fileFields.join(', ')}` : ''}.`,
   fileTooLarge: (name: string, mebibytes: number) => `${name} ist zu groß, erlaubt sind ${mebibytes} MB.`,
-  photoRefused: (name: string, reason: JpegRefusal) =>
-    `${name} ${photoReasons[reason]}, erlaubt sind JPEG-Fotos bis ${maxPixels / 1e6} Megapixel.`,
-  audioRefused: (name: string, reason: RefusalReason) =>
-    `${name} ${audioReasons[reason]}, erlaubt sind mp3, wav, aac, amr, awb, m4a, oga und flac.`,
   headerTooLarge: (bytes: number, bytesOfAll: number) =>
     `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes, oder die Köpfe aller zusammen länger als ${bytesOfAll}.`,
   tooManyFields: (fields: number) => `Das Formular hat mehr als ${fields} Felder.`,

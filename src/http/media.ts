@@ -1,20 +1,15 @@
 // Photos and sound files of a form on their way into the storage.
-import { readFile } from 'node:fs/promises';
 import type { Context } from 'hono';
 import { isReadOnly } from '../db/client.ts';
 import { type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
 import { currentScope } from '../guard/request.ts';
-import { waitForTurn } from '../guard/turns.ts';
-import { AudioRefusedError } from '../media/audio/refusal.ts';
-import { cleanAudio } from '../media/audio.ts';
-import { makeMediumName } from '../media/name.ts';
-import { type PhotoPool, PhotoRefusedError } from '../media/photo.ts';
+import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../media/medium.ts';
+import type { PhotoPool } from '../media/photo.ts';
 import type { Storage } from '../media/storage.ts';
 import type { ReceivedFile, Upload, Uploads } from '../media/uploads.ts';
 import type { Deps, Env } from './context.ts';
 import { PortalError, sentences, toPortalError } from './errors.ts';
 import { type Form, readFormWithFiles } from './form.ts';
-import { mediumTypes } from './medien.ts';
 
 /** What takes, changes and keeps files. */
 export interface Media {
@@ -24,13 +19,7 @@ export interface Media {
 }
 
 const mebibyte = 1024 * 1024;
-export const maxBytes: Record<MediumField, number> = {
-  foto: 12 * mebibyte,
-  foto_2: 12 * mebibyte,
-  foto_3: 12 * mebibyte,
-  biotopfoto: 12 * mebibyte,
-  audio: mebibyte,
-};
+const kindOf = (field: MediumField) => (field === 'audio' ? 'audio' : 'photo');
 
 interface FormWithMedia extends Pick<Form, 'fields'> {
   /**
@@ -51,7 +40,7 @@ export async function receiveMedia<R>(c: Context<Env>, deps: Deps, handle: (form
     const { fields, files } = await readFormWithFiles(c, deps, mediumFields, async (name, stream) => {
       upload ??= media.uploads.begin(currentScope()?.owners ?? []);
       if (!upload) throw new PortalError('ueberlastet');
-      const limit = maxBytes[name as MediumField];
+      const limit = maxFileBytes[kindOf(name as MediumField)];
       const file = await upload.receive(stream, limit);
       if (!file) throw new PortalError('zu_gross', { [name]: sentences.fileTooLarge(name, limit / mebibyte) });
       return file;
@@ -80,10 +69,13 @@ async function keepFiles<R>(
   // A photo takes a second of a core: not for what can't be stored.
   if (files.size > 0 && (await isReadOnly(sql))) throw new PortalError('ueberlastet');
   // All of them before the first is stored: what is refused leaves nothing behind.
-  const made: { field: MediumField; name: string; bytes: Uint8Array }[] = [];
+  const made: (MadeMedium & { field: MediumField })[] = [];
   for (const [field, { path }] of files) {
-    const { ending, bytes } = await makeMedium(photos, field, path);
-    made.push({ field, name: makeMediumName(ending), bytes });
+    const medium = await makeMedium(photos, kindOf(field), path).catch((error: unknown) => {
+      const problem = describeRefusal(field, error);
+      throw problem === null ? error : new PortalError('ungueltiger_parameter', { [field]: problem });
+    });
+    made.push({ field, ...medium });
   }
   const names: MediumNames = Object.fromEntries([
     ...cleared.map((field) => [field, null]),
@@ -91,7 +83,7 @@ async function keepFiles<R>(
   ]);
   try {
     // Objects before the row (a row never names a file that isn't there); what a crash leaves in between is swept.
-    for (const { name, bytes } of made) await storage.put(name, bytes, mediumTypes[endingOf(name)] ?? '');
+    for (const { name, bytes, contentType } of made) await storage.put(name, bytes, contentType);
     return await save(names);
   } catch (error) {
     // Where it is not known whether the row was committed, the files stay: the sweep looks again.
@@ -101,25 +93,4 @@ async function keepFiles<R>(
     }
     throw error;
   }
-}
-
-async function makeMedium(photos: PhotoPool, field: MediumField, path: string): Promise<{ ending: string; bytes: Uint8Array }> {
-  try {
-    if (field !== 'audio') return { ending: 'jpg', bytes: await photos.compress(path) };
-    const file = await readFile(path);
-    // Up to a tenth of a second: not in front of those who came before.
-    await waitForTurn();
-    const { kind, bytes } = cleanAudio(file);
-    return { ending: kind, bytes };
-  } catch (error) {
-    if (error instanceof PhotoRefusedError)
-      throw new PortalError('ungueltiger_parameter', { [field]: sentences.photoRefused(field, error.reason) });
-    if (error instanceof AudioRefusedError)
-      throw new PortalError('ungueltiger_parameter', { [field]: sentences.audioRefused(field, error.reason) });
-    throw error;
-  }
-}
-
-function endingOf(name: string): string {
-  return name.slice(name.lastIndexOf('.') + 1);
 }

@@ -3,25 +3,13 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { getMedium } from '../db/medium.ts';
 import { currentScope } from '../guard/request.ts';
+import { mediumTypes } from '../media/medium.ts';
 import { isMediumName } from '../media/name.ts';
 import type { Deps, Env } from './context.ts';
 import { PortalError } from './errors.ts';
 import { textFilter } from './input.ts';
 import { readRange } from './range.ts';
 import { readQuery } from './reply.ts';
-
-/** Content types by the ending of the stored name, which the service chose itself. */
-export const mediumTypes: Record<string, string> = {
-  jpg: 'image/jpeg',
-  mp3: 'audio/mpeg',
-  wav: 'audio/wav',
-  aac: 'audio/aac',
-  amr: 'audio/amr',
-  awb: 'audio/amr-wb',
-  m4a: 'audio/mp4',
-  oga: 'audio/ogg',
-  flac: 'audio/flac',
-};
 
 /** A signed address: for which reader, until when (seconds since 1970), and the signature over both. */
 export const mediumQuery = { leser: textFilter, bis: textFilter, signatur: textFilter };

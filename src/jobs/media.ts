@@ -1,7 +1,7 @@
 // Removes stored files that no record names.
 
 import type { Sql } from '../db/client.ts';
-import { deleteMediumEntfernt, listMediumEntfernt, listMediumUnbekannt } from '../db/medium.ts';
+import { deleteMediumEntfernt, listMediumEntfernt, listMediumUnbekannt, sweepMediumImport } from '../db/medium.ts';
 import type { Storage } from '../media/storage.ts';
 import type { Uploads } from '../media/uploads.ts';
 import { type Boss, ensureQueue } from './boss.ts';
@@ -21,6 +21,7 @@ export async function workMedia({ boss }: Boss, sql: Sql, media: { storage: Stor
     const yesterday = new Date(Date.now() - 24 * hour);
     await media.uploads.removeLeftovers(yesterday);
     await media.storage.removeDrafts(yesterday);
+    await sweepMediumImport(sql);
     await sweepStorage(sql, media.storage, yesterday);
   });
   await boss.schedule(removeQueue, '* * * * *');

@@ -88,7 +88,8 @@ describe('a cell', () => {
 });
 
 describe('a file', () => {
-  const allowed = 'art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status';
+  const allowed =
+    'art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status,loginname,experte,quelle_id,guid,foto,foto_2,foto_3,biotopfoto,audio';
   const files: [name: string, content: string | Buffer, problems: string[]][] = [
     ['that is empty', '', [`1: Die Kopfzeile fehlt, erwartet: ${allowed}`]],
     ['with semicolons', 'art;lat;lon\n', ['1: Die Spalten sind durch Semikolon getrennt, nötig ist das Komma']],
@@ -166,7 +167,7 @@ describe('a file', () => {
 describe('with an option', () => {
   it('reports that are there already, or twice in the file, are left out and counted', async () => {
     const first = `art,lat,lon,datum\n2,5530000,421001,2020-02-29\n`;
-    assert.deepEqual(await importCsvWith(database, first, {}), { stored: 1, skipped: 0 });
+    assert.deepEqual(await importCsvWith(database, first, {}), { stored: 1, skipped: 0, known: 0 });
     const [stored] =
       await database.sql`select max(id)::integer as id, max(datum)::text as datum from portal.sichtbeobachtung where datum = '2020-02-29'`;
     assert.equal(stored?.datum, '2020-02-29');
@@ -178,10 +179,14 @@ describe('with an option', () => {
     ];
     const again = `art,lat,lon,datum\n${rows.join('\n')}\n`;
     const before = await countRecords();
-    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true, dryRun: true }), { stored: 2, skipped: 2 });
+    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true, dryRun: true }), {
+      stored: 2,
+      skipped: 2,
+      known: 0,
+    });
     assert.equal(await countRecords(), before);
-    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true }), { stored: 2, skipped: 2 });
-    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true }), { stored: 0, skipped: 4 });
+    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true }), { stored: 2, skipped: 2, known: 0 });
+    assert.deepEqual(await importCsvWith(database, again, { skipDuplicates: true }), { stored: 0, skipped: 4, known: 0 });
     assert.equal(await countRecords(), before + 2);
     // What is wrong otherwise is refused as always.
     await assert.rejects(
@@ -194,11 +199,12 @@ describe('with an option', () => {
   it('columns that mean nothing here are left out, but not those that are there twice or must be there', async () => {
     const row = '2,5530000,421005,1.3.2020,egal';
     await assertRefused(`art,lat,lon,datum,observer\n${row}\n`, [
-      '1: Spalte „observer“ ist unbekannt oder doppelt, erlaubt: art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status',
+      '1: Spalte „observer“ ist unbekannt oder doppelt, erlaubt: art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status,loginname,experte,quelle_id,guid,foto,foto_2,foto_3,biotopfoto,audio',
     ]);
     assert.deepEqual(await importCsvWith(database, `art,lat,lon,datum,observer\n${row}\n`, { ignoreColumns: true }), {
       stored: 1,
       skipped: 0,
+      known: 0,
     });
     for (const header of ['art,lat,lon,lat,observer', 'art,lat,datum,observer,x'])
       await assert.rejects(importCsvWith(database, `${header}\n${row}\n`, { ignoreColumns: true }), ImportError, header);
@@ -209,11 +215,12 @@ describe('with an option', () => {
     assert.deepEqual(await importCsvWith(database, 'art,lat,lon\n2,5530000,421006\n', { dryRun: true }), {
       stored: 1,
       skipped: 0,
+      known: 0,
     });
     await assert.rejects(importCsvWith(database, 'art,lat,lon\n4711,5530000,421006\n', { dryRun: true }), ImportError);
     assert.equal(await countRecords(), before);
     // The connection's transaction ended too.
-    assert.deepEqual(await importCsvWith(database, 'art,lat,lon\n2,5530000,421006\n', {}), { stored: 1, skipped: 0 });
+    assert.deepEqual(await importCsvWith(database, 'art,lat,lon\n2,5530000,421006\n', {}), { stored: 1, skipped: 0, known: 0 });
   });
 });
 

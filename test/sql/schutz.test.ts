@@ -183,9 +183,9 @@ describe('derived columns', () => {
   it("are the service's own: what a writer by SQL puts into them is overwritten, on insert and on update", async () => {
     const [row] = await sql.unsafe(`
       insert into portal.sichtbeobachtung
-        (nutzer_id, art, point, datum, guid, gid, cell_x, cell_y, sensible_art, schutz, raster_point, shown_point)
+        (nutzer_id, art, point, datum, gid, cell_x, cell_y, sensible_art, schutz, raster_point, shown_point)
       values ((select min(id) from portal.nutzer), ${arten.uhu}, st_setsrid(st_makepoint(404552, 5530000), 25832), '1999-09-09',
-        '00000000-0000-4000-8000-000000000000', 3, 1, 2, false, 0,
+        3, 1, 2, false, 0,
         st_setsrid(st_makepoint(1, 2), 25832), st_setsrid(st_makepoint(3, 4), 25832))
       returning id`);
     const id = row?.id;
@@ -203,6 +203,17 @@ describe('derived columns', () => {
     assert.deepEqual(await read(id), expected);
     await sql.unsafe(`update portal.sichtbeobachtung set ${values} where id = ${id}`);
     assert.deepEqual(await read(id), expected);
+  });
+
+  it('keep the guid that a record had in another portal, for ever', async () => {
+    const guid = '9f1c2f0e-31c5-5a44-8f3e-2b4f4f6f1a11';
+    const [row] = await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, guid)
+      values ((select min(id) from portal.nutzer), ${arten.hornisse}, st_setsrid(st_makepoint(404553, 5530000), 25832), '1999-09-09', ${guid})
+      returning id, guid`;
+    assert.equal(row?.guid, guid);
+    await sql.unsafe(`update portal.sichtbeobachtung set ${values} where id = ${row?.id}`);
+    assert.equal((await read(row?.id)).guid, guid);
   });
 
   it("S1.9 give each record the guid that npm's uuid gives its id, for ever and whatever it holds", async () => {

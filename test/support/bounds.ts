@@ -13,7 +13,6 @@ import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/form.ts';
 import { maxValueLength } from '../../src/http/input.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
-import { maxBytes } from '../../src/http/media.ts';
 import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/multipart.ts';
 import { maxFields } from '../../src/http/query.ts';
 import { longPages } from '../../src/http/reply.ts';
@@ -28,6 +27,7 @@ import {
 } from '../../src/http/server.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
+import { maxFileBytes } from '../../src/media/medium.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const number = (value: number) => value.toLocaleString('en-US').replaceAll(',', ' ');
@@ -90,7 +90,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['remark, expert’s remark', `${number(maxRemarkLength)} characters; in the database too`, '400'],
     ['text that a function of schema `api` takes', `${number(shortBytes)} bytes, a remark 16 000`, 'SQLSTATE 23514'],
     ['`X-Auth-User`, `X-Auth-Token`', `${number(maxLoginnameBytes)} and ${maxTokenLength} bytes`, '401'],
-    ['photo, sound file', `${size(maxBytes.foto)} and ${maxPixels / 1e6} megapixels, ${size(maxBytes.audio)}`, '413, 400'],
+    [
+      'photo, sound file',
+      `${size(maxFileBytes.photo)} and ${maxPixels / 1e6} megapixels, ${size(maxFileBytes.audio)}`,
+      '413, 400',
+    ],
     [
       'uploads at once',
       `${config.maxUploads} (\`MAX_UPLOADS\`), of a network ${config.maxUploads / 2}, of an account ${config.maxUploadsPerAccount} (\`MAX_UPLOADS_PER_ACCOUNT\`)`,

@@ -46,9 +46,17 @@ export async function importCsvWith(
   account: Account = 'melder',
   progress: Progress = silent,
 ) {
-  const id = await idOf(database, account);
-  const all = { dryRun: false, skipDuplicates: false, ignoreColumns: false, keepAllProblems: false, ...options };
-  return withFile('liste.csv', content, (path) => importSichtbeobachtungen(database, path, id, progress, all));
+  const all = {
+    nutzerId: await idOf(database, account),
+    quelle: null,
+    media: null,
+    dryRun: false,
+    skipDuplicates: false,
+    ignoreColumns: false,
+    keepAllProblems: false,
+    ...options,
+  };
+  return withFile('liste.csv', content, (path) => importSichtbeobachtungen(database, path, progress, all));
 }
 
 /** Imports a file that must be refused; what is wrong with it, as `line: message`. */

@@ -1,0 +1,87 @@
+// What is made of a file before it is stored, wherever it comes from: a form, or an import.
+import { readFile } from 'node:fs/promises';
+import { waitForTurn } from '../guard/turns.ts';
+import { AudioRefusedError, type RefusalReason } from './audio/refusal.ts';
+import { cleanAudio } from './audio.ts';
+import { type JpegRefusal, maxPixels } from './jpeg.ts';
+import { makeMediumName } from './name.ts';
+import { type PhotoPool, PhotoRefusedError } from './photo.ts';
+
+export type MediumKind = 'photo' | 'audio';
+
+/** As much as is taken of a file, in bytes (api-v2 Limits). */
+export const maxFileBytes: Record<MediumKind, number> = { photo: 12 * 1024 * 1024, audio: 1024 * 1024 };
+
+/** Content types by the ending of the stored name, which the service chose itself. */
+export const mediumTypes: Record<string, string> = {
+  jpg: 'image/jpeg',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  aac: 'audio/aac',
+  amr: 'audio/amr',
+  awb: 'audio/amr-wb',
+  m4a: 'audio/mp4',
+  oga: 'audio/ogg',
+  flac: 'audio/flac',
+};
+
+/** What is to be stored, under a name that nothing has yet. */
+export interface MadeMedium {
+  name: string;
+  bytes: Uint8Array;
+  contentType: string;
+}
+
+/**
+ * Makes of a file what is kept of it: a small photo, or the sound alone. The file stays as it is.
+ * @param path a file of at most `maxFileBytes` of its kind
+ * @throws PhotoRefusedError, AudioRefusedError when the file is at fault (describeRefusal); the other errors of PhotoPool.compress
+ */
+export async function makeMedium(photos: PhotoPool, kind: MediumKind, path: string): Promise<MadeMedium> {
+  if (kind === 'photo') return nameMedium('jpg', await photos.compress(path));
+  const file = await readFile(path);
+  // Up to a tenth of a second: not in front of those who came before.
+  await waitForTurn();
+  const sound = cleanAudio(file);
+  return nameMedium(sound.kind, sound.bytes);
+}
+
+const nameMedium = (ending: string, bytes: Uint8Array): MadeMedium => ({
+  name: makeMediumName(ending),
+  bytes,
+  contentType: mediumTypes[ending] ?? '',
+});
+
+const photoReasons: Record<JpegRefusal, string> = {
+  no_jpeg: 'ist kein JPEG',
+  heic: 'ist HEIC (das iPhone macht JPEG mit Einstellungen › Kamera › Formate › „Maximale Kompatibilität“)',
+  avif: 'ist AVIF',
+  png: 'ist PNG',
+  webp: 'ist WebP',
+  gif: 'ist GIF',
+  damaged: 'ist beschädigt',
+  truncated: 'ist unvollständig',
+  unsupported: 'ist ein JPEG in einer Art, die Kameras nicht schreiben',
+  cmyk: 'ist für den Druck gemacht (CMYK)',
+  too_many_pixels: 'hat zu viele Bildpunkte',
+};
+
+const audioReasons: Record<RefusalReason, string> = {
+  empty: 'ist leer',
+  unknown: 'ist keine Tonaufnahme, die dieser Dienst kennt',
+  damaged: 'ist beschädigt oder unvollständig',
+  unsupported: 'ist in einer Form, aus der sich Ort und Namen nicht entfernen lassen',
+  video: 'ist ein Film',
+};
+
+/**
+ * Why a file was refused, and what is taken; null for an error that is not the file's fault.
+ * @param name the field or the column
+ */
+export function describeRefusal(name: string, error: unknown): string | null {
+  if (error instanceof PhotoRefusedError)
+    return `${name} ${photoReasons[error.reason]}, erlaubt sind JPEG-Fotos bis ${maxPixels / 1e6} Megapixel.`;
+  if (error instanceof AudioRefusedError)
+    return `${name} ${audioReasons[error.reason]}, erlaubt sind mp3, wav, aac, amr, awb, m4a, oga und flac.`;
+  return null;
+}
