@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openDatabase } from '../src/db/client.ts';
 import { sha1OfPlain } from '../src/guard/password.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
+import { makeJpeg } from './support/photo.ts';
 import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { headerOf, toFormData } from './support/service.ts';
 
@@ -278,6 +279,64 @@ describe('from an empty database to the first sighting', () => {
     await writeFile(file, 'art,lat,lon,datum\n100,5484000,391000,3.5.2020\n');
     assert.equal((await load('Jürgen')).code, 0);
     await rm(dir, { recursive: true });
+  });
+
+  it('takes a portal that moves here: its people, their sightings and photos, also a second time', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'umzug-'));
+    await writeFile(
+      join(dir, 'leute.csv'),
+      'loginname,email,vorname,nachname,rolle\numzug,u@example.org,U,Z,expert\nzweite,,Z,W,\n',
+    );
+    await mkdir(join(dir, 'bilder'));
+    await writeFile(join(dir, 'bilder', 'eins.jpg'), await makeJpeg({ width: 64, height: 48 }));
+    const rows = [
+      'art,lat,lon,datum,bereich,status,loginname,experte,quelle_id,foto,wetter',
+      '100,5484000,391010,2020-05-01,oeffentlich,freigegeben,umzug,umzug,1,eins.jpg,heiter',
+      '200,5484000,391010,2020-05-02,,,zweite,,2,,',
+      '200,5484000,391010,2020-05-02,,,zweite,,3,,',
+    ];
+    await writeFile(join(dir, 'alt.csv'), rows.join('\n'));
+    const people = (...more: string[]) => runCli(site, ['nutzer', 'import', join(dir, 'leute.csv'), ...more]);
+    assert.equal((await people('--dry-run')).out, '2 Konten in Ordnung, nichts wurde angelegt (--dry-run).\n');
+    assert.equal((await people()).out, '2 Konten angelegt.\n');
+    assert.equal((await people()).out, '0 Konten angelegt, 2 Konten gab es schon.\n');
+    const sightings = (...more: string[]) =>
+      runCli(site, [
+        'sichtbeobachtungen',
+        'import',
+        join(dir, 'alt.csv'),
+        '--quelle',
+        'alt',
+        '--dateien',
+        join(dir, 'bilder'),
+        ...more,
+      ]);
+    const refused = await sightings('--errors', join(dir, 'fehler.csv'));
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /^alt\.csv:1: Spalte „wetter“ ist unbekannt/m);
+    assert.match(await readFile(join(dir, 'fehler.csv'), 'utf8'), /^datei,zeile,fehler\nalt\.csv,1,/);
+    const options = ['--ignore-columns', '--skip-duplicates'];
+    const checked = await sightings(...options, '--dry-run');
+    assert.equal(
+      checked.out,
+      '2 Sichtbeobachtungen in Ordnung, nichts wurde geladen (--dry-run), 1 Dopplung ausgelassen.\n',
+      checked.err,
+    );
+    const loaded = await sightings(...options);
+    assert.equal(loaded.out, '2 Sichtbeobachtungen geladen, 1 Dopplung ausgelassen.\n', loaded.err);
+    assert.match(loaded.err, /^Dateien 1 von 1$|Dateien/m);
+    assert.equal(
+      (await readdir(join(site.env.DATA_DIR ?? '', 'media'), { recursive: true })).filter((name) => name.endsWith('.jpg')).length,
+      1,
+    );
+    const again = await sightings(...options);
+    assert.equal(again.out, '0 Sichtbeobachtungen geladen, 2 von dort waren schon da, 1 Dopplung ausgelassen.\n', again.err);
+    await rm(dir, { recursive: true });
+    for (const [command, line] of [
+      ['nutzer import', '  loginname * '],
+      ['sichtbeobachtungen import', '  quelle_id '],
+    ] as const)
+      assert.ok((await runCli(site, [...command.split(' '), '--help'])).out.includes(`\n${line}`), command);
   });
 
   it('blocks an account, lets it in again, and gives it a new password', async () => {

@@ -19,7 +19,7 @@ const columns = {
   artengruppen: optional(
     v.pipe(
       column.text,
-      v.regex(/^\d{1,9}(,\d{1,9})*$/, 'Nummern von Artengruppen mit Komma dazwischen'),
+      v.regex(/^\d{1,9}(,\d{1,9})*$/, 'eine Liste von Nummern mit Komma dazwischen'),
       v.transform((value) => value.split(',').map(Number)),
     ),
   ),

@@ -1,0 +1,161 @@
+// Accounts of another portal, many at once: without a password, and free for nobody else.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { ImportError } from '../../src/catalog/csv.ts';
+import { importNutzer } from '../../src/catalog/nutzer.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
+import { withFile } from '../support/import.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+const header = 'loginname,email,vorname,nachname,anonymisiert,rolle,artengruppen';
+const load = (content: string, options: { dryRun?: boolean; ignoreColumns?: boolean } = {}) =>
+  withFile('leute.csv', content, (path) =>
+    importNutzer(service.database, path, { dryRun: false, ignoreColumns: false, ...options }),
+  );
+
+async function countAccounts(): Promise<number> {
+  const [row] = await service.database.sql<{ count: number }[]>`select count(*)::integer as count from portal.nutzer`;
+  return row?.count ?? -1;
+}
+
+describe('an import of accounts', () => {
+  it('stores each with its role and groups, and leaves those that are there as they are', async () => {
+    const csv = `${header}
+anna.neu,Anna@Example.org,Anna,Neu,1,,
+"Bert, der Ältere",bert@example.org,Bert,Neu,,expert,"1,2"
+ohne.adresse,,Clara,Neu,0,administrator,
+`;
+    const before = await countAccounts();
+    assert.deepEqual(await load(csv, { dryRun: true }), { created: 3, known: 0 });
+    assert.equal(await countAccounts(), before);
+    assert.deepEqual(await load(csv), { created: 3, known: 0 });
+    const rows = await service.database.sql`
+      select u.loginname, u.email, u.vorname, u.anonymisiert, u.status, u.password_hash,
+        (select coalesce(json_agg(r.rolle), '[]') from portal.nutzer_rolle r where r.nutzer_id = u.id) as rollen,
+        (select coalesce(json_agg(a.gid order by a.gid), '[]') from portal.nutzer_artengruppe a where a.nutzer_id = u.id) as gruppen
+      from portal.nutzer u where u.nachname = 'Neu' order by u.id`;
+    const shared = { status: 1, password_hash: null };
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [
+        {
+          loginname: 'anna.neu',
+          email: 'Anna@Example.org',
+          vorname: 'Anna',
+          anonymisiert: 1,
+          ...shared,
+          rollen: [],
+          gruppen: [],
+        },
+        {
+          loginname: 'Bert, der Ältere',
+          email: 'bert@example.org',
+          vorname: 'Bert',
+          anonymisiert: 0,
+          ...shared,
+          rollen: ['expert'],
+          gruppen: [1, 2],
+        },
+        {
+          loginname: 'ohne.adresse',
+          email: null,
+          vorname: 'Clara',
+          anonymisiert: 0,
+          ...shared,
+          rollen: ['administrator'],
+          gruppen: [],
+        },
+      ],
+    );
+    const again = `${header}\nANNA.NEU,anna@example.org,Andere,Andere,0,administrator,\ndora,dora@example.org,Dora,Neu,,,\n`;
+    assert.deepEqual(await load(again), { created: 1, known: 1 });
+    const [anna] = await service.database.sql`select vorname, nachname from portal.nutzer where loginname = 'anna.neu'`;
+    assert.deepEqual({ ...anna }, { vorname: 'Anna', nachname: 'Neu' });
+  });
+
+  it('gives nobody a way in but the owner of the address', async () => {
+    await load(`${header}\nweg,weg@example.org,Ina,Weg,,,\n`);
+    for (const passwort of ['', 'x', 'null']) {
+      const query = new URLSearchParams({ loginname: 'weg', password: sha1OfPlain(passwort) });
+      const answer = await service.request(`/login?${query}`);
+      assert.deepEqual([answer.status, answer.text], [200, '']);
+    }
+    const mails = service.mails.length;
+    assert.ok((await service.request('/passwort', { method: 'POST', form: { loginname: 'weg' } })).status < 300);
+    assert.equal(service.mails.length, mails + 1);
+    const [row] = await service.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'weg'`;
+    assert.equal(service.mails.at(-1)?.nutzerId, row?.id);
+  });
+
+  it('waits for its people as long as it takes: registering frees only what registered itself', async () => {
+    await load(`${header}\nspaet,spaet@example.org,Eva,Spät,,,\n`);
+    const register = (loginname: string, email: string) =>
+      service.request('/register', { method: 'POST', form: { loginname, email, vorname: 'E', nachname: 'S' } });
+    assert.equal((await register('selbst', 'selbst@example.org')).status, 200);
+    await service.database.sql`
+      update portal.nutzer set angelegt = now() - interval '30 days' where loginname in ('spaet', 'selbst')`;
+    const taken = await register('spaet', 'fremd@example.org');
+    assert.equal(taken.status, 400);
+    assert.match(taken.json.error.fields.loginname, /vergeben/);
+    assert.equal((await register('selbst', 'anders@example.org')).status, 200);
+    // The address leads to its owner, who is told.
+    assert.equal((await register('neuer.name', 'spaet@example.org')).status, 200);
+    const [row] = await service.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'spaet'`;
+    assert.deepEqual({ ...service.mails.at(-1) }.nutzerId, row?.id);
+  });
+});
+
+describe('a file of accounts', () => {
+  const refused: [what: string, content: string, ...problems: string[]][] = [
+    ['without its columns', 'loginname\na\n', '1: Spalte vorname fehlt', '1: Spalte nachname fehlt'],
+    [
+      'with wrong cells',
+      `${header}\n,x,,N,2,chef,"1,x"\n`,
+      '2: loginname ist leer, erlaubt ist ein Text',
+      '2: email ist „x“, erlaubt ist eine E-Mail-Adresse',
+      '2: vorname ist leer, erlaubt ist ein Text',
+      '2: anonymisiert ist „2“, erlaubt ist 0 oder 1',
+      '2: rolle ist „chef“, erlaubt ist expert oder administrator',
+      '2: artengruppen ist „1,x“, erlaubt ist eine Liste von Nummern mit Komma dazwischen',
+    ],
+    [
+      'with names and addresses that others have',
+      `${header}\nMelder,neu@example.org,A,B,,,\nneu,0@example.org,A,B,,,\nx1,x@example.org,A,B,,,\nX1,y@example.org,A,B,,,\nx2,X@example.org,A,B,,,\n`,
+      '2: loginname „Melder“ gehört zu einem Konto mit einer anderen Adresse',
+      '3: email „0@example.org“ gehört zu einem anderen Konto',
+      '5: loginname „X1“ steht schon in Zeile 4',
+      '6: email „X@example.org“ steht schon in Zeile 4',
+    ],
+    [
+      'with groups that there are not',
+      `${header}\nneu,,A,B,,expert,"1,77"\n`,
+      '2: artengruppen enthält „77“, diese Artengruppe gibt es nicht',
+    ],
+  ];
+  for (const [what, content, ...problems] of refused) {
+    it(`${what} is refused whole, by line`, async () => {
+      const before = await countAccounts();
+      const good = content.endsWith('\n') && content.startsWith(header) ? `${content}gut,gut@example.org,G,U,,,\n` : content;
+      await assert.rejects(load(good), (error) => {
+        assert.ok(error instanceof ImportError, String(error));
+        assert.deepEqual(
+          error.problems.map(({ line, message }) => `${line}: ${message}`),
+          problems,
+        );
+        return true;
+      });
+      assert.equal(await countAccounts(), before);
+    });
+  }
+
+  it('may have columns that mean nothing here, when they are to be left out', async () => {
+    const csv = 'loginname,vorname,nachname,lieblingsart\nlina,L,I,Uhu\n';
+    await assert.rejects(load(csv), ImportError);
+    assert.deepEqual(await load(csv, { ignoreColumns: true }), { created: 1, known: 0 });
+  });
+});
