@@ -26,6 +26,8 @@ export const limits = {
   link: { zweck: 'link adresse', limit: 100, windowSeconds: 900 },
   // A taken address is answered with 409, so that whoever may ask often learns which ones are.
   email: { zweck: 'email konto', limit: 10, windowSeconds: 3600 },
+  // As much as a day in the field gives several times over, 2 GiB at most: one account must not fill the storage that all share.
+  files: { zweck: 'dateien konto', limit: 3000, windowSeconds: 86400 },
 } satisfies Record<string, Limit>;
 
 /** What a regular expression counts that computed for longer than that. */
@@ -64,6 +66,11 @@ export async function requireLinkAllowed({ sql }: Deps): Promise<void> {
 /** 429 when this account changed its address too often. */
 export async function requireEmailAllowed({ sql }: Deps, reader: number): Promise<void> {
   refuse(await count(sql, limits.email, String(reader)));
+}
+
+/** 429 when this account stored so many photos and sound files in a day. */
+export async function requireFilesAllowed({ sql }: Deps, reader: number, files: number): Promise<void> {
+  refuse(await count(sql, limits.files, String(reader), files));
 }
 
 /**

@@ -10,6 +10,7 @@ import type { ReceivedFile, Upload, Uploads } from '../media/uploads.ts';
 import type { Deps, Env } from './context.ts';
 import { PortalError, sentences, toPortalError } from './errors.ts';
 import { type Form, readFormWithFiles } from './form.ts';
+import { requireFilesAllowed } from './limits.ts';
 
 /** What takes, changes and keeps files. */
 export interface Media {
@@ -31,9 +32,14 @@ interface FormWithMedia extends Pick<Form, 'fields'> {
 
 /**
  * Reads a form that may hold a sighting's files, and forgets the files as they came when `handle` is done.
- * @throws PortalError as readForm; 413 for a file that is too large, 503 when too many are under way
+ * @throws PortalError as readForm; 413 for a file that is too large, 429 when the reader stored too many, 503 when too many are under way
  */
-export async function receiveMedia<R>(c: Context<Env>, deps: Deps, handle: (form: FormWithMedia) => Promise<R>): Promise<R> {
+export async function receiveMedia<R>(
+  c: Context<Env>,
+  deps: Deps,
+  reader: number,
+  handle: (form: FormWithMedia) => Promise<R>,
+): Promise<R> {
   const { media } = deps;
   let upload: Upload | null = null;
   try {
@@ -48,7 +54,7 @@ export async function receiveMedia<R>(c: Context<Env>, deps: Deps, handle: (form
     const cleared = mediumFields.filter((name) => fields.has(name));
     return await handle({
       fields,
-      keep: (save) => keepFiles(deps, files as ReadonlyMap<MediumField, ReceivedFile>, cleared, save),
+      keep: (save) => keepFiles(deps, reader, files as ReadonlyMap<MediumField, ReceivedFile>, cleared, save),
     });
   } finally {
     await (upload as Upload | null)?.end();
@@ -61,13 +67,22 @@ export async function removeMedia({ media, log }: Deps, names: readonly string[]
 }
 
 async function keepFiles<R>(
-  { sql, media: { photos, storage }, log }: Deps,
+  deps: Deps,
+  reader: number,
   files: ReadonlyMap<MediumField, ReceivedFile>,
   cleared: MediumField[],
   save: (names: MediumNames) => Promise<R>,
 ): Promise<R> {
+  const {
+    sql,
+    media: { photos, storage },
+    log,
+  } = deps;
   // A photo takes a second of a core: not for what can't be stored.
-  if (files.size > 0 && (await isReadOnly(sql))) throw new PortalError('ueberlastet');
+  if (files.size > 0) {
+    if (await isReadOnly(sql)) throw new PortalError('ueberlastet');
+    await requireFilesAllowed(deps, reader, files.size);
+  }
   // All of them before the first is stored: what is refused leaves nothing behind.
   const made: (MadeMedium & { field: MediumField })[] = [];
   for (const [field, { path }] of files) {

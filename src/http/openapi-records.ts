@@ -138,7 +138,7 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
       record: 'NeueSichtbeobachtung',
       shape: 'single',
       status: 201,
-      errors: [...formErrors, 'doppelte_meldung'],
+      errors: [...formErrors, 'doppelte_meldung', 'zu_oft'],
       examples: [
         { summary: 'Neue Beobachtung', as: 'nutzer', form: sighting, status: 201 },
         { summary: 'Noch einmal dieselbe', as: 'nutzer', form: sighting, status: 409 },
@@ -178,7 +178,7 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
       files: mediumFields,
       record: 'Kennung',
       shape: 'single',
-      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'doppelte_meldung'],
+      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'doppelte_meldung', 'zu_oft'],
       examples: [
         { summary: 'Veröffentlichen', as: 'nutzer', path: own, form: { bereich: 'oeffentlich' }, status: 200 },
         { summary: 'Anzahl ändern', as: 'nutzer', path: own, form: { anzahl: '3' }, status: 200 },
@@ -219,7 +219,10 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
       record: 'Kennung',
       shape: 'single',
       override: ['PUT', 'DELETE'],
-      errors: [...formErrors, ...(['nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'doppelte_meldung'] as const)],
+      errors: [
+        ...formErrors,
+        ...(['nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'doppelte_meldung', 'zu_oft'] as const),
+      ],
       examples: [
         {
           summary: 'Veröffentlichen',

@@ -79,14 +79,18 @@ export async function replyRows(
   const names = restrictNames(restrict);
   // The usual case passes the database's text on unread: twice the requests per second.
   if (format === 'json' && names === null) {
-    const tail = next ? `,"next":${JSON.stringify(next)}}` : '}';
-    if (callback !== null && rows.length > longRows) await waitForTurn();
-    if (typeof rows === 'string' || callback !== null) return replyJson(c, `{"result":${rows}${tail}`, callback, status);
-    return reply(c, Buffer.concat([resultHead, rows, Buffer.from(tail)]), contentType(null), status);
+    const tail = Buffer.from(next ? `,"next":${JSON.stringify(next)}}` : '}');
+    const make = () => replyJson(c, Buffer.concat([resultHead, toBytes(rows), tail]), callback, status);
+    return callback !== null && rows.length > longRows ? inTurn(make) : make();
   }
-  const replyParsed = () => {
+  const replyParsed = async () => {
+    await waitForTurn();
     let records = JSON.parse(rows.toString()) as { [name: string]: Value }[];
-    if (names) records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
+    if (names) {
+      await waitForTurn();
+      records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
+    }
+    await waitForTurn();
     return replyValue(c, 'xml', { result: records, ...(next && { next }) }, status);
   };
   return rows.length > longRows ? inTurn(replyParsed) : replyParsed();
@@ -133,13 +137,45 @@ export async function replyError(c: Context<Env>, error: PortalError): Promise<R
   return replyJson(c, JSON.stringify(answer.body), format.callback, answer.status);
 }
 
-function replyJson(c: Context<Env>, json: string, callback: string | null, status: ContentfulStatusCode): Response {
-  // In a script, < could begin an end tag, and the two separators were line ends before ES2019.
-  const body =
-    callback === null
-      ? json
-      : `${callback}(${json.replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')});`;
+async function replyJson(
+  c: Context<Env>,
+  json: string | Buffer<ArrayBuffer>,
+  callback: string | null,
+  status: ContentfulStatusCode,
+): Promise<Response> {
+  if (callback === null) return reply(c, json, contentType(null), status);
+  const body = Buffer.concat([Buffer.from(`${callback}(`), ...(await escapeForScript(toBytes(json))), Buffer.from(');')]);
   return reply(c, body, contentType(callback), status);
+}
+
+const toBytes = (json: Json) => (typeof json === 'string' ? Buffer.from(json) : json);
+
+// Of 64 KiB, half a millisecond.
+const escapedAtOnce = 64 * 1024;
+const longestEscape = 6;
+
+// In a script, < could begin an end tag, and the two separators (E2 80 A8 and A9) were line ends before ES2019. By bytes, and others
+// come in between: replacing two million of them in the text of one page kept everybody waiting for a quarter of a second.
+async function escapeForScript(json: Buffer): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < json.length; ) {
+    if (at > 0) await waitForTurn();
+    const end = Math.min(at + escapedAtOnce, json.length);
+    const escaped = Buffer.allocUnsafe((end - at) * longestEscape);
+    let length = 0;
+    while (at < end) {
+      const byte = json[at++] as number;
+      const last = byte === 0xe2 && json[at] === 0x80 ? json[at + 1] : null;
+      if (byte === 0x3c) length += escaped.write('\\u003c', length, 'latin1');
+      else if (last === 0xa8 || last === 0xa9) {
+        length += escaped.write(last === 0xa8 ? '\\u2028' : '\\u2029', length, 'latin1');
+        at += 2;
+      } else escaped[length++] = byte;
+    }
+    // A copy: the rest of the room would be held with it.
+    pieces.push(Buffer.from(escaped.subarray(0, length)));
+  }
+  return pieces;
 }
 
 // The one place from which bodies leave.

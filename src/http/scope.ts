@@ -1,12 +1,13 @@
 // The scope of a request: whose it is, and how much of what was made for its network nobody has read yet.
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { Writable } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import type { MiddlewareHandler } from 'hono';
 import { networkOf } from '../guard/network.ts';
 import { runInScope } from '../guard/request.ts';
 import { clientAddress, type Deps, type Env } from './context.ts';
 import { PortalError } from './errors.ts';
+import { whenSent } from './unreadable.ts';
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
@@ -24,7 +25,7 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
     return runInScope(network, async (scope) => {
       const { outgoing, incoming } = c.env ?? {};
       if (!outgoing || !incoming) return next();
-      scope.hold = hold(network, outgoing);
+      scope.hold = hold(network, outgoing, incoming.socket);
       scope.hasLeft = goneFrom(incoming.socket, outgoing);
       if (isRead(c.req.method)) scope.isGone = scope.hasLeft;
       await next();
@@ -46,12 +47,12 @@ function countUnread() {
     if (sum > 0) unread.set(network, sum);
     else unread.delete(network);
   };
-  return (network: string, outgoing: Pick<EventEmitter, 'on'>) => {
+  return (network: string, outgoing: Pick<EventEmitter, 'on'>, connection: Duplex) => {
     let held = 0;
     let isClosed = false;
     outgoing.on('close', () => {
       isClosed = true;
-      add(network, -held);
+      whenSent(connection, () => add(network, -held));
     });
     return (bytes: number) => {
       if (isClosed) return;

@@ -117,7 +117,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
     .post('/sichtbeobachtungen', async (c) => {
       const reader = requireReader(c);
       readQuery(c, {});
-      const created = await receiveMedia(c, deps, ({ fields, keep }) => {
+      const created = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
         const { stadium_id, aktivitaet_id, ...input } = checkInput(c, fields, createSichtbeobachtungFields);
         const record = { ...input, srid: sridNumbers[input.srid], stadiumId: stadium_id, aktivitaetId: aktivitaet_id };
         return keep((names) => createSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), record, names));
@@ -132,7 +132,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       readQuery(c, {});
       const id = readPathId(c);
-      const removed = await receiveMedia(c, deps, ({ fields, keep }) => {
+      const removed = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
         const { srid = 'EPSG:25832', stadium_id, aktivitaet_id, ...input } = checkInput(c, fields, changeSichtbeobachtungFields);
         // D3.8: a place is changed as a whole.
         if ((input.lat === undefined) !== (input.lon === undefined)) {

@@ -60,20 +60,42 @@ export class UnderWay {
   }
 }
 
+/** Connections inside → the client's. */
+const clients = new WeakMap<Duplex, Socket>();
+
+/**
+ * Calls this when a client has what was written to a connection, or is gone: of those inside, all is written long before that.
+ * @param connection of which everything is written
+ */
+export function whenSent(connection: Duplex, done: () => void): void {
+  const client = clients.get(connection);
+  if (!client?.writableNeedDrain || client.destroyed) {
+    done();
+    return;
+  }
+  const settle = () => {
+    client.off('drain', settle);
+    client.off('close', settle);
+    done();
+  };
+  client.on('drain', settle);
+  client.on('close', settle);
+}
+
 /**
  * Takes what the parser refuses.
  * @param server before anybody else listens to its connections: what it does with one is done again for those inside
  */
 export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
   const attend = server.listeners('connection');
-  /** Connection inside → the client's. */
-  const clients = new WeakMap<Duplex, Socket>();
   /** Client's connection → the pair that it is joined to now. */
   const pairs = new WeakMap<Socket, { joined: Duplex; served: Duplex }>();
 
   const readAgain = (client: Socket, bytes: Buffer) => {
     const [joined, served] = duplexPair();
     clients.set(served, client);
+    // Every answer that is not sent yet listens to it.
+    client.setMaxListeners(0);
     pairs.set(client, { joined, served });
     // What node:http and this service ask of a connection beside its bytes.
     Object.defineProperties(served, {

@@ -105,6 +105,33 @@ export const attacks: Attack[] = [
     },
   },
   {
+    name: 'remarks of what has to be escaped in a script; pages of them with callback, a hundred at once, nearly unread',
+    async run({ signal, site, open }) {
+      const { reporter } = site.roles;
+      const { DATABASE_URL: databaseUrl } = site.env;
+      if (!databaseUrl) return;
+      // As many as make a full page; by SQL, because an attack lasts seconds.
+      const database = await openDatabase({ databaseUrl, dataDir: '' });
+      await database.sql`
+        insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bemerkung)
+        select ${reporter.id}::bigint, 40, st_setsrid(st_makepoint(412000 + n, 5480000), 25832), date '2024-05-02', repeat('<', 4000)
+        from generate_series(1, 520) n`;
+      await database.close();
+      await repeat(signal, 100, async (n) => {
+        const fields = n % 2 ? '' : '&restrict=bemerkung';
+        const socket = open(
+          encodeRequest({
+            method: 'GET',
+            target: `/api/v2/sichtbeobachtungen?limit=1000&bereich=persoenlich&callback=a&n=${n}${fields}`,
+            headers: [['Host', 'localhost'], ...credentialsOf(reporter)],
+          }),
+        );
+        await Promise.race([once(socket, 'data'), once(socket, 'close'), sleep(5000, undefined, { ref: false })]);
+        socket.resetAndDestroy();
+      });
+    },
+  },
+  {
     name: 'M2 a database session that holds every advisory lock',
     async run({ signal, site, send }) {
       const { DATABASE_URL: databaseUrl } = site.env;

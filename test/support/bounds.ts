@@ -100,6 +100,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       `${config.maxUploads} (\`MAX_UPLOADS\`), of a network ${config.maxUploads / 2}, of an account ${config.maxUploadsPerAccount} (\`MAX_UPLOADS_PER_ACCOUNT\`)`,
       '503',
     ],
+    ['photos and sound files of an account', often(limits.files), '429'],
     ['photos made small at once', '2 to 4, by cores; of a network one fewer', 'wait a minute, then 503'],
     ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
     [
