@@ -73,25 +73,27 @@ export function admitCalls<C extends Client>(client: C, options: CallOptions, re
       let isRaw = false;
       // Nothing is sent before the caller had its turn to say so.
       const answer = admit((chosen) => (isRaw ? (chosen(...args) as { raw(): unknown }).raw() : chosen(...args)));
-      const raw = () => {
-        isRaw = true;
-        return answer;
-      };
-      return Object.assign(answer, { raw });
+      return Object.assign(answer, {
+        raw() {
+          isRaw = true;
+          return answer;
+        },
+      });
     },
     get: (target, name) =>
       name === 'begin' ? (...args: unknown[]) => admit((chosen) => chosen.begin(...args)) : Reflect.get(target, name),
   });
 }
 
-async function withDeadline(result: unknown, ms: number): Promise<unknown> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
+function withDeadline(result: unknown, ms: number): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const timer = setTimeout(() => reject(new OverloadError('no answer in time')), ms);
-  try {
-    return await Promise.race([result, late]);
-  } finally {
+  const end = (settle: (value: unknown) => void) => (value: unknown) => {
     clearTimeout(timer);
-  }
+    settle(value);
+  };
+  Promise.resolve(result).then(end(resolve), end(reject));
+  return promise;
 }
 
 interface Waiting {

@@ -23,12 +23,15 @@ export interface RequestScope {
   fail(error: unknown): void;
 }
 
+const holdNothing = () => {};
+const stays = () => false;
+
 // A class: an object with a getter of its own has a shape of its own, and a shape for each request made all of them a tenth slower.
 class Scope implements RequestScope {
   owners: readonly string[];
-  hold: RequestScope['hold'] = () => {};
-  isGone: RequestScope['isGone'] = () => false;
-  hasLeft: RequestScope['hasLeft'] = () => false;
+  hold: RequestScope['hold'] = holdNothing;
+  isGone: RequestScope['isGone'] = stays;
+  hasLeft: RequestScope['hasLeft'] = stays;
   #id: string | null = null;
   readonly network: string;
   readonly #reject: (reason: Error) => void;

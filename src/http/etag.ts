@@ -31,20 +31,22 @@ export function etagMiddleware(
     const address = `${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`;
     const kept = answers.get(address);
     let tag = '';
-    const tell = (stand: string) => {
-      // Opaque (D6.7): the version counts what happens here, also what nobody is shown.
-      tag = `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
-      // Before the answer is made: a header that comes later turns it into a stream, which costs as much as the database does.
-      c.header('ETag', tag);
-    };
-    const keep = (body: Buffer<ArrayBuffer>, type: string) => {
-      answers.set(address, kept?.tag === tag ? { tag, answer: { body, type } } : { tag });
+    const conditional = {
+      tell(stand: string) {
+        // Opaque (D6.7): the version counts what happens here, also what nobody is shown.
+        tag = `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
+        // Before the answer is made: a header that comes later turns it into a stream, which costs as much as the database does.
+        c.header('ETag', tag);
+      },
+      keep(body: Buffer<ArrayBuffer>, type: string) {
+        answers.set(address, kept?.tag === tag ? { tag, answer: { body, type } } : { tag });
+      },
     };
     c.header('Cache-Control', 'no-cache');
-    c.set('conditional', { tell, keep });
+    c.set('conditional', conditional);
     const known = c.req.header('if-none-match');
     if (isTold && known === undefined && !kept?.answer) return next();
-    tell(await getStand(sql));
+    conditional.tell(await getStand(sql));
     if (matches(known, tag)) return c.body(null, 304);
     if (kept?.tag === tag && kept.answer) {
       currentScope()?.hold(kept.answer.body.length);
@@ -55,5 +57,6 @@ export function etagMiddleware(
 }
 
 function matches(header: string | undefined, tag: string): boolean {
-  return (header ?? '').split(',').some((candidate) => ['*', tag].includes(candidate.trim().replace(/^W\//, '')));
+  if (header === undefined) return false;
+  return header.split(',').some((candidate) => ['*', tag].includes(candidate.trim().replace(/^W\//, '')));
 }
