@@ -1,6 +1,6 @@
 // Sightings of another portal: records of many people, numbers and guids of their source, experts, photos.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -222,16 +222,20 @@ describe('the number in a source', () => {
 });
 
 describe('files', () => {
+  let outer = '';
   let directory = '';
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'sighting-files-'));
-    await mkdir(join(directory, '2020'));
+    outer = await mkdtemp(join(tmpdir(), 'sighting-files-'));
+    directory = join(outer, 'bilder');
+    await mkdir(join(directory, '2020'), { recursive: true });
+    await writeFile(join(outer, 'fremd.jpg'), await makeJpeg({ width: 40, height: 40 }));
+    await symlink(join(outer, 'fremd.jpg'), join(directory, 'verweis.jpg'));
     await writeFile(join(directory, '2020', 'a b.jpg'), await makeJpeg({ width: 200, height: 100 }));
     await writeFile(join(directory, 'c.jpg'), await makeJpeg({ width: 100, height: 120 }));
     await writeFile(join(directory, 'kein.jpg'), 'kein Foto');
     await writeFile(join(directory, 'gross.jpg'), Buffer.alloc(12 * 1024 * 1024 + 1));
   });
-  after(() => rm(directory, { recursive: true }));
+  after(() => rm(outer, { recursive: true }));
 
   const media = () => ({ directory, photos: service.media.photos, storage: service.media.storage });
   const header = 'art,lat,lon,datum,bereich,status,loginname,foto,biotopfoto,audio';
@@ -266,9 +270,14 @@ describe('files', () => {
       'foto ist „nirgends.jpg“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
     ],
     [
+      'a link that leads outside',
+      'verweis.jpg,,',
+      'foto ist „verweis.jpg“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
+    ],
+    [
       'one outside',
-      `../${'x'},,`,
-      'foto ist „../x“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
+      '../fremd.jpg,,',
+      'foto ist „../fremd.jpg“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
     ],
     [
       'an absolute path',
@@ -307,6 +316,7 @@ describe('files', () => {
     await load(`${header}\n${good}\n`, { media: media() });
     const [record] = await recordsOn('2001-04-03');
     assert.equal(record?.foto, made[0]);
+    assert.equal((await service.request(`/medien/${made[0]}`)).status, 200);
     // A second record with the same file gets one of its own.
     await load(`${header}\n${row(432022, '2001-04-04', '2020/a b.jpg,,')}\n`, { media: media() });
     assert.notEqual((await recordsOn('2001-04-04'))[0]?.foto, made[0]);
