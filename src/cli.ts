@@ -222,7 +222,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 /** Files of an import go where those of the service are. */
 async function openImportMedia(directory: string, config: Config): Promise<ImportMedia> {
   const { createPhotoPool } = await import('./media/photo.ts');
-  const { openStorage } = await import('./media/storage.ts');
+  const { openStorage } = await import('./media/open-storage.ts');
   return { directory, photos: createPhotoPool(), storage: openStorage(config.mediaUrl, config.s3) };
 }
 

@@ -81,12 +81,39 @@ function listImportProblems(sources: Sources): string[] {
   });
 }
 
+/** The first circle that each file is found in; a file of one that is named already is not named again. */
+function listCircles(imports: Map<string, string[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+    else if (!done.has(file)) for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
+}
+
 describe('the rooms of src', () => {
   const sources = readSources('src/**/*.{ts,js}');
 
   it('import each other only in the directions of the design', () => {
     assert.ok(listImports(sources).length > 100, 'the import lines are found');
     assert.deepEqual(listImportProblems(sources), []);
+  });
+
+  it('import each other in no circle, types included', () => {
+    const imports = new Map<string, string[]>(Object.keys(sources).map((file) => [file, []]));
+    for (const { file, target } of listImports(sources))
+      if (target.startsWith('.')) imports.get(file)?.push(posix.normalize(posix.join(dirname(file), target)));
+    assert.deepEqual(listCircles(imports), []);
+    const circle = new Map([
+      ['a', ['b', 'x']],
+      ['b', ['c']],
+      ['c', ['a']],
+      ['x', []],
+    ]);
+    assert.deepEqual(listCircles(circle), ['a → b → c → a']);
   });
 
   it('are held to it: each kind of breach is reported', () => {

@@ -13,10 +13,10 @@ import { currentScope, runOutsideScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
+import type { Media } from '../media/medium.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { PortalError } from './errors.ts';
-import type { Media } from './media.ts';
 import type { Parameters } from './query.ts';
 
 export interface Deps {

@@ -4,20 +4,11 @@ import { isReadOnly } from '../db/client.ts';
 import { type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
 import { currentScope } from '../guard/request.ts';
 import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../media/medium.ts';
-import type { PhotoPool } from '../media/photo.ts';
-import type { Storage } from '../media/storage.ts';
-import type { ReceivedFile, Upload, Uploads } from '../media/uploads.ts';
+import type { ReceivedFile, Upload } from '../media/uploads.ts';
 import type { Deps, Env } from './context.ts';
 import { PortalError, sentences, toPortalError } from './errors.ts';
 import { type Form, readFormWithFiles } from './form.ts';
 import { requireFilesAllowed } from './limits.ts';
-
-/** What takes, changes and keeps files. */
-export interface Media {
-  uploads: Uploads;
-  photos: PhotoPool;
-  storage: Storage;
-}
 
 const mebibyte = 1024 * 1024;
 const kindOf = (field: MediumField) => (field === 'audio' ? 'audio' : 'photo');

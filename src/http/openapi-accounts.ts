@@ -3,8 +3,7 @@ import type { Deps } from './context.ts';
 import { pageFields, restrictFields } from './input.ts';
 import { loginFields } from './login.ts';
 import { changeNutzerFields, nutzerFilters } from './nutzer.ts';
-import { formErrors, own, unknown } from './openapi-examples.ts';
-import type { Operation } from './openapi-operations.ts';
+import { formErrors, type Operation, own, unknown } from './openapi-examples.ts';
 import { passwortFields, registerFields } from './register.ts';
 
 const sha1Example = 'e5e9fa1ba31ecd1ae84f75caaa474f3a663f05f4';

@@ -2,7 +2,8 @@
 import type { Deps } from './context.ts';
 import { answerError, catalogue, type ErrorCode, PortalError } from './errors.ts';
 import { formatFields } from './input.ts';
-import { type Example, listOperations, type Operation, tags } from './openapi-operations.ts';
+import type { Example, Operation } from './openapi-examples.ts';
+import { listOperations, tags } from './openapi-operations.ts';
 import { describe, describeEntries, isDeprecated, type Part } from './openapi-parameters.ts';
 import { recordSchemas, resultSchema, type Schema } from './openapi-schemas.ts';
 

@@ -6,8 +6,17 @@ import { cleanAudio } from './audio.ts';
 import { type JpegRefusal, maxPixels } from './jpeg.ts';
 import { makeMediumName } from './name.ts';
 import { type PhotoPool, PhotoRefusedError } from './photo.ts';
+import type { Storage } from './storage.ts';
+import type { Uploads } from './uploads.ts';
 
 export type MediumKind = 'photo' | 'audio';
+
+/** What takes, changes and keeps files. */
+export interface Media {
+  uploads: Uploads;
+  photos: PhotoPool;
+  storage: Storage;
+}
 
 /** As much as is taken of a file, in bytes (api-v2 Limits). */
 export const maxFileBytes: Record<MediumKind, number> = { photo: 12 * 1024 * 1024, audio: 1024 * 1024 };

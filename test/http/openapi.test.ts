@@ -11,7 +11,7 @@ import { formatFields, pageFields, restrictFields } from '../../src/http/input.t
 import { loginFields } from '../../src/http/login.ts';
 import { mediumQuery } from '../../src/http/medien.ts';
 import { changeNutzerFields, nutzerFilters } from '../../src/http/nutzer.ts';
-import type { Example } from '../../src/http/openapi-operations.ts';
+import type { Example } from '../../src/http/openapi-examples.ts';
 import { protokollFilters } from '../../src/http/protokoll.ts';
 import { qsFilters } from '../../src/http/qs.ts';
 import { passwortFields, registerFields } from '../../src/http/register.ts';

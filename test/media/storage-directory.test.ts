@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { makeMediumName } from '../../src/media/name.ts';
-import { openStorage } from '../../src/media/storage.ts';
+import { openStorage } from '../../src/media/open-storage.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
 import { collectMedia } from '../support/storage.ts';
 

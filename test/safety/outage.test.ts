@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { sweepStorage } from '../../src/jobs/media.ts';
-import { openStorage } from '../../src/media/storage.ts';
+import { openStorage } from '../../src/media/open-storage.ts';
 import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeJpeg } from '../support/photo.ts';
