@@ -1,4 +1,4 @@
--- The change log (D3.14). Written by these trigger functions only; it carries no content.
+-- The change log (D3.14). Written by trigger functions, and by what they call, only; it carries no content.
 
 create or replace function private.protokoll_after_insert()
   returns trigger

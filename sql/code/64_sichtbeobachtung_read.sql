@@ -91,7 +91,7 @@ as $$
   select coalesce(case when bereich = 'privat' then nutzer_id = reader else status = 'freigegeben' or reader is not null end, false)
 $$;
 
--- Renders records as the interface shows them to one reader. Every list and detail is built here.
+-- Renders records as the interface shows them to one reader. Every detail and every list of those who are logged in is built here.
 --   id      records, in the order wanted
 --   tenant  the addressed tenant: names, ids, sensitivity
 --   reader  who asks, null for anonymous

@@ -1,4 +1,4 @@
--- Which sightings a list shows. Chooses ids only; private.render_sichtbeobachtung shows them.
+-- Which sightings a list shows. Chooses ids only; 64_sichtbeobachtung_read.sql shows them.
 --
 -- The frequent combinations have a static statement each, whose plan is kept (0.5 ms a page). One statement for all of
 -- them, with `(p is null or column = p)`, took 2 185 ms for one species at 10 million sightings; everything else is put

@@ -97,17 +97,6 @@ $$;
 comment on function api.get_medium(integer, bigint, portal.kurztext) is
   'Whether everyone (true) or this reader only (false) may see a stored file at the addressed tenant; fails for all others';
 
--- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
-create or replace function api.get_medium(reader bigint, name portal.kurztext)
-  returns boolean
-  language sql
-  stable
-as $$
-  select api.get_medium(null, reader, name)
-$$;
-comment on function api.get_medium(bigint, portal.kurztext) is
-  'Whether everyone (true) or this reader only (false) may see a stored file; for instances of release 0.1.0';
-
 -- Files to be removed from the storage. One that a record names again is none of them.
 create or replace function api.list_medium_entfernt(row_limit integer)
   returns text[]

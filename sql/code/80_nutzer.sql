@@ -189,18 +189,6 @@ $$;
 comment on function api.create_token(bigint, bytea, portal.kurztext, portal.kurztext) is
   'Stores the SHA-256 of a new access key of an account whose password was verified; false when the password has changed since';
 
--- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
-create or replace function api.create_token(nutzer_id bigint, hash bytea)
-  returns void
-  language sql
-  volatile
-as $$
-  insert into portal.token (hash, nutzer_id)
-  select create_token.hash, u.id from portal.nutzer u where u.id = create_token.nutzer_id and u.status = 1 for share
-$$;
-comment on function api.create_token(bigint, bytea) is
-  'Stores the SHA-256 of a new access key of an account that is not blocked; for instances of release 0.1.0';
-
 create or replace function api.get_login(loginname portal.kurztext)
   returns table (id bigint, name text, loginname_out text, password_hash text, status smallint)
   language sql

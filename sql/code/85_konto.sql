@@ -95,18 +95,6 @@ $$;
 comment on function api.set_nutzer_link(bigint, bytea, portal.kurztext) is
   'Stores the SHA-256 of a one-time link to be mailed to this address, which must be the account''s; its earlier link ends';
 
--- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
-create or replace function api.set_nutzer_link(nutzer_id bigint, hash bytea)
-  returns void
-  language sql
-  volatile
-as $$
-  insert into portal.nutzer_link as l (nutzer_id, hash) values (set_nutzer_link.nutzer_id, set_nutzer_link.hash)
-  on conflict on constraint nutzer_link_pkey do update set hash = excluded.hash, angelegt = now()
-$$;
-comment on function api.set_nutzer_link(bigint, bytea) is
-  'Stores the SHA-256 of a one-time link; the account''s earlier link ends; for instances of release 0.1.0';
-
 create or replace function api.get_nutzer_link(hash bytea)
   returns text
   language sql
@@ -148,17 +136,6 @@ end
 $$;
 comment on function api.use_nutzer_link(bytea, portal.kurztext, portal.kurztext) is
   'Sets a password by a one-time link and ends the link; false when it is unknown, used or older than 7 days';
-
--- What an instance of release 0.1.0 calls while it is being replaced. It goes with the next release.
-create or replace function api.use_nutzer_link(hash bytea, password_hash portal.kurztext)
-  returns boolean
-  language sql
-  volatile
-as $$
-  select api.use_nutzer_link(hash, password_hash, '')
-$$;
-comment on function api.use_nutzer_link(bytea, portal.kurztext) is
-  'Sets a password by a one-time link and ends the link; for instances of release 0.1.0';
 
 -- One account with roles and restriction.
 -- errors  NRCHT another account, unless the reader is administrator, whether it exists or not (D3.23); NFUND

@@ -113,8 +113,8 @@ comment on view gis.mandant is 'Tenants of the portal with their boundaries';
 comment on column gis.mandant.id is 'Number of the tenant';
 comment on column gis.mandant.kuerzel is 'Abbreviation, unique without regard to case';
 comment on column gis.mandant.name is 'Name of the tenant';
-comment on column gis.mandant.quelle is 'Where the boundary comes from; null when unknown';
-comment on column gis.mandant.stand is 'Since when the boundary is as it is; null when unknown';
+comment on column gis.mandant.quelle is 'Where the boundary comes from';
+comment on column gis.mandant.stand is 'Since when the boundary is as it is';
 comment on column gis.mandant.boundary is 'Boundary, multipolygon in EPSG:25832 (metres); its edge belongs to the tenant';
 
 create or replace view gis.art as

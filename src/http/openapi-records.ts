@@ -104,7 +104,7 @@ export function recordOperations(deps: Pick<Deps, 'sql' | 'regexpSql'>): Operati
       tag: 'Beobachtungen',
       summary: 'Beobachtungen auflisten und suchen',
       description:
-        'Die neueste zuerst. Ohne Anmeldung: veröffentlichte und freigegebene. Angemeldet: alle veröffentlichten und die eigenen. Wer nicht Experte, Administrator oder selbst meldend ist, sieht geschützte Funde nur in der Mitte ihrer Rasterzelle; bbox sucht dann dort.',
+        'Die neueste zuerst. Ohne Anmeldung: veröffentlichte und freigegebene. Angemeldet: alle veröffentlichten; die eigenen privaten mit bereich=privat, alle eigenen mit bereich=persoenlich. Wer nicht Experte, Administrator oder selbst meldend ist, sieht geschützte Funde nur in der Mitte ihrer Rasterzelle; bbox sucht dann dort.',
       auth: 'optional',
       query: page(sichtbeobachtungenFilters),
       record: 'Sichtbeobachtung',

@@ -60,7 +60,7 @@ export async function refreshBoundaries(
   settings: BoundarySettings,
   options: RefreshOptions = {},
 ): Promise<BoundaryOutcome> {
-  // One connection for the whole run, because it holds the runs' lock. A writer that queues behind a lock which is being
+  // One connection for the whole run, because others see by it that the run is going on. A writer that queues behind a lock which is being
   // waited for gives up after 1.5 seconds: the wait is shorter.
   const sql = database.connect({ settings: { lock_timeout: 1000, statement_timeout: statementMs } });
   try {

@@ -18,8 +18,8 @@ const register = (fields: Record<string, string>) => service.request(`/register?
 async function makeLink(loginname: string): Promise<string> {
   const { token, hash } = makeToken();
   await service.database.sql`
-    select api.set_nutzer_link(
-      nutzer_id => (select u.id from portal.nutzer u where u.loginname = ${loginname}::text), hash => ${hash}::bytea)`;
+    select api.set_nutzer_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email)
+    from portal.nutzer u where u.loginname = ${loginname}::text`;
   return `/konto/${token}`;
 }
 const setPassword = (link: string, passwort: string, wiederholung = passwort) =>

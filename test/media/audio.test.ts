@@ -1,4 +1,4 @@
-// Audio uploads: recognised by their bytes, freed of place and person, the sound untouched (S1.8, issue point 3).
+// Audio uploads: recognised by their bytes, freed of place and person, the sound untouched (S1.8).
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AudioKind, cleanAudio } from '../../src/media/audio.ts';

@@ -18,7 +18,8 @@ before(async () => {
   photoPath = record.foto.slice(record.foto.indexOf('/medien/'));
   const { token, hash } = makeToken();
   await service.database.sql`
-    select api.set_nutzer_link(nutzer_id => (select id from portal.nutzer where loginname = 'melder'), hash => ${hash}::bytea)`;
+    select api.set_nutzer_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email)
+    from portal.nutzer u where u.loginname = 'melder'`;
   linkPath = `/konto/${token}`;
 });
 

@@ -5,6 +5,7 @@ import { createApp } from '../../src/app.ts';
 import { limits } from '../../src/http/limits.ts';
 import { readBuild } from '../../src/observe/build.ts';
 import { onPostgres } from '../support/database.ts';
+import { makeJpeg } from '../support/photo.ts';
 import { startTestService, type TestService, testConfig } from '../support/service.ts';
 
 let service: TestService;
@@ -42,6 +43,26 @@ describe('an ETag', () => {
     assert.match(readBuild(), /^[\w-]{16}$/);
     assert.equal(readBuild(), readBuild());
   });
+});
+
+it('photos and sound files of an account are counted for a day; what has none is stored all the same', async () => {
+  const { sql } = service.database;
+  const [account] = await sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'vogelexperte'`;
+  const { zweck, limit, windowSeconds } = limits.files;
+  await sql`
+    select api.count_versuch(
+      zweck => ${zweck}::text, schluessel => ${String(account?.id)}::text, limit_ => ${limit}::integer,
+      window_seconds => ${windowSeconds}::integer, amount => ${limit - 1}::integer)`;
+  const foto = new Blob([new Uint8Array(await makeJpeg({ width: 32, height: 32 }))]);
+  const report = async (lon: number, files: Record<string, Blob>) => {
+    const form = { art: '2', lat: '5530000', lon: String(lon), ...files };
+    return service.request('/sichtbeobachtungen', { as: 'vogelexperte', form });
+  };
+  assert.equal((await report(440001, { foto })).status, 201);
+  const refused = await report(440002, { foto, biotopfoto: foto });
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get('retry-after')) > 3600);
+  assert.equal((await report(440002, {})).status, 201);
 });
 
 it('a change of one’s own address is counted: by the answers nobody learns which addresses are taken', async () => {
