@@ -35,48 +35,70 @@ begin
 end
 $$;
 
+-- Fails unless all of these are fields that people write. As the interface names them, which are the columns' names too; lat, lon and
+-- srid together stand for the point.
+-- errors  22023 another one
+create or replace function private.require_feld(fields portal.felder, allowed text[])
+  returns void
+  language plpgsql
+  immutable
+as $$
+begin
+  if exists (select from jsonb_object_keys(fields) k where k <> all (allowed)) then
+    raise exception 'not a field that can be written' using errcode = '22023';
+  end if;
+end
+$$;
+
+-- Where fields say that something was seen, EPSG:25832.
+-- errors  WERTB, GBTAU, GBIET (column names the field)
+create or replace function private.to_point_of_felder(fields portal.felder)
+  returns public.geometry
+  language sql
+  stable
+as $$
+  select private.to_point((fields ->> 'lat')::float8, (fields ->> 'lon')::float8, (fields ->> 'srid')::integer)
+$$;
+
 -- Stores a sighting (api-v2 POST /sichtbeobachtungen).
 --   tenant    the addressed tenant, which must define the species
 --   reader    the recorder
---   lat, lon  northing and easting in the unit of srid; srid 25832, 4326 or 3857
---   datum     null = today in Europe/Berlin
---   foto … audio  names of stored files
+--   fields    JSON object: art, lat, lon (northing and easting in the unit of srid), srid (25832, 4326 or 3857), anzahl, sensibel,
+--             datum (YYYY-MM-DD; null = today in Europe/Berlin), bereich; bemerkung, stadium_id, aktivitaet_id, and foto … audio, names
+--             of stored files, where there are any
 -- errors      ARTUN, WERTB, GBTAU, GBIET, DATUM, STDUN, AKTUN (column names the field);
 --             DOPPL the same species, place and date is stored for this user already (detail = its id)
-create or replace function api.create_sichtbeobachtung(
-  tenant integer, reader bigint, art integer, lat float8, lon float8, srid integer, anzahl integer, sensibel boolean,
-  datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer, aktivitaet_id integer,
-  foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext, biotopfoto portal.kurztext, audio portal.kurztext)
+create or replace function api.create_sichtbeobachtung(tenant integer, reader bigint, fields portal.felder)
   returns table (id bigint, guid uuid)
   language plpgsql
   volatile
 as $$
 #variable_conflict use_column
 declare
-  v_point public.geometry := private.to_point(lat, lon, srid);
-  v_datum date := coalesce(create_sichtbeobachtung.datum, (now() at time zone 'Europe/Berlin')::date);
+  v_new portal.sichtbeobachtung;
   v_existing bigint;
 begin
-  perform private.require_reference(
-    tenant, create_sichtbeobachtung.art, create_sichtbeobachtung.stadium_id, create_sichtbeobachtung.aktivitaet_id);
+  perform private.require_feld(fields,
+    '{art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,foto,foto_2,foto_3,biotopfoto,audio}');
+  v_new := jsonb_populate_record(null::portal.sichtbeobachtung, fields);
+  v_new.point := private.to_point_of_felder(fields);
+  v_new.datum := coalesce(v_new.datum, (now() at time zone 'Europe/Berlin')::date);
+  perform private.require_reference(tenant, v_new.art, v_new.stadium_id, v_new.aktivitaet_id);
 
   loop
     insert into portal.sichtbeobachtung as s (
       nutzer_id, art, point, anzahl, sensibel, datum, bereich, bemerkung, stadium_id, aktivitaet_id,
       foto, foto_2, foto_3, biotopfoto, audio)
     values (
-      reader, create_sichtbeobachtung.art, v_point, create_sichtbeobachtung.anzahl, create_sichtbeobachtung.sensibel, v_datum,
-      create_sichtbeobachtung.bereich::portal.bereich, create_sichtbeobachtung.bemerkung,
-      create_sichtbeobachtung.stadium_id, create_sichtbeobachtung.aktivitaet_id,
-      create_sichtbeobachtung.foto, create_sichtbeobachtung.foto_2, create_sichtbeobachtung.foto_3,
-      create_sichtbeobachtung.biotopfoto, create_sichtbeobachtung.audio)
+      reader, v_new.art, v_new.point, v_new.anzahl, v_new.sensibel, v_new.datum, v_new.bereich, v_new.bemerkung, v_new.stadium_id,
+      v_new.aktivitaet_id, v_new.foto, v_new.foto_2, v_new.foto_3, v_new.biotopfoto, v_new.audio)
     on conflict (nutzer_id, art, datum, round(public.st_x(point) * 1000), round(public.st_y(point) * 1000)) do nothing
     returning s.id, s.guid into id, guid;
     if found then
       return next;
       return;
     end if;
-    v_existing := private.get_doppelt(reader, create_sichtbeobachtung.art, v_datum, v_point);
+    v_existing := private.get_doppelt(reader, v_new.art, v_new.datum, v_new.point);
     if v_existing is not null then
       raise exception 'stored already' using errcode = 'DOPPL', detail = v_existing;
     end if;
@@ -84,7 +106,7 @@ begin
   end loop;
 end
 $$;
-comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
+comment on function api.create_sichtbeobachtung(integer, bigint, portal.felder) is
   'Stores a sighting at a position in EPSG:25832, 4326 or 3857, as the addressed tenant and the user; returns id and guid';
 
 -- Stores many sightings at once, in the order given; a sighting that is stored already is passed over.

@@ -27,28 +27,27 @@ $$;
 -- Changes a sighting: the author's edit or publication, or the expert's review.
 --   tenant    the addressed tenant, which must define a species that is set anew
 --   reader    who asks
---   fields    names of the fields that were sent; the values of all others are ignored
---   lat, lon  northing and easting in the unit of srid; both or neither in fields
---   others    as in api.create_sichtbeobachtung; null clears bemerkung, stadium_id, aktivitaet_id and the files
+--   fields    JSON object of the fields that were sent, as of api.create_sichtbeobachtung, and status; a field that is not in it stays as
+--             it is, null clears bemerkung, stadium_id, aktivitaet_id and the files; lat, lon and srid together or not at all
 -- returns     names of files that the record no longer has
 -- errors      NFUND unknown id; NRCHT not permitted, nothing is changed (D2.5, D3.5); ARTUN, STDUN, AKTUN, WERTB, GBTAU,
 --             GBIET, DATUM; DOPPL the change would make it equal to another record (detail = its id)
-create or replace function api.update_sichtbeobachtung(
-  tenant integer, reader bigint, id bigint, fields portal.kurztexte, art integer, lat float8, lon float8, srid integer,
-  anzahl integer, sensibel boolean, datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer,
-  aktivitaet_id integer, status portal.kurztext, foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext,
-  biotopfoto portal.kurztext, audio portal.kurztext)
+create or replace function api.update_sichtbeobachtung(tenant integer, reader bigint, id bigint, fields portal.felder)
   returns text[]
   language plpgsql
   volatile
 as $$
 #variable_conflict use_column
 declare
+  v_sent text[] := array(select jsonb_object_keys(fields));
   v_record portal.sichtbeobachtung;
+  v_new portal.sichtbeobachtung;
   v_author boolean;
   v_review boolean;
   v_existing bigint;
 begin
+  perform private.require_feld(fields,
+    '{art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status,foto,foto_2,foto_3,biotopfoto,audio}');
   -- Before the row, in the order of everyone who takes both.
   perform private.require_catalogue_lock(exclusive => false);
   select s.* into v_record from portal.sichtbeobachtung s where s.id = update_sichtbeobachtung.id for no key update;
@@ -56,56 +55,44 @@ begin
     raise exception 'no such sighting' using errcode = 'NFUND';
   end if;
   select r.author, r.review into strict v_author, v_review from private.get_recht(v_record, reader) r;
+  -- What was sent, and the rest as it is.
+  v_new := jsonb_populate_record(v_record, fields);
 
   if v_review then
-    if not fields <@ '{status,bemerkung}' then
+    if not v_sent <@ '{status,bemerkung}' then
       raise exception 'experts change status and remark only' using errcode = 'NRCHT';
     end if;
     update portal.sichtbeobachtung s
-    set status = case when 'status' = any (fields) then update_sichtbeobachtung.status::portal.status else s.status end,
+    set status = v_new.status,
       -- Deciding the same again leaves the one who decided: the QS log names nobody else.
-      experte_id = case when 'status' <> all (fields) or s.status = update_sichtbeobachtung.status::portal.status then s.experte_id
-        when update_sichtbeobachtung.status in ('freigegeben', 'abgelehnt') then reader end,
-      bemerkung_experte = case when 'bemerkung' = any (fields) then update_sichtbeobachtung.bemerkung else s.bemerkung_experte end
+      experte_id = case when v_new.status = s.status then s.experte_id
+        when v_new.status in ('freigegeben', 'abgelehnt') then reader end,
+      bemerkung_experte = case when fields ? 'bemerkung' then v_new.bemerkung else s.bemerkung_experte end
     where s.id = v_record.id;
     return '{}';
   end if;
 
-  if not v_author or 'status' = any (fields) or (v_record.bereich = 'oeffentlich' and not fields <@ '{bereich}') then
+  if not v_author or fields ? 'status' or (v_record.bereich = 'oeffentlich' and not v_sent <@ '{bereich}') then
     raise exception 'not permitted' using errcode = 'NRCHT';
   end if;
 
   perform private.require_reference(
     tenant,
-    case when 'art' = any (fields) then update_sichtbeobachtung.art end,
-    case when 'stadium_id' = any (fields) then update_sichtbeobachtung.stadium_id end,
-    case when 'aktivitaet_id' = any (fields) then update_sichtbeobachtung.aktivitaet_id end);
-  if 'art' = any (fields) then
-    v_record.art := update_sichtbeobachtung.art;
+    case when fields ? 'art' then v_new.art end,
+    case when fields ? 'stadium_id' then v_new.stadium_id end,
+    case when fields ? 'aktivitaet_id' then v_new.aktivitaet_id end);
+  if fields ? 'lat' then
+    v_new.point := private.to_point_of_felder(fields);
   end if;
-  if 'lat' = any (fields) then
-    v_record.point := private.to_point(lat, lon, srid);
-  end if;
-  if 'datum' = any (fields) then
-    v_record.datum := coalesce(update_sichtbeobachtung.datum, (now() at time zone 'Europe/Berlin')::date);
-  end if;
+  v_new.datum := coalesce(v_new.datum, (now() at time zone 'Europe/Berlin')::date);
   begin
     update portal.sichtbeobachtung s
-    set art = v_record.art, point = v_record.point, datum = v_record.datum,
-      anzahl = case when 'anzahl' = any (fields) then update_sichtbeobachtung.anzahl else s.anzahl end,
-      sensibel = case when 'sensibel' = any (fields) then update_sichtbeobachtung.sensibel else s.sensibel end,
-      bereich = case when 'bereich' = any (fields) then update_sichtbeobachtung.bereich::portal.bereich else s.bereich end,
-      bemerkung = case when 'bemerkung' = any (fields) then update_sichtbeobachtung.bemerkung else s.bemerkung end,
-      stadium_id = case when 'stadium_id' = any (fields) then update_sichtbeobachtung.stadium_id else s.stadium_id end,
-      aktivitaet_id = case when 'aktivitaet_id' = any (fields) then update_sichtbeobachtung.aktivitaet_id else s.aktivitaet_id end,
-      foto = case when 'foto' = any (fields) then update_sichtbeobachtung.foto else s.foto end,
-      foto_2 = case when 'foto_2' = any (fields) then update_sichtbeobachtung.foto_2 else s.foto_2 end,
-      foto_3 = case when 'foto_3' = any (fields) then update_sichtbeobachtung.foto_3 else s.foto_3 end,
-      biotopfoto = case when 'biotopfoto' = any (fields) then update_sichtbeobachtung.biotopfoto else s.biotopfoto end,
-      audio = case when 'audio' = any (fields) then update_sichtbeobachtung.audio else s.audio end
+    set art = v_new.art, point = v_new.point, datum = v_new.datum, anzahl = v_new.anzahl, sensibel = v_new.sensibel,
+      bereich = v_new.bereich, bemerkung = v_new.bemerkung, stadium_id = v_new.stadium_id, aktivitaet_id = v_new.aktivitaet_id,
+      foto = v_new.foto, foto_2 = v_new.foto_2, foto_3 = v_new.foto_3, biotopfoto = v_new.biotopfoto, audio = v_new.audio
     where s.id = v_record.id;
   exception when unique_violation then
-    v_existing := private.get_doppelt(v_record.nutzer_id, v_record.art, v_record.datum, v_record.point);
+    v_existing := private.get_doppelt(v_new.nutzer_id, v_new.art, v_new.datum, v_new.point);
     if v_existing is null then
       raise exception 'deleted meanwhile, try again' using errcode = '40001';
     end if;
@@ -114,8 +101,8 @@ begin
   return private.list_medium_removed(v_record, (select s from portal.sichtbeobachtung s where s.id = v_record.id));
 end
 $$;
-comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.kurztexte, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
-  'Changes the named fields of a sighting as its author, or reviews it as expert or administrator; returns files it no longer has';
+comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.felder) is
+  'Changes the fields of a sighting that were sent as its author, or reviews it as expert or administrator; returns files it no longer has';
 
 -- returns  names of the files that it had
 -- errors   NFUND unknown id; NRCHT not permitted

@@ -1,3 +1,5 @@
+-- The fields of one sighting, as a client sent them: far more than remarks of 4 000 characters and names take.
+CREATE DOMAIN "portal"."felder" AS jsonb CONSTRAINT "felder_laenge" CHECK (octet_length(value::text) <= 100000);--> statement-breakpoint
 CREATE TABLE "portal"."medium_import" (
 	"hash" "bytea" NOT NULL,
 	"nummer" integer NOT NULL,

@@ -8,6 +8,7 @@ export type MediumField = (typeof mediumFields)[number];
 /** Names of stored files; null removes one, a missing one stays as it is. */
 export type MediumNames = { [field in MediumField]?: string | null };
 
+/** The fields of a sighting that people write, as the interface and the database name them. */
 export interface NewSichtbeobachtung {
   art: number;
   /** Northing and easting in the unit of srid. */
@@ -20,8 +21,8 @@ export interface NewSichtbeobachtung {
   datum: string | null;
   bereich: 'privat' | 'oeffentlich';
   bemerkung: string | null;
-  stadiumId: number | null;
-  aktivitaetId: number | null;
+  stadium_id: number | null;
+  aktivitaet_id: number | null;
 }
 
 /**
@@ -33,17 +34,12 @@ export async function createSichtbeobachtung(
   tenant: number,
   reader: number,
   tokenHash: Buffer | null,
-  s: NewSichtbeobachtung,
-  media: MediumNames = {},
+  fields: NewSichtbeobachtung & MediumNames,
 ): Promise<{ id: number; guid: string }> {
   const [row] = await sql<{ id: number; guid: string }[]>`
     select id, guid from api.create_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea),
-      art => ${s.art}::integer, lat => ${s.lat}::float8, lon => ${s.lon}::float8, srid => ${s.srid}::integer, anzahl => ${s.anzahl}::integer, sensibel => ${s.sensibel}::boolean,
-      datum => ${s.datum}::text::date, bereich => ${s.bereich}::text, bemerkung => ${s.bemerkung}::text,
-      stadium_id => ${s.stadiumId}::integer, aktivitaet_id => ${s.aktivitaetId}::integer, foto => ${media.foto ?? null}::text,
-      foto_2 => ${media.foto_2 ?? null}::text, foto_3 => ${media.foto_3 ?? null}::text,
-      biotopfoto => ${media.biotopfoto ?? null}::text, audio => ${media.audio ?? null}::text)`;
+      fields => (${JSON.stringify(fields)}::text)::jsonb)`;
   if (!row) throw new Error('api.create_sichtbeobachtung returned no row');
   return row;
 }
@@ -117,27 +113,10 @@ export async function listSichtbeobachtung(
 
 export type Status = 'pruefung' | 'hinweis' | 'freigegeben' | 'abgelehnt';
 
-/** The fields that were sent; those that are missing stay as they are. */
+/** The fields that were sent; those that are missing or undefined stay as they are. lat, lon and srid together or not at all. */
 export type SichtbeobachtungChange = {
   [name in keyof NewSichtbeobachtung]?: NewSichtbeobachtung[name] | undefined;
-} & {
-  status?: Status | undefined;
-};
-
-// Fields of a change as the database names them; srid belongs to lat and lon.
-const columnNames: Record<Exclude<keyof NewSichtbeobachtung | 'status', 'srid'>, string> = {
-  art: 'art',
-  lat: 'lat',
-  lon: 'lon',
-  anzahl: 'anzahl',
-  sensibel: 'sensibel',
-  datum: 'datum',
-  bereich: 'bereich',
-  bemerkung: 'bemerkung',
-  stadiumId: 'stadium_id',
-  aktivitaetId: 'aktivitaet_id',
-  status: 'status',
-};
+} & MediumNames & { status?: Status | undefined };
 
 /**
  * Changes a sighting as its author, or reviews it. Fails with NFUND, NRCHT and the states of a creation.
@@ -150,22 +129,12 @@ export async function updateSichtbeobachtung(
   reader: number,
   tokenHash: Buffer | null,
   id: number,
-  change: SichtbeobachtungChange,
-  media: MediumNames,
+  fields: SichtbeobachtungChange,
 ): Promise<string[]> {
-  const columns = Object.entries(columnNames) as [keyof typeof columnNames, string][];
-  const fields = [...columns.flatMap(([key, column]) => (change[key] === undefined ? [] : column)), ...Object.keys(media)];
-  const value = <K extends keyof typeof columnNames>(key: K) => change[key] ?? null;
   const [row] = await sql<{ removed: string[] }[]>`
     select array_to_json(api.update_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint,
-      fields => ${`{${fields}}`}::text[], art => ${value('art')}::integer, lat => ${value('lat')}::float8, lon => ${value('lon')}::float8,
-      srid => ${change.srid ?? 25832}::integer, anzahl => ${value('anzahl')}::integer, sensibel => ${value('sensibel')}::boolean,
-      datum => ${value('datum')}::text::date, bereich => ${value('bereich')}::text, bemerkung => ${value('bemerkung')}::text,
-      stadium_id => ${value('stadiumId')}::integer, aktivitaet_id => ${value('aktivitaetId')}::integer,
-      status => ${value('status')}::text, foto => ${media.foto ?? null}::text, foto_2 => ${media.foto_2 ?? null}::text,
-      foto_3 => ${media.foto_3 ?? null}::text, biotopfoto => ${media.biotopfoto ?? null}::text,
-      audio => ${media.audio ?? null}::text)) as removed`;
+      fields => (${JSON.stringify(fields)}::text)::jsonb)) as removed`;
   return row?.removed ?? [];
 }
 

@@ -118,9 +118,9 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       const reader = requireReader(c);
       readQuery(c, {});
       const created = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
-        const { stadium_id, aktivitaet_id, ...input } = checkInput(c, fields, createSichtbeobachtungFields);
-        const record = { ...input, srid: sridNumbers[input.srid], stadiumId: stadium_id, aktivitaetId: aktivitaet_id };
-        return keep((names) => createSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), record, names));
+        const input = checkInput(c, fields, createSichtbeobachtungFields);
+        const record = { ...input, srid: sridNumbers[input.srid] };
+        return keep((names) => createSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), { ...record, ...names }));
       });
       const url = `${c.get('origin')}/api/v2/sichtbeobachtungen/${created.id}`;
       c.header('Location', url);
@@ -133,14 +133,15 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
       readQuery(c, {});
       const id = readPathId(c);
       const removed = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
-        const { srid = 'EPSG:25832', stadium_id, aktivitaet_id, ...input } = checkInput(c, fields, changeSichtbeobachtungFields);
+        const { srid = 'EPSG:25832', ...input } = checkInput(c, fields, changeSichtbeobachtungFields);
         // D3.8: a place is changed as a whole.
         if ((input.lat === undefined) !== (input.lon === undefined)) {
           const name = input.lat === undefined ? 'lat' : 'lon';
           throw new PortalError('ungueltiger_parameter', { [name]: sentences.both(name, name === 'lat' ? 'lon' : 'lat') });
         }
-        const change = { ...input, srid: sridNumbers[srid], stadiumId: stadium_id, aktivitaetId: aktivitaet_id };
-        return keep((names) => updateSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), id, change, names));
+        // Without a place it says nothing.
+        const change = { ...input, ...(input.lat !== undefined && { srid: sridNumbers[srid] }) };
+        return keep((names) => updateSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), id, { ...change, ...names }));
       });
       await removeMedia(deps, removed);
       return replyRows(c, { rows: JSON.stringify([{ id }]) });

@@ -52,6 +52,9 @@ const places: Record<'utm' | 'degrees', Place> = {
   },
 };
 
+// What pgbench's own numbers take the place of.
+const standIns = { lat: 123456789, lon: 987654321 };
+
 async function reportCall(facts: Facts, n: number, place: Place): Promise<Call> {
   const reader = 1 + ((n * 37) % 1980);
   const { art } = pick(facts.species, n, 'report');
@@ -59,24 +62,29 @@ async function reportCall(facts: Facts, n: number, place: Place): Promise<Call> 
   const fields = { art, anzahl: 3, bereich: 'oeffentlich', srid: `EPSG:${place.srid}`, bemerkung: remark, datum: '01.03.2024' };
   const values: NewSichtbeobachtung = {
     art,
-    lat: new Raw(place.raw.lat) as unknown as number,
-    lon: new Raw(place.raw.lon) as unknown as number,
+    lat: standIns.lat,
+    lon: standIns.lon,
     srid: place.srid,
     anzahl: 3,
     sensibel: false,
     datum: '2024-03-01',
     bereich: 'oeffentlich',
     bemerkung: remark,
-    stadiumId: null,
-    aktivitaetId: null,
+    stadium_id: null,
+    aktivitaet_id: null,
   };
+  const captured = await captureStatement((sql) => createSichtbeobachtung(sql, facts.plain.id, reader, null, values));
+  // Inside of the text that the fields travel as; a colon before a letter would be a variable of pgbench's.
+  const drawn = captured
+    .replaceAll('":', '": ')
+    .replace(String(standIns.lat), `' || ${place.raw.lat} || '`)
+    .replace(String(standIns.lon), `' || ${place.raw.lon} || '`);
   return {
     method: 'POST',
     path: '/api/v2/sichtbeobachtungen',
     headers: { ...headersOf(facts.plain, reader), ...formHeaders },
     renew: () => ({ body: toForm({ ...fields, ...place.make(nextOffset()) }) }),
-    statement:
-      place.raw.set + (await captureStatement((sql) => createSichtbeobachtung(sql, facts.plain.id, reader, null, values))),
+    statement: place.raw.set + drawn,
   };
 }
 
@@ -105,7 +113,7 @@ async function publishCalls(facts: Facts): Promise<Call[]> {
       path: '',
       headers: { ...headersOf(facts.plain, author), ...formHeaders },
       renew: () => ({ path: `/api/v2/sichtbeobachtungen/${next--}`, body: toForm({ bereich: 'oeffentlich' }) }),
-      statement: await captureStatement((sql) => updateSichtbeobachtung(sql, facts.plain.id, author, null, id, change, {})),
+      statement: await captureStatement((sql) => updateSichtbeobachtung(sql, facts.plain.id, author, null, id, change)),
     },
   ];
 }

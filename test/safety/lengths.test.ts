@@ -192,7 +192,7 @@ describe('in the database', () => {
   // Types whose values have a length of their own, or none.
   const bounded =
     /^(boolean|smallint|integer|bigint|double precision|date|timestamp.*|bytea|integer\[\]|double precision\[\]|bigint\[\])$/;
-  const domains = /^portal\.(kurztext|kurztexte|bemerkung|dokument)$/;
+  const domains = /^portal\.(kurztext|kurztexte|bemerkung|dokument|felder)$/;
 
   it('no function of api takes text of unbounded length', async () => {
     const { sql } = await openTestDatabase();
@@ -215,15 +215,17 @@ describe('in the database', () => {
         select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality a (oid, position) join pg_type t on t.oid = a.oid
         order by a.position)) as types
       from pg_proc p where p.pronamespace = 'api'::regnamespace`;
+    const wrapped: Record<string, (text: string) => string> = {
+      'portal.kurztexte': (text) => `array[${text}]`,
+      'portal.felder': (text) => `jsonb_build_object('bemerkung', ${text})`,
+    };
     let calls = 0;
     for (const { call, types } of rows) {
       for (const [at, type] of types.entries()) {
-        if (!/^portal\.(kurztext|kurztexte|bemerkung)$/.test(type)) continue;
+        if (!/^portal\.(kurztext|kurztexte|bemerkung|felder)$/.test(type)) continue;
         calls++;
         const megabyte = "repeat('\u0300\u0323', 250000)";
-        const values = types.map((other, index) =>
-          index !== at ? `null::${other}` : type.endsWith('texte') ? `array[${megabyte}]` : megabyte,
-        );
+        const values = types.map((other, index) => (index !== at ? `null::${other}` : (wrapped[type]?.(megabyte) ?? megabyte)));
         await assert.rejects(
           sql.unsafe(`select * from ${call}(${values.join(', ')})`),
           { code: '23514' },

@@ -115,9 +115,9 @@ describe('masking while others write', () => {
       write: (tx) => tx`
         select from api.create_sichtbeobachtung(
           tenant => (select id from portal.mandant where kuerzel = 'N'), reader => (select min(id) from portal.nutzer),
-          art => ${lichen}, lat => 5530000, lon => 453000, srid => 25832, anzahl => 1, sensibel => false,
-          datum => date '2000-01-01' + ${++days}::integer, bereich => 'privat', bemerkung => null, stadium_id => null,
-          aktivitaet_id => null, foto => null, foto_2 => null, foto_3 => null, biotopfoto => null, audio => null)`,
+          fields => jsonb_build_object(
+            'art', ${lichen}::integer, 'lat', 5530000, 'lon', 453000, 'srid', 25832, 'anzahl', 1, 'sensibel', false,
+            'datum', date '2000-01-01' + ${++days}::integer, 'bereich', 'privat'))`,
     },
     {
       name: 'imported in bulk',
