@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { CsvError, parse } from 'csv-parse/sync';
 import * as v from 'valibot';
+import { shorten } from '../guard/text.ts';
 
 export interface Problem {
   file: string;
@@ -57,12 +58,6 @@ export function toCsvLine(fields: string[]): string {
 /** `lat ist „abc“, erlaubt ist eine Zahl`; `lat ist leer, …`. */
 export function describeCell(name: string, value: string, allowed: string): string {
   return `${name} ist ${value.trim() === '' ? 'leer' : `„${shorten(value)}“`}, erlaubt ist ${allowed}`;
-}
-
-// Without anything that could act on a terminal.
-function shorten(value: string): string {
-  const letters = [...value.slice(0, 240).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·')];
-  return letters.length > 60 ? `${letters.slice(0, 60).join('')}…` : letters.join('');
 }
 
 /** What a file is that is no CSV in UTF-8, as far as its first bytes tell; null for what may be one. */

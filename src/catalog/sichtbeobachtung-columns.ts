@@ -1,6 +1,7 @@
 // The columns of a file of sightings: what a cell may hold, and what an empty one stands for. Read by hand instead of with schemas:
 // 200 000 rows have two million cells.
 import { type StagedColumn, stagedColumns } from '../db/sichtbeobachtung-import.ts';
+import { toIsoDate } from '../guard/date.ts';
 import { hasLongRun, isRemark, isStorable, maxMarks, maxRemarkLength } from '../guard/text.ts';
 
 export interface Kind {
@@ -42,8 +43,6 @@ const boolean: Kind = {
   },
 };
 
-const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
 const date: Kind = {
   allowed: 'ein Tag, den es gibt, als TT.MM.JJJJ oder JJJJ-MM-TT',
   read(cell) {
@@ -51,11 +50,7 @@ const date: Kind = {
     const german = /^(?<day>\d{1,2})\.(?<month>\d{1,2})\.(?<year>\d{4})$/.exec(text);
     const { groups } = german ?? /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})$/.exec(text) ?? {};
     if (!groups) return null;
-    const [day, month, year] = [groups.day, groups.month, groups.year].map(Number) as [number, number, number];
-    const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-    const days = month === 2 && !isLeap ? 28 : (daysOfMonth[month - 1] ?? 0);
-    if (year < 1 || day < 1 || day > days) return null;
-    return `${groups.year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+    return toIsoDate(Number(groups.year), Number(groups.month), Number(groups.day));
   },
 };
 

@@ -27,3 +27,10 @@ export const maxRemarkLength = 4000;
 export function isRemark(text: string): boolean {
   return text.length <= maxRemarkLength || (text.length <= 2 * maxRemarkLength && [...text].length <= maxRemarkLength);
 }
+
+/** A value as a sentence repeats it: sixty letters at most, and nothing that could act on a terminal or a page. */
+export function shorten(value: string): string {
+  // No letter takes more than two units.
+  const letters = [...value.slice(0, 240).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·')];
+  return letters.length > 60 ? `${letters.slice(0, 60).join('')}…` : letters.join('');
+}

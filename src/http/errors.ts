@@ -1,5 +1,6 @@
 // What can go wrong, as users see it: the only place that knows statuses and sentences (D2.1).
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { shorten } from '../guard/text.ts';
 
 interface CatalogueEntry {
   status: ContentfulStatusCode;
@@ -227,11 +228,4 @@ export function answerError(error: PortalError): ErrorAnswer {
       },
     },
   };
-}
-
-// What a user sent is repeated short and without anything that could act on a terminal or a page.
-function shorten(value: string): string {
-  const plain = value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·');
-  const letters = [...plain];
-  return letters.length > 60 ? `${letters.slice(0, 60).join('')}…` : plain;
 }

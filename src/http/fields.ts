@@ -2,6 +2,7 @@
 // sentence around it is made in errors.ts. What is a string on the wire but a number or a truth value for its user says so in
 // its metadata, which openapi.ts turns into the interface's document.
 import * as v from 'valibot';
+import { toIsoDate } from '../guard/date.ts';
 import { isRemark, maxRemarkLength } from '../guard/text.ts';
 
 export const anyText = 'ein Text';
@@ -64,8 +65,8 @@ export const date = v.pipe(
   v.string(),
   v.trim(),
   v.metadata({ pattern: '^\\d{1,2}\\.\\d{1,2}\\.\\d{4}$', examples: ['01.09.2026'] }),
-  v.check((value) => toIsoDate(value) !== null, 'ein Tag, den es gibt, als TT.MM.JJJJ'),
-  v.transform((value) => toIsoDate(value) ?? ''),
+  v.check((value) => readDate(value) !== null, 'ein Tag, den es gibt, als TT.MM.JJJJ'),
+  v.transform((value) => readDate(value) ?? ''),
 );
 
 export const oneOf = <const Values extends readonly string[]>(values: Values) =>
@@ -87,15 +88,9 @@ export const bbox = (() => {
   );
 })();
 
-function toIsoDate(value: string): string | null {
-  const match = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(value);
-  if (!match) return null;
-  const [, day, month, year] = match.map(Number) as [number, number, number, number];
-  // Date.UTC takes years below 100 for 19xx.
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  if (year < 1 || date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
-  return date.toISOString().slice(0, 10);
+function readDate(value: string): string | null {
+  const [, day, month, year] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(value)?.map(Number) ?? [];
+  return day === undefined || month === undefined || year === undefined ? null : toIsoDate(year, month, day);
 }
 
 /**
