@@ -1,0 +1,44 @@
+// Both logs, and the version behind ETags.
+import { bigint, date, index, integer } from 'drizzle-orm/pg-core';
+import { audit, identity, nutzerReference, portal, status, zeitpunkt } from './common.ts';
+
+/** Change log: no content, and no reference, because a deleted record keeps its entries (D3.14). */
+export const protokoll = portal.table(
+  'protokoll',
+  {
+    id: identity().primaryKey(),
+    audit: audit('audit').notNull(),
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
+    zeitpunkt: zeitpunkt('zeitpunkt'),
+  },
+  (t) => [index('protokoll_zeitpunkt').on(t.zeitpunkt, t.id), index('protokoll_sichtbeobachtung').on(t.sichtbeobachtung_id)],
+);
+
+/** Quality-assurance log: one row per status change of a published record and per publication (D3.15). */
+export const qs = portal.table(
+  'qs',
+  {
+    id: identity().primaryKey(),
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
+    nutzer_id: nutzerReference('nutzer_id').notNull(),
+    art: integer('art').notNull(),
+    datum_beobachtung: date('datum_beobachtung').notNull(),
+    status: status('status').notNull(),
+    experte_id: nutzerReference('experte_id'),
+    zeitpunkt: zeitpunkt('zeitpunkt'),
+  },
+  (t) => [
+    index('qs_zeitpunkt').on(t.zeitpunkt, t.id),
+    index('qs_nutzer').on(t.nutzer_id, t.id),
+    index('qs_status').on(t.status, t.id),
+  ],
+);
+
+/**
+ * How often something changed that anonymous readers may see: the sum over all rows is the version behind their ETags. Several
+ * rows, so that writers don't wait for each other; see private.count_change.
+ */
+export const stand = portal.table('stand', {
+  id: bigint('id', { mode: 'number' }).primaryKey(),
+  anzahl: bigint('anzahl', { mode: 'number' }).notNull(),
+});
