@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { changeSichtbeobachtungFields, createSichtbeobachtungFields } from '../../src/http/sichtbeobachtungen.ts';
 import { arten } from '../support/catalogue.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -146,5 +147,53 @@ describe('next', () => {
     assert.equal((await nextOf('/arten?limit=1', { headers }))?.origin, 'http://n.test');
     const { json } = await service.request('/arten?restrict=art_id&gid=2', { headers });
     assert.deepEqual(json.result, [{ art_id: 'N-6' }, { art_id: 'N-5' }]);
+  });
+});
+
+describe('every field that may be sent', () => {
+  // As it is sent, and as it comes back.
+  const sent: Record<
+    string,
+    { report: [sent: string, shown: unknown]; change: [sent: string, shown: unknown]; shownAs?: string }
+  > = {
+    art: { report: ['2', 'N-2'], change: ['5', 'N-5'], shownAs: 'art_id' },
+    lat: { report: ['5530100', 5530100], change: ['5530200', 5530200] },
+    lon: { report: ['420100', 420100], change: ['420200', 420200] },
+    srid: { report: ['EPSG:25832', 5530100], change: ['EPSG:25832', 5530200], shownAs: 'lat' },
+    anzahl: { report: ['7', '7'], change: ['8', '8'] },
+    sensibel: { report: ['false', false], change: ['true', true] },
+    datum: { report: ['2.9.2025', '02.09.2025'], change: ['3.9.2025', '03.09.2025'] },
+    bereich: { report: ['privat', 'Persönliche Erfassungen'], change: ['oeffentlich', 'Öffentliche Meldungen'] },
+    bemerkung: { report: ['eins', 'eins'], change: ['zwei', 'zwei'] },
+    stadium_id: { report: ['1', 1], change: ['2', 2] },
+    aktivitaet_id: { report: ['1', 1], change: ['2', 2] },
+    status: { report: ['', 'In Prüfung'], change: ['', 'In Prüfung'] },
+  };
+  const formOf = (kind: 'report' | 'change', names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, sent[name]?.[kind][0] ?? '']));
+  const shownOf = async (kind: 'report' | 'change', record: number) => {
+    const { json } = await service.request(`/sichtbeobachtungen/${record}`, { as: 'melder' });
+    for (const [name, field] of Object.entries(sent))
+      assert.deepEqual(json.result[0][field.shownAs ?? name], field[kind][1], `${name} after a ${kind}`);
+  };
+
+  it('comes back as it was sent, from a report and from a change', async () => {
+    // A new field fails here until it is sent and looked for.
+    assert.deepEqual(Object.keys(sent).sort(), Object.keys(changeSichtbeobachtungFields).sort());
+    const answer = await service.request('/sichtbeobachtungen', {
+      as: 'melder',
+      form: formOf('report', Object.keys(createSichtbeobachtungFields)),
+    });
+    assert.equal(answer.status, 201, answer.text);
+    const record = answer.json.result[0].id;
+    await shownOf('report', record);
+    const names = Object.keys(changeSichtbeobachtungFields).filter((name) => name !== 'status');
+    const changed = await service.request(`/sichtbeobachtungen/${record}`, {
+      method: 'PUT',
+      as: 'melder',
+      form: formOf('change', names),
+    });
+    assert.equal(changed.status, 200, changed.text);
+    await shownOf('change', record);
   });
 });
