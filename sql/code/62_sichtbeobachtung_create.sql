@@ -44,7 +44,7 @@ create or replace function private.require_feld(fields portal.felder, allowed te
   immutable
 as $$
 begin
-  if exists (select from jsonb_object_keys(fields) k where k <> all (allowed)) then
+  if fields::jsonb - allowed <> '{}' then
     raise exception 'not a field that can be written' using errcode = '22023';
   end if;
 end
