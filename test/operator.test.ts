@@ -1,19 +1,16 @@
 // The operator's story: an empty database, a catalogue of their own, an account, the service, a sighting.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { openDatabase } from '../src/db/client.ts';
 import { sha1OfPlain } from '../src/guard/password.ts';
-import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
+import { onPostgres } from './support/database.ts';
 import { makeJpeg } from './support/photo.ts';
 import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { headerOf, toFormData } from './support/service.ts';
@@ -352,108 +349,5 @@ describe('from an empty database to the first sighting', () => {
     assert.equal((await runCli(site, ['nutzer', 'unblock', '--loginname', 'Jürgen'])).code, 0);
     assert.equal((await runCli(site, ['nutzer', 'password', '--loginname', 'Jürgen'], 'neu und lang')).code, 0);
     assert.equal(await status('neu und lang'), true);
-  });
-});
-
-describe('a start that can not succeed ends with one line and code 1', () => {
-  const dataDir = join(tmpdir(), `sighting-none-${process.pid}`);
-  const table: [string, Record<string, string>, RegExp][] = [
-    ['PORT is no port', { PORT: '99999' }, /^PORT ist „99999“, erlaubt ist eine ganze Zahl von 0 bis 65535\.\n$/],
-    ['SECRET_KEY too short', { SECRET_KEY: 'kurz' }, /^SECRET_KEY hat 4 Zeichen, nötig sind mindestens 32\.\n$/],
-    [
-      'DATABASE_URL of another kind',
-      { DATABASE_URL: 'mysql://x:geheim@y/z' },
-      /^DATABASE_URL beginnt nicht mit postgres:\/\/ oder postgresql:\/\/\.\n$/,
-    ],
-    [
-      'no database there',
-      { DATABASE_URL: 'postgres://x:geheim@127.0.0.1:1/z' },
-      /^Die Datenbank ist nicht erreichbar \(Verbindung abgelehnt\).*\n$/,
-    ],
-    [
-      'TRUST_PROXY',
-      { TRUST_PROXY: 'vielleicht' },
-      /^TRUST_PROXY ist „vielleicht“, erlaubt sind true und false, oder die Anzahl der Server, 1 bis 9\.\n$/,
-    ],
-    [
-      'BOUNDARY_URL of another kind',
-      { BOUNDARY_URL: 'ftp://x:geheim@y/z' },
-      /^BOUNDARY_URL ist keine Adresse mit https, http oder file\.\n$/,
-    ],
-    ['LOG_LEVEL', { LOG_LEVEL: 'laut' }, /^LOG_LEVEL ist „laut“, erlaubt sind fatal, .*\n$/],
-  ];
-  for (const [name, env, line] of table) {
-    it(name, async () => {
-      const { code, err } = await runMain({ DATABASE_URL: '', DATA_DIR: dataDir, ...env });
-      assert.equal(code, 1);
-      assert.match(err, line);
-      assert.ok(!err.includes('geheim'), 'a password reached the terminal');
-    });
-  }
-
-  it('an empty database says what comes first', { skip: !onPostgres && 'the embedded one begins with the demo' }, async () => {
-    const site = await makeSite();
-    const service = await startProcess(site, { DEFAULT_TENANT: 'AUE' });
-    assert.match(
-      service.output(),
-      /Die Datenbank ist noch leer\..*npm run cli -- catalog import VERZEICHNIS.*DEFAULT_TENANT=AUE/s,
-    );
-    assert.doesNotMatch(service.output(), /curl/);
-    assert.equal(await service.stop(), 0);
-    await site.remove();
-  });
-
-  it('no right to make extensions: the lines for the administrator, and after them the migration goes through', {
-    skip: !onPostgres && 'the embedded one belongs to the service',
-  }, async () => {
-    const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-    const name = `test_${randomBytes(6).toString('hex')}`;
-    await server.sql.unsafe(`create role ${name} login password 'x'`);
-    await server.sql.unsafe(`create database ${name} owner ${name}`);
-    const url = new URL(databaseUrlOf(name));
-    [url.username, url.password] = [name, 'x'];
-    const site: Site = {
-      env: { DATABASE_URL: url.href, DATA_DIR: await mkdtemp(join(tmpdir(), 'sighting-')) },
-      remove: async () => {},
-    };
-    try {
-      const refused = await runCli(site, ['migrate']);
-      assert.equal(refused.code, 1);
-      const [, statements = ''] =
-        /^Diese Datenbankrolle darf keine Erweiterungen anlegen\. Als Administrator in dieser Datenbank: (create extension .*;) Danach noch einmal: npm run migrate\n$/.exec(
-          refused.err,
-        ) ?? [];
-      assert.match(statements, /"postgis".*"btree_gist".*"uuid-ossp"/, refused.err);
-      const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
-      await administrator.sql.unsafe(statements).simple();
-      await administrator.close();
-      const done = await runCli(site, ['migrate']);
-      assert.equal(done.code, 0, done.err);
-      assert.match(done.err, /Für Auswertungen fehlen Rollen|PostGIS verrät/);
-    } finally {
-      await dropDatabase(server, name);
-      await server.sql.unsafe(`drop role ${name}`);
-      await server.close();
-      await rm(site.env.DATA_DIR ?? '', { recursive: true });
-    }
-  });
-
-  it('port taken', { skip: !onPostgres && 'the same line, without the wait for the embedded database' }, async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as { port: number };
-    const site = await makeSite();
-    const { code, err } = await runMain({ ...site.env, PORT: String(port) });
-    taken.close();
-    await site.remove();
-    assert.equal(code, 1);
-    assert.match(err, new RegExp(`Port ${port} ist schon belegt`));
-  });
-
-  it('--help prints every setting', async () => {
-    const { code, out } = await runMain({}, ['--help']);
-    assert.equal(code, 0);
-    for (const name of ['DATABASE_URL', 'DATA_DIR', 'PORT', 'TRUST_PROXY', 'BOUNDARY_CRON', 'SECRET_KEY'])
-      assert.ok(out.includes(name), name);
   });
 });

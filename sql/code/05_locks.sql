@@ -1,6 +1,7 @@
 -- Locks, and the only place that takes any by name, but for that of migrations (src/db/migrate.ts), which is there before any function
--- is. Each is a table, those of catalogue and accounts one that is never read or written: whoever wants to lock it needs rights on it. An advisory lock is a number, which every session on the server may take for as long as it likes;
--- an analyst who did stopped every report.
+-- is. Each is a table, those of catalogue and accounts one that is never read or written: whoever wants to lock it needs rights on it.
+-- An advisory lock is a number, which every session on the server may take for as long as it likes; an analyst who did stopped
+-- every report.
 
 -- Up to migration 0003 the catalogue lock was an advisory one. Whoever still writes holds that one, and would not be seen by who
 -- asks for the new one: so they end first, and those who come meanwhile wait and take the new one.

@@ -10,6 +10,7 @@ import { hashPassword, sha1OfPlain } from '../guard/password.ts';
 import type { Progress } from '../observe/progress.ts';
 import { readCatalogue } from './catalogue.ts';
 import { column, ImportError, optional, type Problem, readCsv } from './csv.ts';
+import { nutzerColumns } from './nutzer.ts';
 
 const demoDir = fileURLToPath(new URL('../../sql/demo', import.meta.url));
 const rowsPerStep = 100;
@@ -19,16 +20,6 @@ export interface DemoLogin {
   rolle: string | null;
   password: string;
 }
-
-const nutzerColumns = {
-  loginname: column.text,
-  email: column.text,
-  vorname: column.text,
-  nachname: column.text,
-  anonymisiert: column.id,
-  rolle: optional(v.picklist(['expert', 'administrator'], 'expert oder administrator')),
-  artengruppen: optional(column.text),
-};
 
 const number = v.pipe(v.string(), v.transform(Number), v.finite('eine Zahl'));
 const sichtbeobachtungColumns = {

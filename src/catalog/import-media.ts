@@ -5,13 +5,14 @@ import { availableParallelism } from 'node:os';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import type { Sql } from '../db/client.ts';
 import { getMediumImport, setMediumImport } from '../db/medium.ts';
-import { type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
+import { kindOfMedium, type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
 import type { StagedMedia } from '../db/sichtbeobachtung-import.ts';
 import { describeRefusal, makeMedium, maxFileBytes } from '../media/medium.ts';
 import { type PhotoPool, PhotoUnavailableError } from '../media/photo.ts';
 import type { Storage } from '../media/storage.ts';
 import { describeCell } from './csv.ts';
 import type { ProblemList } from './csv-stream.ts';
+import { kinds } from './sichtbeobachtung-columns.ts';
 
 export interface ImportMedia {
   /** Paths in the file are relative to it, and stay below it. */
@@ -29,8 +30,6 @@ interface NamedFile {
   field: MediumField;
   path: string;
 }
-
-const kindOf = (field: MediumField) => (field === 'audio' ? 'audio' : 'photo');
 
 /**
  * Stores the files that records will name. Each is remembered, so that an import that is broken off doesn't begin anew.
@@ -64,9 +63,10 @@ export async function storeImportMedia(
   const store = async ({ key, line, field, path }: NamedFile, nummer: number, hash: Buffer) => {
     const file = { hash, nummer, audio: field === 'audio' };
     let name = await getMediumImport(sql, file);
-    if (name === null) {
+    // Stored elsewhere, when MEDIA_URL was another one then: a row must never name a file that isn't there.
+    if (name === null || (await storage.get(name)) === null) {
       try {
-        const medium = await makeMedium(photos, kindOf(field), path);
+        const medium = await makeMedium(photos, kindOfMedium(field), path);
         await storage.put(medium.name, medium.bytes, medium.contentType);
         await setMediumImport(sql, file, medium.name);
         name = medium.name;
@@ -90,7 +90,7 @@ export async function storeImportMedia(
       const hash = createHash('sha256')
         .update(await readFile(file.path))
         .digest();
-      const use = `${kindOf(file.field)} ${hash.toString('hex')}`;
+      const use = `${kindOfMedium(file.field)} ${hash.toString('hex')}`;
       const nummer = uses.get(use) ?? 0;
       uses.set(use, nummer + 1);
       await store(file, nummer, hash);
@@ -106,13 +106,13 @@ export async function storeImportMedia(
 }
 
 async function findFile(root: string, field: MediumField, cell: string): Promise<{ path: string } | { problem: string }> {
-  const allowed = 'der Pfad einer Datei unterhalb des Verzeichnisses von --dateien';
+  const { allowed } = kinds[field];
   const path = isAbsolute(cell) ? null : await realpath(join(root, cell)).catch(() => null);
   const inside = path === null ? '..' : relative(root, path);
   if (path === null || inside === '..' || inside.startsWith(`..${sep}`)) return { problem: describeCell(field, cell, allowed) };
   const entry = await stat(path).catch(() => null);
   if (!entry?.isFile()) return { problem: describeCell(field, cell, allowed) };
-  const limit = maxFileBytes[kindOf(field)];
+  const limit = maxFileBytes[kindOfMedium(field)];
   if (entry.size > limit) return { problem: `${field}: die Datei ist zu groß, erlaubt sind ${limit / 1024 / 1024} MB` };
   return { path };
 }

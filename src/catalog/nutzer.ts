@@ -9,7 +9,8 @@ import { column, ImportError, optional, type Problem, readCsv } from './csv.ts';
 const anonymisiert = v.pipe(v.string(), v.trim(), v.picklist(['', '0', '1'], '0 oder 1'), v.transform(Number));
 const word = v.pipe(column.text, v.maxLength(254, 'ein Text mit höchstens 254 Zeichen'));
 const email = v.pipe(word, v.regex(/^[^\s@]+@[^\s@]+$/, 'eine E-Mail-Adresse'));
-const columns = {
+/** The columns of a file of accounts. */
+export const nutzerColumns = {
   loginname: word,
   email: optional(email),
   vorname: word,
@@ -25,7 +26,7 @@ const columns = {
   ),
 };
 
-const meanings: Record<keyof typeof columns, string> = {
+const meanings: Record<keyof typeof nutzerColumns, string> = {
   loginname: 'womit sich jemand anmeldet; groß und klein sind dasselbe',
   email: 'wohin der Link für das Passwort geht; ohne sie setzt es der Betreiber: nutzer password',
   vorname: '',
@@ -44,8 +45,8 @@ export function describeNutzerFormat(): string {
     'fehlen oder leer sein. Angelegt werden alle oder keines; Konten, die es mit Anmeldename und Adresse schon gibt, bleiben, wie sie sind.',
     'Die neuen haben kein Passwort: Anmelden kann sich, wer sich über „Passwort vergessen“ eines setzt.',
     '',
-    ...Object.entries(columns).map(([name, schema]) =>
-      `  ${`${name}${v.is(schema, '') ? '' : ' *'}`.padEnd(16)} ${meanings[name as keyof typeof columns]}`.trimEnd(),
+    ...Object.entries(nutzerColumns).map(([name, schema]) =>
+      `  ${`${name}${v.is(schema, '') ? '' : ' *'}`.padEnd(16)} ${meanings[name as keyof typeof nutzerColumns]}`.trimEnd(),
     ),
     '',
     '  loginname,email,vorname,nachname,rolle,artengruppen',
@@ -74,7 +75,7 @@ export async function importNutzer(
   else if (entry.size > maxFileBytes) add(0, `Die Datei ist zu groß, erlaubt sind ${maxFileBytes / 1024 / 1024} MB`);
   if (problems.length > 0) throw new ImportError(problems);
 
-  const rows = (await readCsv(path, columns, problems, options.ignoreColumns)).map(({ line, values }) => ({
+  const rows = (await readCsv(path, nutzerColumns, problems, options.ignoreColumns)).map(({ line, values }) => ({
     ...values,
     zeile: line,
     artengruppen: values.artengruppen ?? [],

@@ -1,4 +1,5 @@
-// Runs of the boundary job. All calls of one run go through one connection, by which others see that the run is going on until it is closed.
+// Runs of the boundary job. All calls of one run go through one connection, by which others see that the run is going on until it
+// is closed.
 import type { Sql } from './client.ts';
 
 /** The SQLSTATE when another run is going on. */

@@ -5,6 +5,9 @@ import { type Page, toRawPage } from './page.ts';
 export const mediumFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
 export type MediumField = (typeof mediumFields)[number];
 
+/** What the file in a field is: all but one are photos. */
+export const kindOfMedium = (field: MediumField) => (field === 'audio' ? 'audio' : 'photo');
+
 /** Names of stored files; null removes one, a missing one stays as it is. */
 export type MediumNames = { [field in MediumField]?: string | null };
 

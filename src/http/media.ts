@@ -1,7 +1,7 @@
 // Photos and sound files of a form on their way into the storage.
 import type { Context } from 'hono';
 import { isReadOnly } from '../db/client.ts';
-import { type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
+import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
 import { currentScope } from '../guard/request.ts';
 import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../media/medium.ts';
 import type { ReceivedFile, Upload } from '../media/uploads.ts';
@@ -11,7 +11,6 @@ import { type Form, readFormWithFiles } from './form.ts';
 import { requireFilesAllowed } from './limits.ts';
 
 const mebibyte = 1024 * 1024;
-const kindOf = (field: MediumField) => (field === 'audio' ? 'audio' : 'photo');
 
 interface FormWithMedia extends Pick<Form, 'fields'> {
   /**
@@ -37,7 +36,7 @@ export async function receiveMedia<R>(
     const { fields, files } = await readFormWithFiles(c, deps, mediumFields, async (name, stream) => {
       upload ??= media.uploads.begin(currentScope()?.owners ?? []);
       if (!upload) throw new PortalError('ueberlastet');
-      const limit = maxFileBytes[kindOf(name as MediumField)];
+      const limit = maxFileBytes[kindOfMedium(name as MediumField)];
       const file = await upload.receive(stream, limit);
       if (!file) throw new PortalError('zu_gross', { [name]: sentences.fileTooLarge(name, limit / mebibyte) });
       return file;
@@ -77,7 +76,7 @@ async function keepFiles<R>(
   // All of them before the first is stored: what is refused leaves nothing behind.
   const made: (MadeMedium & { field: MediumField })[] = [];
   for (const [field, { path }] of files) {
-    const medium = await makeMedium(photos, kindOf(field), path).catch((error: unknown) => {
+    const medium = await makeMedium(photos, kindOfMedium(field), path).catch((error: unknown) => {
       const problem = describeRefusal(field, error);
       throw problem === null ? error : new PortalError('ungueltiger_parameter', { [field]: problem });
     });

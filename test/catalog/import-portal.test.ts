@@ -331,6 +331,17 @@ describe('files', () => {
     assert.equal((await listStored()).length, before.length - 1);
   });
 
+  it('are made anew when the storage has them no longer', async () => {
+    const good = row(432025, '2001-04-07', '2020/a b.jpg,,');
+    await problemsOf(`${header}\n${good}\n${row(432026, '2001-04-07', 'kein.jpg,,')}\n`, { media: media() });
+    const [left] = await service.database.sql<{ name: string }[]>`select name from portal.medium_import`;
+    await media().storage.remove([left?.name ?? '']);
+    await load(`${header}\n${good}\n`, { media: media() });
+    const [record] = await recordsOn('2001-04-07');
+    assert.notEqual(record?.foto, left?.name);
+    assert.equal((await service.request(`/medien/${record?.foto}`)).status, 200);
+  });
+
   it('of rows that are known or left out are not looked at, and a dry run stores none', async () => {
     const csv = `art,lat,lon,datum,loginname,quelle_id,foto\n2,5530000,432030,2001-04-06,melder,F-1,c.jpg\n`;
     const before = await readdir(directory);

@@ -1,7 +1,7 @@
 // What the interface answers, word for word, for a comparison of two checkouts: a change that shall change nothing is shown to.
 //
-//   ANTWORTEN=/tmp/antworten npm test -- test/http/answers.test.ts     in the one checkout writes the file,
-//                                                                      in the other one compares with it
+//   ANTWORTEN=../antworten.txt npm test -- test/http/answers.test.ts     in the one checkout writes the file,
+//                                                                        in the one beside it compares with it
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
