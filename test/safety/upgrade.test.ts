@@ -110,17 +110,27 @@ describe('an upgrade from the first tables, with 200 000 records', { skip }, () 
         await sleep(20);
       }
     };
-    const report = (n: number): [string, RequestInit] => {
+    const write = (path: string, method: string, fields: Record<string, string>): [string, RequestInit] => {
       const body = new FormData();
-      for (const [name, value] of Object.entries({ art: '100', lat: '5484000', lon: String(391000 + n) }))
-        body.append(name, value);
-      return ['sichtbeobachtungen', { method: 'POST', headers, body }];
+      for (const [name, value] of Object.entries(fields)) body.append(name, value);
+      return [path, { method, headers, body }];
     };
+    const report = (n: number) => write('sichtbeobachtungen', 'POST', { art: '100', lat: '5484000', lon: String(391000 + n) });
+    const [path, init] = report(-1);
+    const made = (await (await fetch(`${service.url}/api/v2/${path}`, init)).json()) as { result: [{ id: number }] };
+    // Also by the old instance on the new functions: each field that it sends, and none that it doesn't.
+    const change = (n: number) =>
+      write(
+        `sichtbeobachtungen/${made.result[0].id}`,
+        'PUT',
+        n % 2 ? { anzahl: String(1 + n) } : { lat: '5484001', lon: '391500.5' },
+      );
     const clients = [
       ask('newest', () => ['sichtbeobachtungen?limit=20']),
       ask('tenant', () => ['sichtbeobachtungen?limit=20&mandant=AUE']),
       ask('own', () => ['sichtbeobachtungen?limit=5&bereich=persoenlich', { headers }]),
       ask('report', report),
+      ask('change', change),
     ];
 
     // As pg_dump does it: every table at once, until the end.
