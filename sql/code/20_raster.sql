@@ -40,6 +40,18 @@ as $$
   select public.st_makeenvelope(cell_x * 5000.0, cell_y * 5000.0, cell_x * 5000.0 + 5000, cell_y * 5000.0 + 5000, 25832)
 $$;
 
+-- A box so wide that it holds the true places and the centres of cells of whatever is shown inside: one is at most half a cell from
+-- the other. And half a metre, because indexes keep boxes as 32-bit floats.
+--   box  EPSG:25832 (metres)
+create or replace function private.to_wide_box(box public.geometry)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_expand(box, 2500.5)
+$$;
+
 -- How far a record's true place may be from the one that is shown.
 --   masked  the centre of its cell is shown
 -- returns   metres: half the diagonal of a cell, rounded up (2500 m times the root of 2 = 3535.53), or 0

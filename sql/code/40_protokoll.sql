@@ -70,7 +70,7 @@ as $$
 begin
   return query
   with page as (
-    select p.id, row_number() over (order by p.id desc) as position, row_to_json(r)::text as json
+    select p.id, row_to_json(r)::text as json
     from portal.protokoll p,
       lateral (
         select p.audit, p.sichtbeobachtung_id as id, to_char(p.zeitpunkt at time zone 'Europe/Berlin', 'DD.MM.YYYY') as datum,
@@ -81,9 +81,9 @@ begin
     order by p.id desc
     limit row_limit + 1
   )
-  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
-    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
-  from page p;
+  select l.result, l.last_id
+  from private.to_page(
+    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l;
 end
 $$;
 comment on function api.list_protokoll(date, date, bigint, integer) is

@@ -78,8 +78,7 @@ create or replace function api.list_artengruppe(is_animal boolean, before_id int
   stable
 as $$
   with page as (
-    select g.id, row_number() over (order by g.id desc) as position,
-      row_to_json(r)::text as json
+    select g.id, row_to_json(r)::text as json
     from portal.artengruppe g,
       lateral (select g.id, g.name_deutsch, g.is_animal) r
     where (list_artengruppe.is_animal is null or g.is_animal = list_artengruppe.is_animal)
@@ -87,9 +86,9 @@ as $$
     order by g.id desc
     limit row_limit + 1
   )
-  select '[' || coalesce(string_agg(json, ',' order by id desc) filter (where position <= row_limit), '') || ']',
-    case when count(*) > row_limit then min(id) filter (where position <= row_limit) end
-  from page
+  select l.result, l.last_id::integer
+  from private.to_page(
+    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l
 $$;
 comment on function api.list_artengruppe(boolean, integer, integer) is
   'Species groups, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';
@@ -106,30 +105,27 @@ as $$
 begin
   return query
   with page as (
-    select p.*, row_number() over (order by p.id desc) as position
-    from (
-      select a.id, row_to_json(r)::text as json
-      from portal.art_mandant am
-      join portal.art a on a.id = am.art
-      join portal.artengruppe g on g.id = a.gid,
-        lateral (
-          select a.id, a.eu_guid, am.art_id,
-            coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich) as name_wissenschaftlich,
-            coalesce(am.name_deutsch, a.name_deutsch) as name_deutsch,
-            g.name_deutsch as artengruppe, a.gid, g.is_animal, am.sensibel) r
-      where am.mandant_id = tenant
-        and (list_art.is_animal is null or g.is_animal = list_art.is_animal)
-        and (list_art.gid is null or a.gid = list_art.gid)
-        and (list_art.artengruppe is null or lower(g.name_deutsch) like private.to_name_pattern(list_art.artengruppe))
-        and (before_id is null or a.id < before_id)
-        and (name_regexp_ci is null or r.name_deutsch ~* name_regexp_ci or r.name_wissenschaftlich ~* name_regexp_ci)
-      order by a.id desc
-      limit row_limit + 1
-    ) p
+    select a.id, row_to_json(r)::text as json
+    from portal.art_mandant am
+    join portal.art a on a.id = am.art
+    join portal.artengruppe g on g.id = a.gid,
+      lateral (
+        select a.id, a.eu_guid, am.art_id,
+          coalesce(am.name_wissenschaftlich, a.name_wissenschaftlich) as name_wissenschaftlich,
+          coalesce(am.name_deutsch, a.name_deutsch) as name_deutsch,
+          g.name_deutsch as artengruppe, a.gid, g.is_animal, am.sensibel) r
+    where am.mandant_id = tenant
+      and (list_art.is_animal is null or g.is_animal = list_art.is_animal)
+      and (list_art.gid is null or a.gid = list_art.gid)
+      and (list_art.artengruppe is null or lower(g.name_deutsch) like private.to_name_pattern(list_art.artengruppe))
+      and (before_id is null or a.id < before_id)
+      and (name_regexp_ci is null or r.name_deutsch ~* name_regexp_ci or r.name_wissenschaftlich ~* name_regexp_ci)
+    order by a.id desc
+    limit row_limit + 1
   )
-  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
-    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
-  from page p;
+  select l.result, l.last_id::integer
+  from private.to_page(
+    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l;
 end
 $$;
 comment on function api.list_art(integer, boolean, portal.kurztext, integer, portal.kurztext, integer, integer) is
@@ -256,15 +252,15 @@ create or replace function api.list_stadium(before_id integer, row_limit integer
   stable
 as $$
   with page as (
-    select s.id, row_number() over (order by s.id desc) as position, row_to_json(r)::text as json
+    select s.id, row_to_json(r)::text as json
     from portal.stadium s, lateral (select s.id, s.name, s.phaenogramm) r
     where before_id is null or s.id < before_id
     order by s.id desc
     limit row_limit + 1
   )
-  select '[' || coalesce(string_agg(json, ',' order by id desc) filter (where position <= row_limit), '') || ']',
-    case when count(*) > row_limit then min(id) filter (where position <= row_limit) end
-  from page
+  select l.result, l.last_id::integer
+  from private.to_page(
+    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l
 $$;
 comment on function api.list_stadium(integer, integer) is
   'Developmental stages, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';
@@ -275,15 +271,15 @@ create or replace function api.list_aktivitaet(before_id integer, row_limit inte
   stable
 as $$
   with page as (
-    select a.id, row_number() over (order by a.id desc) as position, row_to_json(r)::text as json
+    select a.id, row_to_json(r)::text as json
     from portal.aktivitaet a, lateral (select a.id, a.name) r
     where before_id is null or a.id < before_id
     order by a.id desc
     limit row_limit + 1
   )
-  select '[' || coalesce(string_agg(json, ',' order by id desc) filter (where position <= row_limit), '') || ']',
-    case when count(*) > row_limit then min(id) filter (where position <= row_limit) end
-  from page
+  select l.result, l.last_id::integer
+  from private.to_page(
+    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l
 $$;
 comment on function api.list_aktivitaet(integer, integer) is
   'Activities, id descending: one page as JSON text; last_id is the id to go on after, null on the last page';

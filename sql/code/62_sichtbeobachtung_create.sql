@@ -109,24 +109,6 @@ $$;
 comment on function api.create_sichtbeobachtung(integer, bigint, portal.felder) is
   'Stores a sighting at a position in EPSG:25832, 4326 or 3857, as the addressed tenant and the user; returns id and guid';
 
--- What an instance of release 0.3.0 calls while it is being replaced. It goes with the next release.
-create or replace function api.create_sichtbeobachtung(
-  tenant integer, reader bigint, art integer, lat float8, lon float8, srid integer, anzahl integer, sensibel boolean,
-  datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer, aktivitaet_id integer,
-  foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext, biotopfoto portal.kurztext, audio portal.kurztext)
-  returns table (id bigint, guid uuid)
-  language sql
-  volatile
-as $$
-  select c.id, c.guid
-  from api.create_sichtbeobachtung(tenant, reader, jsonb_build_object(
-    'art', art, 'lat', lat, 'lon', lon, 'srid', srid, 'anzahl', anzahl, 'sensibel', sensibel, 'datum', datum, 'bereich', bereich,
-    'bemerkung', bemerkung, 'stadium_id', stadium_id, 'aktivitaet_id', aktivitaet_id, 'foto', foto, 'foto_2', foto_2,
-    'foto_3', foto_3, 'biotopfoto', biotopfoto, 'audio', audio)) c
-$$;
-comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
-  'Stores a sighting whose fields come one by one; for instances of release 0.3.0';
-
 -- Stores many sightings at once, in the order given; a sighting that is stored already is passed over.
 --   rows    JSON array of objects: nutzer_id, art, lat, lon, srid, anzahl, sensibel, datum (YYYY-MM-DD), bereich, bemerkung,
 --           stadium_id, aktivitaet_id, status, experte_id; all but the first four may be null

@@ -104,28 +104,6 @@ $$;
 comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.felder) is
   'Changes the fields of a sighting that were sent as its author, or reviews it as expert or administrator; returns files it no longer has';
 
--- What an instance of release 0.3.0 calls while it is being replaced. It goes with the next release.
---   fields  names of the fields that were sent; the values of all others are ignored
-create or replace function api.update_sichtbeobachtung(
-  tenant integer, reader bigint, id bigint, fields portal.kurztexte, art integer, lat float8, lon float8, srid integer,
-  anzahl integer, sensibel boolean, datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer,
-  aktivitaet_id integer, status portal.kurztext, foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext,
-  biotopfoto portal.kurztext, audio portal.kurztext)
-  returns text[]
-  language sql
-  volatile
-as $$
-  select api.update_sichtbeobachtung(tenant, reader, id, (
-    select coalesce(jsonb_object_agg(f.key, f.value), '{}')
-    from jsonb_each(jsonb_build_object(
-      'art', art, 'lat', lat, 'lon', lon, 'srid', srid, 'anzahl', anzahl, 'sensibel', sensibel, 'datum', datum, 'bereich', bereich,
-      'bemerkung', bemerkung, 'stadium_id', stadium_id, 'aktivitaet_id', aktivitaet_id, 'status', status, 'foto', foto,
-      'foto_2', foto_2, 'foto_3', foto_3, 'biotopfoto', biotopfoto, 'audio', audio)) f
-    where f.key = any (fields) or (f.key = 'srid' and 'lat' = any (fields))))
-$$;
-comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.kurztexte, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
-  'Changes the named fields of a sighting; for instances of release 0.3.0';
-
 -- returns  names of the files that it had
 -- errors   NFUND unknown id; NRCHT not permitted
 create or replace function api.delete_sichtbeobachtung(reader bigint, id bigint)

@@ -53,7 +53,7 @@ begin
   end if;
   return query
   with page as (
-    select q.id, row_number() over (order by q.id desc) as position, row_to_json(r)::text as json
+    select q.id, row_to_json(r)::text as json
     from portal.qs q,
       lateral (
         select q.sichtbeobachtung_id as id, q.nutzer_id as uid,
@@ -69,9 +69,9 @@ begin
     order by q.id desc
     limit row_limit + 1
   )
-  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
-    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
-  from page p;
+  select l.result, l.last_id
+  from private.to_page(
+    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l;
 end
 $$;
 comment on function api.list_qs(bigint, date, date, bigint, portal.kurztext, bigint, integer) is

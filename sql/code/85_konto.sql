@@ -179,23 +179,20 @@ declare
 begin
   return query
   with page as (
-    select p.*, row_number() over (order by p.id desc) as position
-    from (
-      select u.id, row_to_json(r)::text as json
-      from portal.nutzer u,
-        lateral (select u.id, u.loginname, u.email, u.nachname, u.vorname, u.anonymisiert, u.status) r
-      where (v_administrator or u.id = reader)
-        and (list_nutzer.email is null or u.email_key = private.to_account_key(list_nutzer.email))
-        and (list_nutzer.status is null or u.status = list_nutzer.status)
-        and (before_id is null or u.id < before_id)
-        and (name_regexp_ci is null or u.vorname ~* name_regexp_ci or u.nachname ~* name_regexp_ci)
-      order by u.id desc
-      limit row_limit + 1
-    ) p
+    select u.id, row_to_json(r)::text as json
+    from portal.nutzer u,
+      lateral (select u.id, u.loginname, u.email, u.nachname, u.vorname, u.anonymisiert, u.status) r
+    where (v_administrator or u.id = reader)
+      and (list_nutzer.email is null or u.email_key = private.to_account_key(list_nutzer.email))
+      and (list_nutzer.status is null or u.status = list_nutzer.status)
+      and (before_id is null or u.id < before_id)
+      and (name_regexp_ci is null or u.vorname ~* name_regexp_ci or u.nachname ~* name_regexp_ci)
+    order by u.id desc
+    limit row_limit + 1
   )
-  select '[' || coalesce(string_agg(p.json, ',' order by p.id desc) filter (where p.position <= row_limit), '') || ']',
-    case when count(*) > row_limit then min(p.id) filter (where p.position <= row_limit) end
-  from page p;
+  select l.result, l.last_id
+  from private.to_page(
+    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l;
 end
 $$;
 comment on function api.list_nutzer(bigint, portal.kurztext, portal.kurztext, integer, bigint, integer) is

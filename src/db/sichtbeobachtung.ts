@@ -55,61 +55,58 @@ export async function getSichtbeobachtung(sql: Sql, tenant: number, reader: numb
   return row[0];
 }
 
+/** What a list is asked for, as the interface and the database name it; what is missing matches everything. */
 export interface SichtbeobachtungFilter {
   bereich: 'oeffentlich' | 'privat' | 'persoenlich';
-  status: string | null;
-  titelDeutsch: string | null;
-  titelWissenschaftlich: string | null;
-  euGuid: string | null;
-  artId: string | null;
-  legacyRegionalArtId: number | null;
-  artengruppeId: number | null;
-  legacyRegionalArtengruppeId: number | null;
-  isAnimal: boolean | null;
-  jahr: number | null;
-  datumVon: string | null;
-  datumBis: string | null;
-  mandant: string | null;
-  bbox: readonly number[] | null;
+  status?: string | undefined;
+  titel_deutsch?: string | undefined;
+  titel_wissenschaftlich?: string | undefined;
+  eu_guid?: string | undefined;
+  art_id?: string | undefined;
+  legacy_regional_art_id?: number | undefined;
+  artengruppe_id?: number | undefined;
+  legacy_regional_artengruppe_id?: number | undefined;
+  is_animal?: boolean | undefined;
+  jahr?: number | undefined;
+  /** YYYY-MM-DD, inclusive. */
+  datum_von?: string | undefined;
+  datum_bis?: string | undefined;
+  mandant?: string | undefined;
+  /** left, bottom, right, top in EPSG:25832 (metres). */
+  bbox?: readonly number[] | undefined;
 }
 
 /**
  * Whether a list may compute for a quarter of a second at a million records: names that match many species, and filters together
- * for which private.list_sichtbeobachtung_id has no statement of their own.
+ * for which private.list_id has no walk of their own.
  */
 export function mayComputeLong(filter: SichtbeobachtungFilter): boolean {
-  const { titelDeutsch, titelWissenschaftlich, jahr, mandant, bbox, isAnimal, artengruppeId } = filter;
-  if (`${titelDeutsch ?? ''}${titelWissenschaftlich ?? ''}`.includes('%') || isAnimal !== null) return true;
-  const ofSpecies = num([titelDeutsch, titelWissenschaftlich, filter.euGuid, filter.artId, filter.legacyRegionalArtId]);
-  const ofGroup = num([artengruppeId, filter.legacyRegionalArtengruppeId]);
-  const dated = num([filter.datumVon, filter.datumBis]);
+  const { titel_deutsch, titel_wissenschaftlich, jahr, mandant, bbox, is_animal, artengruppe_id } = filter;
+  if (`${titel_deutsch ?? ''}${titel_wissenschaftlich ?? ''}`.includes('%') || is_animal !== undefined) return true;
+  const ofSpecies = num([titel_deutsch, titel_wissenschaftlich, filter.eu_guid, filter.art_id, filter.legacy_regional_art_id]);
+  const ofGroup = num([artengruppe_id, filter.legacy_regional_artengruppe_id]);
+  const dated = num([filter.datum_von, filter.datum_bis]);
   // Days and years are part of what boxes are looked for by.
-  if (bbox !== null && num([mandant]) + ofSpecies + ofGroup === 0) return false;
+  if (bbox !== undefined && num([mandant]) + ofSpecies + ofGroup === 0) return false;
   const kinds = [ofSpecies, ofGroup, num([jahr]), dated, num([mandant]), num([bbox])].filter((count) => count > 0).length;
-  const isPair = kinds === 2 && ((ofSpecies > 0 && jahr !== null) || (ofGroup > 0 && mandant !== null));
+  const isPair = kinds === 2 && ((ofSpecies > 0 && jahr !== undefined) || (ofGroup > 0 && mandant !== undefined));
   return kinds > 1 && !isPair;
 }
 
-const num = (values: unknown[]) => values.filter((value) => value !== null).length;
+const num = (values: unknown[]) => values.filter((value) => value !== undefined).length;
 
 /** One page of the sightings that match, masked for this reader, and the version of all that it is from. Fails with ANMLD and MANUN. */
 export async function listSichtbeobachtung(
   sql: Sql,
   tenant: number,
   reader: number | null,
-  f: SichtbeobachtungFilter,
+  filter: SichtbeobachtungFilter,
   beforeId: number | null,
   limit: number,
 ): Promise<Page<Buffer> & { stand: string }> {
   const answer = await sql`
     select l.result, l.last_id, api.get_stand() from api.list_sichtbeobachtung(
-      tenant => ${tenant}::integer, reader => ${reader}::bigint, bereich => ${f.bereich}::text, status => ${f.status}::text,
-      titel_deutsch => ${f.titelDeutsch}::text, titel_wissenschaftlich => ${f.titelWissenschaftlich}::text,
-      eu_guid => ${f.euGuid}::text, art_id => ${f.artId}::text, legacy_regional_art_id => ${f.legacyRegionalArtId}::integer,
-      artengruppe_id => ${f.artengruppeId}::integer,
-      legacy_regional_artengruppe_id => ${f.legacyRegionalArtengruppeId}::integer, is_animal => ${f.isAnimal}::boolean,
-      jahr => ${f.jahr}::integer, datum_von => ${f.datumVon}::text::date, datum_bis => ${f.datumBis}::text::date,
-      mandant => ${f.mandant}::text, bbox => ${f.bbox === null ? null : `{${f.bbox}}`}::float8[],
+      tenant => ${tenant}::integer, reader => ${reader}::bigint, filter => (${JSON.stringify(filter)}::text)::jsonb,
       before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw();
   return { ...toRawPage(answer), stand: String(answer[0]?.[2]) };
 }

@@ -87,27 +87,16 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
   const routes = new Hono<Env>()
     .get('/sichtbeobachtungen', async (c) => {
       const { input, beforeId, next } = readPage(c, deps, sichtbeobachtungenFilters);
+      const { limit, restrict, cursor, lanis_rlp_osiris_art_id, lanis_rlp_osiris_artengruppe_id, ...asked } = input;
       const filter = {
-        bereich: input.bereich,
-        status: input.status ?? null,
-        titelDeutsch: input.titel_deutsch ?? null,
-        titelWissenschaftlich: input.titel_wissenschaftlich ?? null,
-        euGuid: input.eu_guid ?? null,
-        artId: input.art_id ?? null,
-        legacyRegionalArtId: oldOrNew(input, 'lanis_rlp_osiris_art_id', 'legacy_regional_art_id'),
-        artengruppeId: input.artengruppe_id ?? null,
-        legacyRegionalArtengruppeId: oldOrNew(input, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
-        isAnimal: input.is_animal ?? null,
-        jahr: input.jahr ?? null,
-        datumVon: input.datum_von ?? null,
-        datumBis: input.datum_bis ?? null,
-        mandant: input.mandant ?? null,
-        bbox: input.bbox ?? null,
+        ...asked,
+        legacy_regional_art_id: oldOrNew(input, 'lanis_rlp_osiris_art_id', 'legacy_regional_art_id'),
+        legacy_regional_artengruppe_id: oldOrNew(input, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
       };
       const client = mayComputeLong(filter) ? deps.slowSql : sql;
-      const page = await listSichtbeobachtung(client, c.get('tenant').id, c.get('reader'), filter, beforeId, input.limit);
+      const page = await listSichtbeobachtung(client, c.get('tenant').id, c.get('reader'), filter, beforeId, limit);
       c.get('conditional')?.tell(page.stand);
-      return replyRows(c, { rows: showMedia(c, deps, page.rows), next: next(page.lastId), restrict: input.restrict });
+      return replyRows(c, { rows: showMedia(c, deps, page.rows), next: next(page.lastId), restrict });
     })
     .get('/sichtbeobachtungen/:id', async (c) => {
       const { restrict } = readQuery(c, restrictFields);
@@ -165,9 +154,9 @@ function oldOrNew<O extends string, N extends string>(
   input: { [name in O | N]?: number | undefined },
   oldName: O,
   newName: N,
-): number | null {
+): number | undefined {
   if (input[oldName] !== undefined && input[newName] !== undefined && input[oldName] !== input[newName]) {
     throw new PortalError('ungueltiger_parameter', { [newName]: sentences.twice(newName) });
   }
-  return input[newName] ?? input[oldName] ?? null;
+  return input[newName] ?? input[oldName];
 }

@@ -73,36 +73,6 @@ export interface ListRequest {
   format?: 'xml';
 }
 
-export const noFilter: SichtbeobachtungFilter = {
-  bereich: 'oeffentlich',
-  status: null,
-  titelDeutsch: null,
-  titelWissenschaftlich: null,
-  euGuid: null,
-  artId: null,
-  legacyRegionalArtId: null,
-  artengruppeId: null,
-  legacyRegionalArtengruppeId: null,
-  isAnimal: null,
-  jahr: null,
-  datumVon: null,
-  datumBis: null,
-  mandant: null,
-  bbox: null,
-};
-
-const parameterNames = {
-  bereich: 'bereich',
-  status: 'status',
-  artId: 'art_id',
-  artengruppeId: 'artengruppe_id',
-  jahr: 'jahr',
-  datumVon: 'datum_von',
-  datumBis: 'datum_bis',
-  mandant: 'mandant',
-  bbox: 'bbox',
-} as const;
-
 /** A page of the list. */
 export async function listCall({
   tenant,
@@ -114,21 +84,18 @@ export async function listCall({
   format,
 }: ListRequest): Promise<Call> {
   const parameters = new URLSearchParams();
-  for (const [key, name] of Object.entries(parameterNames) as [keyof typeof parameterNames, string][]) {
-    const value = filter[key];
-    if (value !== undefined && value !== null)
-      parameters.set(name, key.startsWith('datum') ? toGerman(String(value)) : `${value}`);
-  }
+  for (const [name, value] of Object.entries(filter))
+    parameters.set(name, name.startsWith('datum') ? toGerman(String(value)) : `${value}`);
   if (limit !== 100) parameters.set('limit', String(limit));
   if (after !== null) parameters.set('cursor', after.cursor);
   if (format) parameters.set('format', format);
-  const page = { tenant: tenant.id, artId: filter.artId ?? null, art: art ?? null, bbox: filter.bbox ?? null };
+  const page = { tenant: tenant.id, artId: filter.art_id ?? null, art: art ?? null, bbox: filter.bbox ?? null };
   return {
     method: 'GET',
     path: `/api/v2/sichtbeobachtungen?${parameters}`,
     headers: headersOf(tenant, reader),
     statement: await captureStatement((sql) =>
-      listSichtbeobachtung(sql, tenant.id, reader, { ...noFilter, ...filter }, after?.id ?? null, limit),
+      listSichtbeobachtung(sql, tenant.id, reader, { bereich: 'oeffentlich', ...filter }, after?.id ?? null, limit),
     ),
     naive: page,
     graphql: toGraphql(page),

@@ -69,10 +69,10 @@ function speciesOf(facts: Facts, n: number): Facts['species'][number] {
   return pick(n % 2 === 0 ? facts.species.slice(0, 20) : facts.species, n, 'species');
 }
 
-function daysOf(n: number): { datumVon: string; datumBis: string } {
+function daysOf(n: number): { datum_von: string; datum_bis: string } {
   const from = Date.UTC(1996, 0, 1) + Math.floor(unit(n, 'days') * 10_900) * 86_400_000;
   const toText = (time: number) => new Date(time).toISOString().slice(0, 10);
-  return { datumVon: toText(from), datumBis: toText(from + 30 * 86_400_000) };
+  return { datum_von: toText(from), datum_bis: toText(from + 30 * 86_400_000) };
 }
 
 const statuses = ['pruefung', 'hinweis', 'freigegeben', 'abgelehnt'] as const;
@@ -143,18 +143,18 @@ export const readCases: Case[] = [
     'species',
     (facts, n) => {
       const { art, artId } = speciesOf(facts, n);
-      return { filter: { artId }, art };
+      return { filter: { art_id: artId }, art };
     },
     all,
   ),
   listCase('species-year', 'species + year', (facts, n) => ({
-    filter: { artId: speciesOf(facts, n).artId, jahr: 1996 + (n % 30) },
+    filter: { art_id: speciesOf(facts, n).artId, jahr: 1996 + (n % 30) },
   })),
   listCase('year', 'year', (_facts, n) => ({ filter: { jahr: 1996 + (n % 30) } })),
   listCase('days', 'date range of a month', (_facts, n) => ({ filter: daysOf(n) })),
   listCase('mandant', 'mandant', (facts, n) => ({ filter: { mandant: pick(facts.tenants, n, 'mandant').kuerzel } })),
   listCase('mandant-group', 'mandant + group', (facts, n) => ({
-    filter: { mandant: pick(facts.tenants, n, 'mandant').kuerzel, artengruppeId: pick(facts.gids, n, 'group') },
+    filter: { mandant: pick(facts.tenants, n, 'mandant').kuerzel, artengruppe_id: pick(facts.gids, n, 'group') },
   })),
   listCase('status', 'status, logged in', (_facts, n) => ({
     reader: recorderOf(n),
@@ -185,10 +185,10 @@ export const readCases: Case[] = [
   { name: 'detail', title: 'one record', sides: both, calls: detailCalls },
   { name: 'unchanged', title: '304 for an unchanged page', sides: ['http'], calls: unchangedCalls },
   listCase('rare', 'bbox country, species of 100 records', (facts, n) => ({
-    filter: { bbox: countryOf(n), artId: pick(facts.rare, n, 'rare').artId },
+    filter: { bbox: countryOf(n), art_id: pick(facts.rare, n, 'rare').artId },
   })),
   listCase('frequent', 'bbox country, frequent species', (facts, n) => ({
-    filter: { bbox: countryOf(n), artId: pick(facts.species.slice(0, 20), n, 'frequent').artId },
+    filter: { bbox: countryOf(n), art_id: pick(facts.species.slice(0, 20), n, 'frequent').artId },
   })),
   ...(Object.keys(boxes) as (keyof typeof boxes)[]).map((name) =>
     boxCase(name, (facts) => facts.differing, '-differing', ', tenant with its own list'),

@@ -25,10 +25,9 @@ const app = new Hono()
         s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio, s.bemerkung, coalesce(st.phaenogramm, true) as phaenogramm,
         am.art_id, am.legacy_regional_art_id, g.is_animal, k.is_rasterized,
         s.sensible_art or coalesce(am.sensibel, false) as sensible_art, s.sensibel
-      from unnest(private.list_sichtbeobachtung_id(
-        ${tenant}::integer, null, 'oeffentlich', null,
-        private.list_art_of_filter(${tenant}::integer, null, null, null, ${artId}::text, null), null, null, null, null, null,
-        ${bbox === null ? null : `{${bbox}}`}::float8[], 9007199254740991, 101)) with ordinality o (id, position)
+      from unnest(private.list_id(private.to_listenfilter(
+        ${tenant}::integer, null,
+        (${JSON.stringify({ bereich: 'oeffentlich', art_id: artId ?? undefined, bbox: bbox ?? undefined })}::text)::jsonb, null, 101))) with ordinality o (id, position)
       join portal.sichtbeobachtung s on s.id = o.id
       join portal.art a on a.id = s.art
       join portal.artengruppe g on g.id = s.gid

@@ -169,8 +169,7 @@ describe('what happens between the computation and the change', () => {
     const reader = database.connect({ settings: { lock_timeout: 100, statement_timeout: 2000 } });
     const list = () => reader<{ ids: string }[]>`
       select (select string_agg(r ->> 'id', ' ') from json_array_elements(result::json) r) as ids
-      from api.list_sichtbeobachtung(1, 1, 'persoenlich', null, null, null, null, null, null, null, null, null, null, null, null,
-        'S', null, null, 1000)`;
+      from api.list_sichtbeobachtung(1, 1, '{"bereich":"persoenlich","mandant":"S"}'::jsonb, null, 1000)`;
     const before = (await list())[0]?.ids;
     let changed: Promise<unknown> = Promise.resolve();
     await holder.begin(async (tx) => {

@@ -46,7 +46,7 @@ function readSql(file: string, pattern: RegExp): number {
 /** Rows of the table: what comes from outside, how much of it, what happens beyond. */
 export function listBounds(): [what: string, bound: string, beyond: string][] {
   const config = loadConfig({});
-  const pageBytes = readSql('code/64_sichtbeobachtung_read.sql', /v_max_bytes constant integer := (\d+);/);
+  const pageBytes = readSql('code/65_sichtbeobachtung_list.sql', /v_max_bytes constant integer := (\d+);/);
   const shortBytes = readSql('migrations/0004_bounds.sql', /kurztext_laenge" CHECK \(octet_length\(value\) <= (\d+)\)/);
   const keys = readSql('code/80_nutzer.sql', /o\.hash offset (\d+)\)\)/);
   return [

@@ -12,11 +12,11 @@ export interface Mutant {
 }
 
 const derived = 'function private.sichtbeobachtung_before_write()';
-const byWalk = 'function private.list_sichtbeobachtung_id_by_walk(';
-const byWalkOfReader = 'function private.list_sichtbeobachtung_id_by_walk_of_reader(';
-const byPlace = 'function private.list_sichtbeobachtung_id_by_place(';
-const ofFilters = 'function private.list_sichtbeobachtung_id_of_filters(';
-const list = 'function private.list_sichtbeobachtung_id(';
+const byWalk = 'function private.list_id_by_walk(';
+const byWalkOfReader = 'function private.list_id_by_walk_of_reader(';
+const byPlace = 'function private.list_id_by_place(';
+const ofFilters = 'function private.list_id_of_filters(';
+const resolved = 'function private.to_listenfilter(';
 const render = 'function private.render_sichtbeobachtung(';
 const links = 'function private.set_sichtbeobachtung_mandant(';
 
@@ -142,11 +142,11 @@ export const mutants: Mutant[] = [
     within: byPlace,
     from: `s.status = 'freigegeben' and s.schutz = 0
         and s.shown_point && v_box
-        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
         and s.id`,
     to: `s.status = 'freigegeben'
         and s.shown_point && v_box
-        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
         and s.id`,
   },
   {
@@ -154,11 +154,11 @@ export const mutants: Mutant[] = [
     within: byPlace,
     from: `s.status = 'freigegeben' and s.schutz = 0
         and s.shown_point && v_box
-        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
         and s.datum`,
     to: `s.status = 'freigegeben'
         and s.shown_point && v_box
-        and st_x(s.shown_point) between x1 and x2 and st_y(s.shown_point) between y1 and y2
+        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
         and s.datum`,
   },
   {
@@ -176,7 +176,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a box is not widened for what is protected',
     within: byPlace,
-    from: 'st_expand(v_box, 2500.5)',
+    from: 'private.to_wide_box(v_box)',
     to: 'v_box',
   },
   {
@@ -188,30 +188,30 @@ export const mutants: Mutant[] = [
   {
     name: 'a box with other filters is not widened for the index',
     within: ofFilters,
-    from: "when reader is null then 's.shown_point && st_expand(st_makeenvelope($12, $13, $14, $15, 25832), 2500.5)'",
-    to: "when reader is null then 's.shown_point && st_makeenvelope($12, $13, $14, $15, 25832)'",
+    from: 'private.to_wide_box(st_makeenvelope(($1).x1, ($1).y1, ($1).x2, ($1).y2, 25832))',
+    to: 'st_makeenvelope(($1).x1, ($1).y1, ($1).x2, ($1).y2, 25832)',
   },
   {
     name: 'lists forget which species the addressed tenant protects',
-    within: list,
+    within: resolved,
     from: 'am.mandant_id = tenant and am.sensibel',
     to: 'am.mandant_id = tenant and am.sensibel and false',
   },
   {
     name: 'the tenant filter of anonymous readers knows true points only',
-    within: list,
-    from: `(mandant, true, before_id)
-          and (l.exakt or`,
-    to: `(mandant, true, before_id)
-          and (l.exakt or false and`,
+    within: 'function private.list_id_of_mandant(',
+    from: `(f.mandant, true, f.before_id)
+        and (l.exakt or`,
+    to: `(f.mandant, true, f.before_id)
+        and (l.exakt or false and`,
   },
   {
     name: 'the tenant filter with a group knows true points only',
-    within: list,
-    from: `(mandant, true, gids[1], before_id)
-          and (l.exakt or`,
-    to: `(mandant, true, gids[1], before_id)
-          and (l.exakt or false and`,
+    within: 'function private.list_id_of_mandant_and_gruppe(',
+    from: `(f.mandant, true, f.gids[1], f.before_id)
+        and (l.exakt or`,
+    to: `(f.mandant, true, f.gids[1], f.before_id)
+        and (l.exakt or false and`,
   },
   {
     name: 'the tenant filter with others knows true points only',
@@ -276,8 +276,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the tenant filter with a status walks the other half',
     within: ofFilters,
-    from: "f.frei = (list_sichtbeobachtung_id_of_filters.status = 'freigegeben')",
-    to: "f.frei = (list_sichtbeobachtung_id_of_filters.status <> 'freigegeben')",
+    from: "h.frei = (f.status = 'freigegeben')",
+    to: "h.frei = (f.status <> 'freigegeben')",
   },
   {
     name: 'a moved border tells in the change log on which side a protected record lies',
@@ -335,7 +335,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a page ends sooner where a hidden remark is long',
-    within: 'function api.list_sichtbeobachtung(',
+    within: 'function api.list_sichtbeobachtung(tenant integer, reader bigint, filter',
     from: 'octet_length(result) > v_max_bytes then',
     to: `exists (select from portal.sichtbeobachtung h where h.id = any (v_id) and length(h.bemerkung) > 100) then
       row_limit := greatest(1, row_limit / 2);`,

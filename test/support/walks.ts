@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import type { Sql } from '../../src/db/client.ts';
 
 const walks = [
-  { name: 'list_sichtbeobachtung_id_by_walk', depths: 'array[500, 500 + 80 * row_limit]' },
-  { name: 'list_sichtbeobachtung_id_by_walk_of_reader', depths: 'array[250, 250 + 40 * row_limit]' },
-  { name: 'list_sichtbeobachtung_id_of_filters', depths: 'array[1000, 30000 + 100 * row_limit]' },
+  { name: 'list_id_by_walk', depths: 'array[500, 500 + 80 * f.row_limit]' },
+  { name: 'list_id_by_walk_of_reader', depths: 'array[250, 250 + 40 * f.row_limit]' },
+  { name: 'list_id_of_filters', depths: 'array[1000, 30000 + 100 * f.row_limit]' },
 ];
 
 /** From now on the lists of this database walk over a few records only before they turn to other indexes. */

@@ -37,9 +37,9 @@ create function bench_graphql.sichtbeobachtung_in_box(x1 float8, y1 float8, x2 f
   stable
 as $$
   select v.*
-  from unnest(private.list_sichtbeobachtung_id(
-    (select m.id from portal.mandant m where m.kuerzel = 'NI'), null, 'oeffentlich', null, null, null, null, null, null, null,
-    array[x1, y1, x2, y2], 9007199254740991, 101)) with ordinality o (id, position)
+  from unnest(private.list_id(private.to_listenfilter(
+    (select m.id from portal.mandant m where m.kuerzel = 'NI'), null,
+    jsonb_build_object('bereich', 'oeffentlich', 'bbox', jsonb_build_array(x1, y1, x2, y2)), null, 101))) with ordinality o (id, position)
   join bench_graphql.meldung v on v.id = o.id
   order by o.position
 $$;

@@ -1,0 +1,62 @@
+-- What instances of earlier releases call while they are being replaced: functions whose signature has changed since. They hand on to
+-- the present ones and know nothing themselves.
+
+-- up to 0.4.0
+create or replace function api.list_sichtbeobachtung(
+  tenant integer, reader bigint, bereich portal.kurztext, status portal.kurztext, titel_deutsch portal.kurztext,
+  titel_wissenschaftlich portal.kurztext, eu_guid portal.kurztext, art_id portal.kurztext, legacy_regional_art_id integer,
+  artengruppe_id integer, legacy_regional_artengruppe_id integer, is_animal boolean, jahr integer, datum_von date,
+  datum_bis date, mandant portal.kurztext, bbox float8[], before_id bigint, row_limit integer)
+  returns table (result text, last_id bigint)
+  language sql
+  stable
+as $$
+  select l.result, l.last_id
+  from api.list_sichtbeobachtung(tenant, reader, jsonb_strip_nulls(jsonb_build_object(
+    'bereich', bereich, 'status', status, 'titel_deutsch', titel_deutsch, 'titel_wissenschaftlich', titel_wissenschaftlich,
+    'eu_guid', eu_guid, 'art_id', art_id, 'legacy_regional_art_id', legacy_regional_art_id, 'artengruppe_id', artengruppe_id,
+    'legacy_regional_artengruppe_id', legacy_regional_artengruppe_id, 'is_animal', is_animal, 'jahr', jahr, 'datum_von', datum_von,
+    'datum_bis', datum_bis, 'mandant', mandant, 'bbox', to_jsonb(bbox))), before_id, row_limit) l
+$$;
+comment on function api.list_sichtbeobachtung(integer, bigint, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, integer, boolean, integer, date, date, portal.kurztext, float8[], bigint, integer) is
+  'Sightings that match all filters, which come one by one; for instances up to release 0.4.0';
+
+-- up to 0.3.0
+create or replace function api.create_sichtbeobachtung(
+  tenant integer, reader bigint, art integer, lat float8, lon float8, srid integer, anzahl integer, sensibel boolean,
+  datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer, aktivitaet_id integer,
+  foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext, biotopfoto portal.kurztext, audio portal.kurztext)
+  returns table (id bigint, guid uuid)
+  language sql
+  volatile
+as $$
+  select c.id, c.guid
+  from api.create_sichtbeobachtung(tenant, reader, jsonb_build_object(
+    'art', art, 'lat', lat, 'lon', lon, 'srid', srid, 'anzahl', anzahl, 'sensibel', sensibel, 'datum', datum, 'bereich', bereich,
+    'bemerkung', bemerkung, 'stadium_id', stadium_id, 'aktivitaet_id', aktivitaet_id, 'foto', foto, 'foto_2', foto_2,
+    'foto_3', foto_3, 'biotopfoto', biotopfoto, 'audio', audio)) c
+$$;
+comment on function api.create_sichtbeobachtung(integer, bigint, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
+  'Stores a sighting whose fields come one by one; for instances of release 0.3.0';
+
+-- up to 0.3.0
+--   fields  names of the fields that were sent; the values of all others are ignored
+create or replace function api.update_sichtbeobachtung(
+  tenant integer, reader bigint, id bigint, fields portal.kurztexte, art integer, lat float8, lon float8, srid integer,
+  anzahl integer, sensibel boolean, datum date, bereich portal.kurztext, bemerkung portal.bemerkung, stadium_id integer,
+  aktivitaet_id integer, status portal.kurztext, foto portal.kurztext, foto_2 portal.kurztext, foto_3 portal.kurztext,
+  biotopfoto portal.kurztext, audio portal.kurztext)
+  returns text[]
+  language sql
+  volatile
+as $$
+  select api.update_sichtbeobachtung(tenant, reader, id, (
+    select coalesce(jsonb_object_agg(f.key, f.value), '{}')
+    from jsonb_each(jsonb_build_object(
+      'art', art, 'lat', lat, 'lon', lon, 'srid', srid, 'anzahl', anzahl, 'sensibel', sensibel, 'datum', datum, 'bereich', bereich,
+      'bemerkung', bemerkung, 'stadium_id', stadium_id, 'aktivitaet_id', aktivitaet_id, 'status', status, 'foto', foto,
+      'foto_2', foto_2, 'foto_3', foto_3, 'biotopfoto', biotopfoto, 'audio', audio)) f
+    where f.key = any (fields) or (f.key = 'srid' and 'lat' = any (fields))))
+$$;
+comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.kurztexte, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
+  'Changes the named fields of a sighting; for instances of release 0.3.0';
