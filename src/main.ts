@@ -11,7 +11,7 @@ import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { currentScope } from './guard/request.ts';
 import { loadSecretKey } from './guard/secret.ts';
-import { metricsRoutes } from './http/metrics.ts';
+import { metricsRoutes } from './http/routes/metrics.ts';
 import { listen } from './http/server.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';

@@ -16,8 +16,8 @@ import type { Queue } from '../jobs/boss.ts';
 import type { Media } from '../media/medium.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { PortalError } from './errors.ts';
-import type { Parameters } from './query.ts';
+import { PortalError } from './wire/errors.ts';
+import type { Parameters } from './wire/query.ts';
 
 export interface Deps {
   sql: Sql;

@@ -3,7 +3,7 @@ import type { Sql, Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
 import { currentScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';
-import { PortalError } from './errors.ts';
+import { PortalError } from './wire/errors.ts';
 
 interface Limit {
   zweck: string;

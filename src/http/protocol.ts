@@ -1,7 +1,7 @@
 // What holds for every request and answer, whatever it is about.
 import type { Context, Handler, Hono, MiddlewareHandler } from 'hono';
 import { countHeader, type Deps, type Env } from './context.ts';
-import { PortalError, sentences } from './errors.ts';
+import { PortalError, sentences } from './wire/errors.ts';
 
 const allowedMethods = 'GET, POST, PUT, DELETE';
 const allowedHeaders = 'Content-Type, If-None-Match, X-Auth-Token, X-Auth-User, X-HTTP-Method-Override';

@@ -1,7 +1,7 @@
 // Refusals that are written before the app is asked, in the form that all errors have.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { answerError, type ErrorCode, PortalError } from './errors.ts';
+import { answerError, type ErrorCode, PortalError } from './wire/errors.ts';
 
 function refusalOf(code: ErrorCode, more: Record<string, string> = {}) {
   const { status, headers, body } = answerError(new PortalError(code, {}, more));

@@ -6,8 +6,8 @@ import type { MiddlewareHandler } from 'hono';
 import { networkOf } from '../guard/network.ts';
 import { runInScope } from '../guard/request.ts';
 import { clientAddress, type Deps, type Env } from './context.ts';
-import { PortalError } from './errors.ts';
 import { whenSent } from './unreadable.ts';
+import { PortalError } from './wire/errors.ts';
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 

@@ -4,8 +4,8 @@
 import { type Server as HttpServer, type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
-import type { ErrorCode } from './errors.ts';
 import { refuseConnection } from './refusal.ts';
+import type { ErrorCode } from './wire/errors.ts';
 
 /** What the parser says of what it can't read. */
 interface ParserError extends Error {

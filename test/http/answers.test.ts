@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
-import { listOperations } from '../../src/http/openapi-operations.ts';
+import { listOperations } from '../../src/http/openapi/operations.ts';
 import { type Account, accounts, arten } from '../support/catalogue.ts';
 import { makeDice } from '../support/dice.ts';
 import type { Answer, RequestOptions, TestService } from '../support/service.ts';

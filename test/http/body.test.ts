@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough, Readable } from 'node:stream';
 import { it } from 'node:test';
-import { readBody } from '../../src/http/body.ts';
-import { PortalError } from '../../src/http/errors.ts';
+import { readBody } from '../../src/http/wire/body.ts';
+import { PortalError } from '../../src/http/wire/errors.ts';
 
 async function readAll(body: Readable, maxBytes = 1000): Promise<string> {
   const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { keepAnswers } from '../../src/http/kept.ts';
+import { keepAnswers } from '../../src/http/wire/kept.ts';
 
 const answer = (bytes: number) => ({ tag: '"1"', answer: { body: Buffer.alloc(bytes), type: 'text/plain' } });
 

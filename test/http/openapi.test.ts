@@ -5,21 +5,21 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { mediumFields } from '../../src/db/sichtbeobachtung.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
-import { artenFilters } from '../../src/http/arten.ts';
-import { artengruppenFilters } from '../../src/http/artengruppen.ts';
-import { formatFields, pageFields, restrictFields } from '../../src/http/input.ts';
-import { loginFields } from '../../src/http/login.ts';
-import { mediumQuery } from '../../src/http/medien.ts';
-import { changeNutzerFields, nutzerFilters } from '../../src/http/nutzer.ts';
-import type { Example } from '../../src/http/openapi-examples.ts';
-import { protokollFilters } from '../../src/http/protokoll.ts';
-import { qsFilters } from '../../src/http/qs.ts';
-import { passwortFields, registerFields } from '../../src/http/register.ts';
+import type { Example } from '../../src/http/openapi/operation.ts';
+import { artenFilters } from '../../src/http/routes/arten.ts';
+import { artengruppenFilters } from '../../src/http/routes/artengruppen.ts';
+import { loginFields } from '../../src/http/routes/login.ts';
+import { mediumQuery } from '../../src/http/routes/medien.ts';
+import { changeNutzerFields, nutzerFilters } from '../../src/http/routes/nutzer.ts';
+import { protokollFilters } from '../../src/http/routes/protokoll.ts';
+import { qsFilters } from '../../src/http/routes/qs.ts';
+import { passwortFields, registerFields } from '../../src/http/routes/register.ts';
 import {
   changeSichtbeobachtungFields,
   createSichtbeobachtungFields,
   sichtbeobachtungenFilters,
-} from '../../src/http/sichtbeobachtungen.ts';
+} from '../../src/http/routes/sichtbeobachtungen.ts';
+import { formatFields, pageFields, restrictFields } from '../../src/http/wire/input.ts';
 import { type Json, startTestService, type TestService, toFormData } from '../support/service.ts';
 
 interface Documented {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { decodeText, parseQuery, queryOf } from '../../src/http/query.ts';
+import { decodeText, parseQuery, queryOf } from '../../src/http/wire/query.ts';
 import { arten } from '../support/catalogue.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

@@ -6,7 +6,7 @@ import { before, describe, it } from 'node:test';
 import { create } from 'xmlbuilder2';
 import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
 import { runInTurn } from '../../src/guard/turns.ts';
-import { toXml } from '../../src/http/xml.ts';
+import { toXml } from '../../src/http/wire/xml.ts';
 import { type Account, arten } from '../support/catalogue.ts';
 import { type Json, startTestService, type TestService } from '../support/service.ts';
 

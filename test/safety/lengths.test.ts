@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { maxMarks } from '../../src/guard/text.ts';
-import { maxFieldsBytes } from '../../src/http/form.ts';
-import { maxFields } from '../../src/http/query.ts';
+import { maxFieldsBytes } from '../../src/http/wire/form.ts';
+import { maxFields } from '../../src/http/wire/query.ts';
 import { arten } from '../support/catalogue.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';

@@ -12,7 +12,7 @@ import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.
 import { runInScope } from '../../src/guard/request.ts';
 import { noteArrival, runInTurn, turnMs, waitForTurn } from '../../src/guard/turns.ts';
 import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
-import { toXml } from '../../src/http/xml.ts';
+import { toXml } from '../../src/http/wire/xml.ts';
 import { startTestService } from '../support/service.ts';
 
 const settings: ServerSettings = {

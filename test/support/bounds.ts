@@ -10,12 +10,7 @@ import { hashBounds } from '../../src/guard/password.ts';
 import { maxMarks, maxRemarkLength } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
 import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
-import { maxBodyBytes, maxFieldsBytes } from '../../src/http/form.ts';
-import { maxValueLength } from '../../src/http/input.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
-import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/multipart.ts';
-import { maxFields } from '../../src/http/query.ts';
-import { longPages } from '../../src/http/reply.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import {
   floodTokens,
@@ -25,6 +20,11 @@ import {
   minChunkBytes,
   graceMs as sendGraceMs,
 } from '../../src/http/server.ts';
+import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
+import { maxValueLength } from '../../src/http/wire/input.ts';
+import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/wire/multipart.ts';
+import { maxFields } from '../../src/http/wire/query.ts';
+import { longPages } from '../../src/http/wire/reply.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';

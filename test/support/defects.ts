@@ -6,9 +6,9 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { currentScope } from '../../src/guard/request.ts';
 import type { Env } from '../../src/http/context.ts';
-import { PortalError } from '../../src/http/errors.ts';
-import { replyError } from '../../src/http/reply.ts';
 import { scopeMiddleware } from '../../src/http/scope.ts';
+import { PortalError } from '../../src/http/wire/errors.ts';
+import { replyError } from '../../src/http/wire/reply.ts';
 import { surviveDefects } from '../../src/observe/defects.ts';
 import { createLog } from '../../src/observe/log.ts';
 

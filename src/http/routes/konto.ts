@@ -3,13 +3,13 @@
 import { createHash } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { html, raw } from 'hono/html';
-import { consumeNutzerLink, getNutzerLink } from '../db/nutzer.ts';
-import { hashPassword, sha1OfPlain } from '../guard/password.ts';
-import { hasLongRun } from '../guard/text.ts';
-import { hashToken } from '../guard/token.ts';
-import type { Deps, Env } from './context.ts';
-import { readForm } from './form.ts';
-import { networkOfRequest, requireLinkAllowed } from './limits.ts';
+import { consumeNutzerLink, getNutzerLink } from '../../db/nutzer.ts';
+import { hashPassword, sha1OfPlain } from '../../guard/password.ts';
+import { hasLongRun } from '../../guard/text.ts';
+import { hashToken } from '../../guard/token.ts';
+import type { Deps, Env } from '../context.ts';
+import { networkOfRequest, requireLinkAllowed } from '../limits.ts';
+import { readForm } from '../wire/form.ts';
 
 const minLength = 8;
 const maxLength = 200;

@@ -1,11 +1,11 @@
 // GET /qs
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { listQs } from '../db/qs.ts';
-import { type Deps, type Env, requireReader } from './context.ts';
-import * as field from './fields.ts';
-import { readPage } from './page.ts';
-import { replyRows } from './reply.ts';
+import { listQs } from '../../db/qs.ts';
+import { type Deps, type Env, requireReader } from '../context.ts';
+import * as field from '../wire/fields.ts';
+import { readPage } from '../wire/page.ts';
+import { replyRows } from '../wire/reply.ts';
 
 export const qsFilters = {
   datum_von: v.optional(field.date),

@@ -1,17 +1,17 @@
 // GET and POST /register, POST /passwort, POST /logout
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { deleteToken, getNutzerOf, registerNutzer } from '../db/nutzer.ts';
-import { hashToken } from '../guard/token.ts';
-import type { MailJob } from '../jobs/boss.ts';
-import { type Deps, type Env, publicOrigin, requireReader } from './context.ts';
-import { PortalError, sentences } from './errors.ts';
-import * as field from './fields.ts';
-import { readForm } from './form.ts';
-import { checkInput } from './input.ts';
-import { isMailAllowed, requireLinkAllowed, requireRegistrationAllowed } from './limits.ts';
-import type { Parameters } from './query.ts';
-import { queryParameters, readQuery, replyRows, replyValue } from './reply.ts';
+import { deleteToken, getNutzerOf, registerNutzer } from '../../db/nutzer.ts';
+import { hashToken } from '../../guard/token.ts';
+import type { MailJob } from '../../jobs/boss.ts';
+import { type Deps, type Env, publicOrigin, requireReader } from '../context.ts';
+import { isMailAllowed, requireLinkAllowed, requireRegistrationAllowed } from '../limits.ts';
+import { PortalError, sentences } from '../wire/errors.ts';
+import * as field from '../wire/fields.ts';
+import { readForm } from '../wire/form.ts';
+import { checkInput } from '../wire/input.ts';
+import type { Parameters } from '../wire/query.ts';
+import { queryParameters, readQuery, replyRows, replyValue } from '../wire/reply.ts';
 
 export const registerFields = {
   loginname: field.loginname,

@@ -1,14 +1,15 @@
 // Photos and sound files of a form on their way into the storage.
 import type { Context } from 'hono';
-import { isReadOnly } from '../db/client.ts';
-import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../db/sichtbeobachtung.ts';
-import { currentScope } from '../guard/request.ts';
-import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../media/medium.ts';
-import type { ReceivedFile, Upload } from '../media/uploads.ts';
-import type { Deps, Env } from './context.ts';
-import { PortalError, sentences, toPortalError } from './errors.ts';
-import { type Form, readFormWithFiles } from './form.ts';
-import { requireFilesAllowed } from './limits.ts';
+import { isReadOnly } from '../../db/client.ts';
+import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../../db/sichtbeobachtung.ts';
+import { currentScope } from '../../guard/request.ts';
+import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../../media/medium.ts';
+import type { ReceivedFile, Upload } from '../../media/uploads.ts';
+import type { Deps, Env } from '../context.ts';
+import { toPortalError } from '../errors.ts';
+import { requireFilesAllowed } from '../limits.ts';
+import { PortalError, sentences } from '../wire/errors.ts';
+import { type Form, readFormWithFiles } from '../wire/form.ts';
 
 const mebibyte = 1024 * 1024;
 

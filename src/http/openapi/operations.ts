@@ -1,8 +1,8 @@
 // The operations of the interface: what the document tells of each, beyond what the schemas tell.
-import type { Deps } from './context.ts';
-import { accountOperations } from './openapi-accounts.ts';
-import type { Operation } from './openapi-examples.ts';
-import { recordOperations } from './openapi-records.ts';
+import type { Deps } from '../context.ts';
+import { accountOperations } from './accounts.ts';
+import type { Operation } from './operation.ts';
+import { recordOperations } from './records.ts';
 
 export const tags = [
   { name: 'Anmeldung', description: 'Anmelden, abmelden, registrieren, Passwort zurücksetzen' },

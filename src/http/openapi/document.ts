@@ -1,11 +1,11 @@
 // The interface as an OpenAPI 3.1 document, made from the table of operations and the schemas that check requests.
-import type { Deps } from './context.ts';
-import { answerError, catalogue, type ErrorCode, PortalError } from './errors.ts';
-import { formatFields } from './input.ts';
-import type { Example, Operation } from './openapi-examples.ts';
-import { listOperations, tags } from './openapi-operations.ts';
-import { describe, describeEntries, isDeprecated, type Part } from './openapi-parameters.ts';
-import { recordSchemas, resultSchema, type Schema } from './openapi-schemas.ts';
+import type { Deps } from '../context.ts';
+import { answerError, catalogue, type ErrorCode, PortalError } from '../wire/errors.ts';
+import { formatFields } from '../wire/input.ts';
+import type { Example, Operation } from './operation.ts';
+import { listOperations, tags } from './operations.ts';
+import { describe, describeEntries, isDeprecated, type Part } from './parameters.ts';
+import { recordSchemas, resultSchema, type Schema } from './schemas.ts';
 
 /** Anything in the document. */
 type Node = { [name: string]: unknown };

@@ -2,9 +2,9 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
-import { waitForTurn } from '../guard/turns.ts';
+import { waitForTurn } from '../../guard/turns.ts';
+import type { Deps, Env } from '../context.ts';
 import { readBody } from './body.ts';
-import type { Deps, Env } from './context.ts';
 import { PortalError, sentences } from './errors.ts';
 import { keyOf, readMultipart, type TakeFile } from './multipart.ts';
 import { countParameters, maxFields, type Parameters, parseQuery } from './query.ts';

@@ -1,15 +1,19 @@
 // The operations on species, sightings and logs, for the document.
 
-import { mediumFields } from '../db/sichtbeobachtung.ts';
-import { artenFilters } from './arten.ts';
-import { artengruppenFilters } from './artengruppen.ts';
-import type { Deps } from './context.ts';
-import { type Entries, pageFields, restrictFields } from './input.ts';
-import { mediumQuery } from './medien.ts';
-import { formErrors, type Operation, own, unknown } from './openapi-examples.ts';
-import { protokollFilters } from './protokoll.ts';
-import { qsFilters } from './qs.ts';
-import { changeSichtbeobachtungFields, createSichtbeobachtungFields, sichtbeobachtungenFilters } from './sichtbeobachtungen.ts';
+import { mediumFields } from '../../db/sichtbeobachtung.ts';
+import type { Deps } from '../context.ts';
+import { artenFilters } from '../routes/arten.ts';
+import { artengruppenFilters } from '../routes/artengruppen.ts';
+import { mediumQuery } from '../routes/medien.ts';
+import { protokollFilters } from '../routes/protokoll.ts';
+import { qsFilters } from '../routes/qs.ts';
+import {
+  changeSichtbeobachtungFields,
+  createSichtbeobachtungFields,
+  sichtbeobachtungenFilters,
+} from '../routes/sichtbeobachtungen.ts';
+import { type Entries, pageFields, restrictFields } from '../wire/input.ts';
+import { formErrors, type Operation, own, unknown } from './operation.ts';
 
 const sighting = { art: '2', lat: '5530000', lon: '420000', datum: '1.9.2026', anzahl: '2', bemerkung: 'singt im Garten' };
 const page = (filters: Entries): Entries => ({ ...filters, ...pageFields });

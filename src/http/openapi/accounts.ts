@@ -1,10 +1,10 @@
 // The operations on accounts, for the document: login, registration, accounts.
-import type { Deps } from './context.ts';
-import { pageFields, restrictFields } from './input.ts';
-import { loginFields } from './login.ts';
-import { changeNutzerFields, nutzerFilters } from './nutzer.ts';
-import { formErrors, type Operation, own, unknown } from './openapi-examples.ts';
-import { passwortFields, registerFields } from './register.ts';
+import type { Deps } from '../context.ts';
+import { loginFields } from '../routes/login.ts';
+import { changeNutzerFields, nutzerFilters } from '../routes/nutzer.ts';
+import { passwortFields, registerFields } from '../routes/register.ts';
+import { pageFields, restrictFields } from '../wire/input.ts';
+import { formErrors, type Operation, own, unknown } from './operation.ts';
 
 const sha1Example = 'e5e9fa1ba31ecd1ae84f75caaa474f3a663f05f4';
 const registration = { loginname: 'Anna Beispiel', email: 'anna@example.org', vorname: 'Anna', nachname: 'Beispiel' };

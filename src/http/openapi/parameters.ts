@@ -2,8 +2,8 @@
 // disagree, and described in the words of users.
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import type { Entries } from './input.ts';
-import type { Schema } from './openapi-schemas.ts';
+import type { Entries } from '../wire/input.ts';
+import type { Schema } from './schemas.ts';
 
 const wildcard = 'ganzer Name, Groß- und Kleinschreibung egal, `%` steht für beliebige Zeichen';
 

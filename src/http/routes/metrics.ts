@@ -2,11 +2,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import type { Config } from '../config.ts';
-import { currentScope } from '../guard/request.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { Env } from './context.ts';
-import { PortalError } from './errors.ts';
+import type { Config } from '../../config.ts';
+import { currentScope } from '../../guard/request.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import type { Env } from '../context.ts';
+import { PortalError } from '../wire/errors.ts';
 
 export interface MetricsDeps {
   metrics: Metrics;

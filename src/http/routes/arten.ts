@@ -1,14 +1,14 @@
 // GET /arten, GET /arten/{id}
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { getArt, listArt } from '../db/art.ts';
-import type { Sql } from '../db/client.ts';
-import type { Deps, Env } from './context.ts';
-import * as field from './fields.ts';
-import { restrictFields, textFilter } from './input.ts';
-import { runRegexp } from './limits.ts';
-import { readPage } from './page.ts';
-import { readPathId, readQuery, replyRows } from './reply.ts';
+import { getArt, listArt } from '../../db/art.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Deps, Env } from '../context.ts';
+import { runRegexp } from '../limits.ts';
+import * as field from '../wire/fields.ts';
+import { restrictFields, textFilter } from '../wire/input.ts';
+import { readPage } from '../wire/page.ts';
+import { readPathId, readQuery, replyRows } from '../wire/reply.ts';
 
 export const artenFilters = (deps: Pick<Deps, 'sql' | 'regexpSql'>) => ({
   is_animal: v.optional(field.boolean),

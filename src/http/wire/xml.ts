@@ -1,7 +1,7 @@
 // Answers as XML: a list is nested `row` elements, booleans TRUE and FALSE, null an empty element.
 import { create } from 'xmlbuilder2';
 import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
-import { waitForTurn } from '../guard/turns.ts';
+import { waitForTurn } from '../../guard/turns.ts';
 
 /** Any value of an answer. */
 export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };

@@ -1,11 +1,11 @@
 // GET /artengruppen
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { listArtengruppe } from '../db/art.ts';
-import type { Deps, Env } from './context.ts';
-import * as field from './fields.ts';
-import { readPage } from './page.ts';
-import { replyRows } from './reply.ts';
+import { listArtengruppe } from '../../db/art.ts';
+import type { Deps, Env } from '../context.ts';
+import * as field from '../wire/fields.ts';
+import { readPage } from '../wire/page.ts';
+import { replyRows } from '../wire/reply.ts';
 
 export const artengruppenFilters = { is_animal: v.optional(field.boolean) };
 

@@ -8,16 +8,16 @@ import {
   listSichtbeobachtung,
   mayComputeLong,
   updateSichtbeobachtung,
-} from '../db/sichtbeobachtung.ts';
-import { type Deps, type Env, requireReader } from './context.ts';
-import { PortalError, sentences } from './errors.ts';
-import * as field from './fields.ts';
-import { checkInput, restrictFields, textFilter } from './input.ts';
-import { receiveMedia, removeMedia } from './media.ts';
+} from '../../db/sichtbeobachtung.ts';
+import { type Deps, type Env, requireReader } from '../context.ts';
+import { receiveMedia, removeMedia } from '../media/receive.ts';
+import { overridable } from '../protocol.ts';
+import { PortalError, sentences } from '../wire/errors.ts';
+import * as field from '../wire/fields.ts';
+import { checkInput, restrictFields, textFilter } from '../wire/input.ts';
+import { readPage } from '../wire/page.ts';
+import { readPathId, readQuery, replyRows } from '../wire/reply.ts';
 import { showMedia } from './medien.ts';
-import { readPage } from './page.ts';
-import { overridable } from './protocol.ts';
-import { readPathId, readQuery, replyRows } from './reply.ts';
 
 const lat = field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)');
 const lon = field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)');

@@ -3,15 +3,15 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { createToken, getLogin } from '../db/nutzer.ts';
-import { isSha1, verifyPassword } from '../guard/password.ts';
-import { makeToken } from '../guard/token.ts';
-import type { Deps, Env } from './context.ts';
-import { readForm } from './form.ts';
-import { checkInput } from './input.ts';
-import { networkOfRequest, requireLoginAllowed } from './limits.ts';
-import type { Parameters } from './query.ts';
-import { queryParameters, readFormat, replyEmpty, replyValue } from './reply.ts';
+import { createToken, getLogin } from '../../db/nutzer.ts';
+import { isSha1, verifyPassword } from '../../guard/password.ts';
+import { makeToken } from '../../guard/token.ts';
+import type { Deps, Env } from '../context.ts';
+import { networkOfRequest, requireLoginAllowed } from '../limits.ts';
+import { readForm } from '../wire/form.ts';
+import { checkInput } from '../wire/input.ts';
+import type { Parameters } from '../wire/query.ts';
+import { queryParameters, readFormat, replyEmpty, replyValue } from '../wire/reply.ts';
 
 export const loginFields = { loginname: v.string('der Anmeldename'), password: v.string('der SHA-1 des Passworts') };
 

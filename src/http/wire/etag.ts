@@ -1,9 +1,9 @@
 // Conditional reads of anonymous clients (D2.21).
 import { createHmac, hash } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
-import { getStand } from '../db/stand.ts';
-import { currentScope } from '../guard/request.ts';
-import type { Deps, Env } from './context.ts';
+import { getStand } from '../../db/stand.ts';
+import { currentScope } from '../../guard/request.ts';
+import type { Deps, Env } from '../context.ts';
 import type { KeptAnswers } from './kept.ts';
 
 /**

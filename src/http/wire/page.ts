@@ -1,6 +1,6 @@
 // The input of a list: its filters, and where the page begins.
 import type { Context } from 'hono';
-import type { Deps, Env } from './context.ts';
+import type { Deps, Env } from '../context.ts';
 import { nextUrl, readCursor } from './cursor.ts';
 import { checkInput, type Entries, pageFields } from './input.ts';
 import { queryParameters, readFormat } from './reply.ts';

@@ -1,6 +1,6 @@
 // The records of the interface as JSON schemas, for the document in openapi.ts. Members stand in the order in which the
 // service writes them (D2.18).
-import { catalogue } from './errors.ts';
+import { catalogue } from '../wire/errors.ts';
 
 /** A JSON schema. */
 export type Schema = { [keyword: string]: unknown };

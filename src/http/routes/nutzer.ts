@@ -1,17 +1,17 @@
 // /nutzer
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import type { Sql } from '../db/client.ts';
-import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../db/nutzer.ts';
-import { hashPassword } from '../guard/password.ts';
-import { type Deps, type Env, requireReader } from './context.ts';
-import * as field from './fields.ts';
-import { readForm } from './form.ts';
-import { checkInput, restrictFields } from './input.ts';
-import { requireEmailAllowed, runRegexp } from './limits.ts';
-import { readPage } from './page.ts';
-import { overridable } from './protocol.ts';
-import { readPathId, readQuery, replyRows } from './reply.ts';
+import type { Sql } from '../../db/client.ts';
+import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
+import { hashPassword } from '../../guard/password.ts';
+import { type Deps, type Env, requireReader } from '../context.ts';
+import { requireEmailAllowed, runRegexp } from '../limits.ts';
+import { overridable } from '../protocol.ts';
+import * as field from '../wire/fields.ts';
+import { readForm } from '../wire/form.ts';
+import { checkInput, restrictFields } from '../wire/input.ts';
+import { readPage } from '../wire/page.ts';
+import { readPathId, readQuery, replyRows } from '../wire/reply.ts';
 
 export const changeNutzerFields = {
   email: v.optional(field.orEmpty(field.email)),

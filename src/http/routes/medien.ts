@@ -1,15 +1,15 @@
 // GET /medien/{name}: stored photos and sound files (D3.20).
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
-import { getMedium } from '../db/medium.ts';
-import { currentScope } from '../guard/request.ts';
-import { mediumTypes } from '../media/medium.ts';
-import { isMediumName } from '../media/name.ts';
-import type { Deps, Env } from './context.ts';
-import { PortalError } from './errors.ts';
-import { textFilter } from './input.ts';
-import { readRange } from './range.ts';
-import { readQuery } from './reply.ts';
+import { getMedium } from '../../db/medium.ts';
+import { currentScope } from '../../guard/request.ts';
+import { mediumTypes } from '../../media/medium.ts';
+import { isMediumName } from '../../media/name.ts';
+import type { Deps, Env } from '../context.ts';
+import { PortalError } from '../wire/errors.ts';
+import { textFilter } from '../wire/input.ts';
+import { readRange } from '../wire/range.ts';
+import { readQuery } from '../wire/reply.ts';
 
 /** A signed address: for which reader, until when (seconds since 1970), and the signature over both. */
 export const mediumQuery = { leser: textFilter, bis: textFilter, signatur: textFilter };

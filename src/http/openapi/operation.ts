@@ -1,6 +1,6 @@
 // What is told of an operation, and what the examples of several share.
-import type { ErrorCode } from './errors.ts';
-import type { Entries } from './input.ts';
+import type { ErrorCode } from '../wire/errors.ts';
+import type { Entries } from '../wire/input.ts';
 
 /** A request that can be sent as it stands; `path.id` 1 stands for a record that this account may do this with. */
 export interface Example {

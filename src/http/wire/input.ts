@@ -2,8 +2,8 @@
 
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { hasLongRun, isStorable, maxMarks } from '../guard/text.ts';
-import type { Env } from './context.ts';
+import { hasLongRun, isStorable, maxMarks } from '../../guard/text.ts';
+import type { Env } from '../context.ts';
 import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
 import type { Parameters } from './query.ts';

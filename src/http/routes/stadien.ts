@@ -1,9 +1,9 @@
 // GET /stadien, GET /aktivitaeten
 import { Hono } from 'hono';
-import { listAktivitaet, listStadium } from '../db/art.ts';
-import type { Deps, Env } from './context.ts';
-import { readPage } from './page.ts';
-import { replyRows } from './reply.ts';
+import { listAktivitaet, listStadium } from '../../db/art.ts';
+import type { Deps, Env } from '../context.ts';
+import { readPage } from '../wire/page.ts';
+import { replyRows } from '../wire/reply.ts';
 
 export function stadienRoutes(deps: Deps): Hono<Env> {
   return new Hono<Env>()

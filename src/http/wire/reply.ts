@@ -1,11 +1,11 @@
 // Writes answers in the format that the request asks for: JSON, JSONP or XML.
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Json } from '../db/page.ts';
-import { limitRuns } from '../guard/admission.ts';
-import { currentScope } from '../guard/request.ts';
-import { waitForTurn } from '../guard/turns.ts';
-import type { Env } from './context.ts';
+import type { Json } from '../../db/page.ts';
+import { limitRuns } from '../../guard/admission.ts';
+import { currentScope } from '../../guard/request.ts';
+import { waitForTurn } from '../../guard/turns.ts';
+import type { Env } from '../context.ts';
 import { answerError, PortalError, sentences } from './errors.ts';
 import { checkInput, type Entries, formatFields } from './input.ts';
 

@@ -1,7 +1,7 @@
 // The body of a request as it comes.
 import type { Readable } from 'node:stream';
-import { watchPace } from '../guard/pace.ts';
-import { waitForTurn } from '../guard/turns.ts';
+import { watchPace } from '../../guard/pace.ts';
+import { waitForTurn } from '../../guard/turns.ts';
 import { PortalError } from './errors.ts';
 
 const events = ['readable', 'end', 'error', 'close'] as const;

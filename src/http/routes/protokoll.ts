@@ -1,11 +1,11 @@
 // GET /protokoll
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { listProtokoll } from '../db/protokoll.ts';
-import type { Deps, Env } from './context.ts';
-import * as field from './fields.ts';
-import { readPage } from './page.ts';
-import { replyRows } from './reply.ts';
+import { listProtokoll } from '../../db/protokoll.ts';
+import type { Deps, Env } from '../context.ts';
+import * as field from '../wire/fields.ts';
+import { readPage } from '../wire/page.ts';
+import { replyRows } from '../wire/reply.ts';
 
 export const protokollFilters = { datum_von: v.optional(field.date), datum_bis: v.optional(field.date) };
 

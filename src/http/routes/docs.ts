@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { type Deps, type Env, requestHost } from './context.ts';
-import { makeOpenapi } from './openapi.ts';
+import { type Deps, type Env, requestHost } from '../context.ts';
+import { makeOpenapi } from '../openapi/document.ts';
 
 const base = '/api/v2';
 // No address of a server.
