@@ -2,7 +2,7 @@
 // 4 MB, and has it clear the heap when that grew by half: answers are made of large buffers, and collecting them took half a
 // core and 100 MB more otherwise, XML another 170 MB.
 import { join } from 'node:path';
-import { createApp, healthRoutes } from './app.ts';
+import { createApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { callBounds, connectionCount, openDatabase, poolSize, slowCallBounds, statementMs } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
@@ -11,6 +11,7 @@ import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { currentScope } from './guard/request.ts';
 import { loadSecretKey } from './guard/secret.ts';
+import { healthRoutes } from './http/routes/health.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { listen } from './http/server.ts';
 import { startBoss } from './jobs/boss.ts';

@@ -81,6 +81,21 @@ function listImportProblems(sources: Sources): string[] {
   });
 }
 
+// Within src/http: what travels knows no operation, and the document knows those that it is given.
+const httpStrangers: [from: RegExp, to: RegExp][] = [
+  [/^src\/http\/[^/]+$/, /^src\/http\/(media|openapi|routes)\//],
+  [/^src\/http\/wire\//, /^src\/http\/(media|openapi|routes)\//],
+  [/^src\/http\/media\//, /^src\/http\/(openapi|routes)\//],
+  [/^src\/http\/openapi\//, /^src\/http\/(media|routes)\//],
+];
+
+function listHttpProblems(sources: Sources): string[] {
+  return listImports(sources).flatMap(({ file, target }) => {
+    const path = posix.normalize(posix.join(dirname(file), target));
+    return httpStrangers.some(([from, to]) => from.test(file) && to.test(path)) ? [`${file} imports ${path}`] : [];
+  });
+}
+
 /** The first circle that each file is found in; a file of one that is named already is not named again. */
 function listCircles(imports: Map<string, string[]>): string[] {
   const circles: string[] = [];
@@ -100,6 +115,19 @@ describe('the rooms of src', () => {
   it('import each other only in the directions of the design', () => {
     assert.ok(listImports(sources).length > 100, 'the import lines are found');
     assert.deepEqual(listImportProblems(sources), []);
+  });
+
+  it('of src/http import each other only in the directions of the design, types included', () => {
+    assert.deepEqual(listHttpProblems(sources), []);
+    const breaches: Sources = {
+      'src/http/context.ts': "import { route } from './routes/route.ts';\n",
+      'src/http/wire/a.ts': "import type { Route } from '../routes/route.ts';\n",
+      'src/http/wire/b.ts': "import { tags } from '../openapi/operation.ts';\n",
+      'src/http/media/a.ts': "import { a } from '../routes/medien.ts';\n",
+      'src/http/openapi/a.ts': "import { listRoutes } from '../routes/routes.ts';\n",
+    };
+    for (const [file, text] of Object.entries(breaches)) assert.equal(listHttpProblems({ [file]: text }).length, 1, file);
+    assert.deepEqual(listHttpProblems({ 'src/http/routes/a.ts': "import { makeOpenapi } from '../openapi/document.ts';\n" }), []);
   });
 
   it('import each other in no circle, types included', () => {

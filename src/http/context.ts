@@ -17,7 +17,8 @@ import type { Media } from '../media/medium.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { PortalError } from './wire/errors.ts';
-import type { Parameters } from './wire/query.ts';
+import { Query } from './wire/format.ts';
+import { type Parameters, queryOf } from './wire/query.ts';
 
 export interface Deps {
   sql: Sql;
@@ -48,14 +49,6 @@ export interface Deps {
   log: Log;
 }
 
-/** What the answer to an anonymous read is made known to, so that it is not made again before something changed. */
-export interface Conditional {
-  /** @param stand the version of what the answer is made from; puts the ETag into the answer */
-  tell(stand: string): void;
-  /** Keeps the answer; after `tell`. */
-  keep(body: Buffer<ArrayBuffer>, type: string): void;
-}
-
 export interface Env {
   Bindings: Partial<HttpBindings>;
   Variables: {
@@ -63,9 +56,9 @@ export interface Env {
     origin: string;
     reader: number | null;
     tokenHash?: Buffer;
-    query?: Parameters;
+    query?: Query;
+    /** The fields of the form, once they are checked. */
     sent?: Parameters;
-    conditional?: Conditional;
   };
 }
 
@@ -133,11 +126,13 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
   };
 }
 
-/** The account that asks; 401 for anonymous. */
-export function requireReader(c: Context<Env>): number {
-  const reader = c.get('reader');
-  if (reader === null) throw new PortalError('nicht_angemeldet');
-  return reader;
+/** What the address of a request asks for; read when it is needed first. */
+export function queryOfRequest(c: Context<Env>): Query {
+  const known = c.get('query');
+  if (known) return known;
+  const query = new Query(queryOf(c.req.url));
+  c.set('query', query);
+  return query;
 }
 
 /** What X-Auth-User and X-Auth-Token may hold: far more than any login name or access key. */

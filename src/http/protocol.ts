@@ -1,5 +1,5 @@
 // What holds for every request and answer, whatever it is about.
-import type { Context, Handler, Hono, MiddlewareHandler } from 'hono';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { countHeader, type Deps, type Env } from './context.ts';
 import { PortalError, sentences } from './wire/errors.ts';
 
@@ -33,18 +33,6 @@ export function protocolMiddleware(drain: Deps['drain']): MiddlewareHandler<Env>
   };
 }
 
-/** Registers PUT and DELETE, which clients that can't send them ask for by POST with X-HTTP-Method-Override (D1.14). */
-export function overridable(routes: Hono<Env>, path: string, handlers: { put: Handler<Env>; delete?: Handler<Env> }): Hono<Env> {
-  routes.put(path, handlers.put);
-  if (handlers.delete) routes.delete(path, handlers.delete);
-  return routes.post(path, async (c, next) => {
-    const handler = { PUT: handlers.put, DELETE: handlers.delete, POST: undefined }[readOverride(c) ?? 'POST'];
-    if (!handler)
-      throw new PortalError('methode_nicht_erlaubt', {}, { Allow: handlers.delete ? 'GET, PUT, DELETE' : 'GET, PUT' });
-    return handler(c, next) as Promise<Response>;
-  });
-}
-
 /** On POSTs that are what they are: the header must not ask for something else. */
 export function refuseOverride(): MiddlewareHandler<Env> {
   return async (c, next) => {
@@ -53,7 +41,8 @@ export function refuseOverride(): MiddlewareHandler<Env> {
   };
 }
 
-function readOverride(c: Context<Env>): 'PUT' | 'DELETE' | null {
+/** The method that a POST asks for instead; null where it asks for none. */
+export function readOverride(c: Context<Env>): 'PUT' | 'DELETE' | null {
   const value = c.req.header('x-http-method-override');
   if (value === undefined) return null;
   const method = value.trim().toUpperCase();

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
-import { listOperations } from '../../src/http/openapi/operations.ts';
+import { listRoutes } from '../../src/http/routes/routes.ts';
 import { type Account, accounts, arten } from '../support/catalogue.ts';
 import { makeDice } from '../support/dice.ts';
 import type { Answer, RequestOptions, TestService } from '../support/service.ts';
@@ -70,7 +70,7 @@ describe('the answers of the interface', { skip: path === undefined && 'only wit
   });
 
   it('to the examples of every operation, in every format, for every role', async () => {
-    for (const operation of listOperations(service.deps)) {
+    for (const operation of listRoutes(service.deps)) {
       // Registrations and logins are counted: often is refused.
       const formats = operation.method === 'get' ? ['', 'format=xml', 'callback=f.g', 'format=yaml'] : ['', 'format=xml'];
       for (const example of operation.examples) {

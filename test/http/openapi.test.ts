@@ -3,23 +3,10 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { mediumFields } from '../../src/db/sichtbeobachtung.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Example } from '../../src/http/openapi/operation.ts';
-import { artenFilters } from '../../src/http/routes/arten.ts';
-import { artengruppenFilters } from '../../src/http/routes/artengruppen.ts';
-import { loginFields } from '../../src/http/routes/login.ts';
-import { mediumQuery } from '../../src/http/routes/medien.ts';
-import { changeNutzerFields, nutzerFilters } from '../../src/http/routes/nutzer.ts';
-import { protokollFilters } from '../../src/http/routes/protokoll.ts';
-import { qsFilters } from '../../src/http/routes/qs.ts';
-import { passwortFields, registerFields } from '../../src/http/routes/register.ts';
-import {
-  changeSichtbeobachtungFields,
-  createSichtbeobachtungFields,
-  sichtbeobachtungenFilters,
-} from '../../src/http/routes/sichtbeobachtungen.ts';
-import { formatFields, pageFields, restrictFields } from '../../src/http/wire/input.ts';
+import { listRoutes } from '../../src/http/routes/routes.ts';
+import { formatFields } from '../../src/http/wire/format.ts';
 import { type Json, startTestService, type TestService, toFormData } from '../support/service.ts';
 
 interface Documented {
@@ -77,41 +64,14 @@ describe('the OpenAPI document', () => {
   });
 
   it('names exactly the parameters and form parts that the service reads', () => {
-    const { database } = service;
-    const deps = { sql: database.sql, regexpSql: database.sql };
-    const queries: Record<string, object> = {
-      'get /login': loginFields,
-      'get /register': registerFields,
-      'get /artengruppen': { ...artengruppenFilters, ...pageFields },
-      'get /arten': { ...artenFilters(deps), ...pageFields },
-      'get /arten/{id}': restrictFields,
-      'get /stadien': pageFields,
-      'get /aktivitaeten': pageFields,
-      'get /sichtbeobachtungen': { ...sichtbeobachtungenFilters, ...pageFields },
-      'get /sichtbeobachtungen/{id}': restrictFields,
-      'get /medien/{name}': mediumQuery,
-      'get /protokoll': { ...protokollFilters, ...pageFields },
-      'get /qs': { ...qsFilters, ...pageFields },
-      'get /nutzer': { ...nutzerFilters(deps), ...pageFields },
-      'get /nutzer/{id}': restrictFields,
-    };
-    const files = Object.fromEntries(mediumFields.map((name) => [name, null]));
-    const forms: Record<string, object> = {
-      'post /login': loginFields,
-      'post /register': registerFields,
-      'post /passwort': passwortFields,
-      'post /sichtbeobachtungen': { ...createSichtbeobachtungFields, ...files },
-      'put /sichtbeobachtungen/{id}': { ...changeSichtbeobachtungFields, ...files },
-      'post /sichtbeobachtungen/{id}': { ...changeSichtbeobachtungFields, ...files },
-      'put /nutzer/{id}': changeNutzerFields,
-      'post /nutzer/{id}': changeNutzerFields,
-    };
+    const routes = new Map(listRoutes(service.deps).map((route) => [`${route.method} ${route.path}`, route]));
+    assert.equal(routes.size, operations.length);
     for (const { method, path, operation } of operations) {
-      const key = `${method} ${path}`;
+      const { query, form, files = [] } = routes.get(`${method} ${path}`) ?? {};
       const inQuery = operation.parameters.filter((p: Json) => p.in === 'query').map((p: Json) => p.name);
-      assert.deepEqual(inQuery.sort(), Object.keys({ ...queries[key], ...formatFields }).sort(), key);
+      assert.deepEqual(inQuery.sort(), Object.keys({ ...query, ...formatFields }).sort(), `${method} ${path}`);
       const inForm = Object.keys(operation.requestBody?.content['multipart/form-data'].schema.properties ?? {});
-      assert.deepEqual(inForm.sort(), Object.keys(forms[key] ?? {}).sort(), key);
+      assert.deepEqual(inForm.sort(), [...Object.keys(form ?? {}), ...files].sort(), `${method} ${path}`);
     }
   });
 

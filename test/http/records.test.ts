@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { changeSichtbeobachtungFields, createSichtbeobachtungFields } from '../../src/http/routes/sichtbeobachtungen.ts';
+import { changeSichtbeobachtungFields, createSichtbeobachtungFields } from '../../src/http/routes/sichtbeobachtung-fields.ts';
 import { arten } from '../support/catalogue.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

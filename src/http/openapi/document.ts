@@ -1,9 +1,7 @@
-// The interface as an OpenAPI 3.1 document, made from the table of operations and the schemas that check requests.
-import type { Deps } from '../context.ts';
+// The interface as an OpenAPI 3.1 document, made from what stands beside the routes and the schemas that check requests.
 import { answerError, catalogue, type ErrorCode, PortalError } from '../wire/errors.ts';
-import { formatFields } from '../wire/input.ts';
-import type { Example, Operation } from './operation.ts';
-import { listOperations, tags } from './operations.ts';
+import { formatFields } from '../wire/format.ts';
+import { type Example, type Operation, tags } from './operation.ts';
 import { describe, describeEntries, isDeprecated, type Part } from './parameters.ts';
 import { recordSchemas, resultSchema, type Schema } from './schemas.ts';
 
@@ -34,9 +32,9 @@ const headers = {
 const headerOf = (name: keyof typeof headers) => ({ [name]: { $ref: `#/components/headers/${name}` } });
 
 /** @param server address of the interface, absolute or relative to the document's own */
-export function makeOpenapi(deps: Pick<Deps, 'sql' | 'regexpSql'>, server: string): Node {
+export function makeOpenapi(operations: readonly Operation[], server: string): Node {
   const paths: Record<string, Node> = {};
-  for (const operation of listOperations(deps)) {
+  for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method]: describeOperation(operation) };
   }
   return {
@@ -76,8 +74,8 @@ function describeOperation(operation: Operation): Node {
   };
 }
 
-function describeParameters({ path, operationId, query, cached, override }: Operation): Node[] {
-  const inQuery = describeEntries({ ...query, ...formatFields }, operationId).map(({ name, required, description, schema }) => ({
+function describeParameters({ path, meanings, query, caching, override }: Operation): Node[] {
+  const inQuery = describeEntries({ ...query, ...formatFields }, meanings).map(({ name, required, description, schema }) => ({
     name,
     in: 'query',
     required,
@@ -93,19 +91,19 @@ function describeParameters({ path, operationId, query, cached, override }: Oper
     ...(path.includes('{name}') ? [{ ...id, name: 'name', description: 'Name der Datei.', schema: { type: 'string' } }] : []),
     ...(override ? [{ ...method, schema: { type: 'string', enum: override } }] : []),
     ...inQuery,
-    ...(cached ? [{ ...condition, schema: { type: 'string' } }] : []),
+    ...(caching ? [{ ...condition, schema: { type: 'string' } }] : []),
   ];
 }
 
-function describeBody({ operationId, method, form, files = [], override, examples }: Operation): Node | null {
+function describeBody({ meanings, method, form, files = [], override, examples }: Operation): Node | null {
   if (!form) return null;
-  const parts = describeEntries(form, operationId);
+  const parts = describeEntries(form, meanings);
   const required = parts.filter((part) => part.required).map((part) => part.name);
   const texts = Object.fromEntries(parts.map((part) => [part.name, { ...part.schema, description: part.description }]));
   const isChange = method === 'put' || override !== undefined;
   const fileParts = Object.fromEntries(
     files.map((name) => {
-      const description = `${describe(name, operationId)}${isChange ? ' Leer gesendet: die Datei wird entfernt.' : ''}`;
+      const description = `${describe(name, meanings)}${isChange ? ' Leer gesendet: die Datei wird entfernt.' : ''}`;
       return [name, { type: 'string', format: 'binary', description }];
     }),
   );
@@ -123,7 +121,7 @@ function describeBody({ operationId, method, form, files = [], override, example
 }
 
 // Those that succeed: what a reader would start from.
-function formExamples(examples: Example[], parts: Part[]): Node {
+function formExamples(examples: readonly Example[], parts: Part[]): Node {
   const numeric = new Set(
     parts.filter(({ schema }) => schema.type === 'integer' || schema.type === 'number').map(({ name }) => name),
   );
@@ -137,13 +135,13 @@ function formExamples(examples: Example[], parts: Part[]): Node {
 }
 
 function describeResponses(operation: Operation): Node {
-  const { record, shape, status = 200, cached, auth, errors = [] } = operation;
+  const { record, shape, status = 200, caching, auth, errors = [] } = operation;
   const schema = shape === 'bare' ? { $ref: `#/components/schemas/${record}` } : resultSchema(record, shape === 'list');
   const success = {
     description:
       status === 201 ? 'Gespeichert' : record === 'Anmeldung' ? 'Angemeldet; leerer Inhalt bei falschen Angaben' : 'Erfolg',
     ...(status === 201 && { headers: headerOf('Location') }),
-    ...(cached && { headers: headerOf('ETag') }),
+    ...(caching && { headers: headerOf('ETag') }),
     content: contentOf(schema),
   };
   const notModified = { description: 'Unverändert seit If-None-Match', headers: headerOf('ETag') };
@@ -158,7 +156,7 @@ function describeResponses(operation: Operation): Node {
   const byStatus = Map.groupBy(codes, (code) => catalogue[code].status);
   return {
     ...(shape === 'file' ? fileResponses : { [status]: success }),
-    ...(cached && auth !== 'required' && { 304: notModified }),
+    ...(caching && auth !== 'required' && { 304: notModified }),
     ...Object.fromEntries([...byStatus].map(([errorStatus, ofStatus]) => [errorStatus, describeError(ofStatus)])),
   };
 }

@@ -3,11 +3,12 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { Entries } from '../wire/input.ts';
+import type { Operation } from './operation.ts';
 import type { Schema } from './schemas.ts';
 
 const wildcard = 'ganzer Name, Groß- und Kleinschreibung egal, `%` steht für beliebige Zeichen';
 
-// By name; where an operation means something of its own by a name, with the operation's id before it.
+// By name; where an operation means something of its own by a name, it says so itself.
 const descriptions: Record<string, string> = {
   aktivitaet_id: 'Nummer der Aktivität, siehe `/aktivitaeten`.',
   anonymisiert: '1: anderen werden nur die Initialen gezeigt; 0: der volle Name.',
@@ -21,15 +22,11 @@ const descriptions: Record<string, string> = {
   bbox: 'Ausschnitt `links,unten,rechts,oben` in EPSG:25832 (Meter).',
   bis: 'Bis wann die Adresse gilt, Sekunden seit 1970.',
   bemerkung: 'Bemerkung: die der meldenden oder die der prüfenden Person, je nachdem, wer sie schickt.',
-  'createSichtbeobachtung bemerkung': 'Bemerkung.',
   bereich: 'Eigener Bereich (`privat`) oder öffentlich (`oeffentlich`).',
-  'listSichtbeobachtungen bereich':
-    'Öffentliche Beobachtungen, eigene private (`privat`) oder alle eigenen (`persoenlich`); die beiden letzten nur angemeldet.',
   biotopfoto: 'Foto des Biotops, JPEG, höchstens 12 MB.',
   callback: 'Name der JavaScript-Funktion für JSONP; nur mit `format=json`.',
   cursor: 'Wo die Seite beginnt. Kommt aus `next` und gilt nur mit denselben Filtern unter demselben Host.',
   datum: 'Tag der Beobachtung, `TT.MM.JJJJ`, vom 01.01.1800 bis heute. Leer gesendet: heute.',
-  'createSichtbeobachtung datum': 'Tag der Beobachtung, `TT.MM.JJJJ`, vom 01.01.1800 bis heute. Ohne Angabe oder leer: heute.',
   datum_bis: 'Bis zu diesem Tag einschließlich, `TT.MM.JJJJ`.',
   datum_von: 'Von diesem Tag an einschließlich, `TT.MM.JJJJ`.',
   email: 'E-Mail-Adresse.',
@@ -65,10 +62,6 @@ const descriptions: Record<string, string> = {
   stadium_id: 'Nummer des Stadiums, siehe `/stadien`.',
   status: 'Stand der Prüfung.',
   signatur: 'Was die Adresse gültig macht.',
-  'listSichtbeobachtungen status': 'Stand der Prüfung; ohne Anmeldung nur `freigegeben`.',
-  'listNutzer status': '0 gesperrt, 1 aktiv.',
-  'updateNutzer status': '0 sperren, 1 freischalten (nur Administratoren).',
-  'overrideNutzer status': '0 sperren, 1 freischalten (nur Administratoren).',
   status_aenderung: 'Der neue Status.',
   titel_deutsch: `Deutscher Name der Art: ${wildcard}.`,
   titel_wissenschaftlich: `Wissenschaftlicher Name der Art: ${wildcard}.`,
@@ -84,7 +77,7 @@ export interface Part {
 }
 
 /** The names that a set of fields takes, each with its JSON schema. */
-export function describeEntries(entries: Entries, operationId: string): Part[] {
+export function describeEntries(entries: Entries, meanings?: Operation['meanings']): Part[] {
   const { properties = {}, required = [] } = toJsonSchema(v.object(entries), {
     target: 'draft-2020-12',
     typeMode: 'input',
@@ -96,14 +89,14 @@ export function describeEntries(entries: Entries, operationId: string): Part[] {
     return {
       name,
       required: required.includes(name),
-      description: `${describe(name, operationId)}${example}${hint(name)}`,
+      description: `${describe(name, meanings)}${example}${hint(name)}`,
       schema,
     };
   });
 }
 
-export function describe(name: string, operationId: string): string {
-  const description = descriptions[`${operationId} ${name}`] ?? descriptions[name];
+export function describe(name: string, meanings: Operation['meanings'] = {}): string {
+  const description = meanings[name] ?? descriptions[name];
   if (description === undefined) throw new Error(`parameter ${name} has no description`);
   return description;
 }

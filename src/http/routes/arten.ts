@@ -1,40 +1,69 @@
 // GET /arten, GET /arten/{id}
-import { Hono } from 'hono';
 import * as v from 'valibot';
 import { getArt, listArt } from '../../db/art.ts';
 import type { Sql } from '../../db/client.ts';
-import type { Deps, Env } from '../context.ts';
+import type { Deps } from '../context.ts';
 import { runRegexp } from '../limits.ts';
+import { unknown } from '../openapi/operation.ts';
 import * as field from '../wire/fields.ts';
 import { restrictFields, textFilter } from '../wire/input.ts';
-import { readPage } from '../wire/page.ts';
-import { readPathId, readQuery, replyRows } from '../wire/reply.ts';
+import { type Route, readPathId, route } from './route.ts';
 
-export const artenFilters = (deps: Pick<Deps, 'sql' | 'regexpSql'>) => ({
-  is_animal: v.optional(field.boolean),
-  artengruppe: textFilter,
-  gid: v.optional(field.id),
-  name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
-});
-
-export function artenRoutes(deps: Deps): Hono<Env> {
-  const filters = artenFilters(deps);
-  return new Hono<Env>()
-    .get('/arten', async (c) => {
-      const { input, beforeId, next } = readPage(c, deps, filters);
-      const filter = {
-        isAnimal: input.is_animal ?? null,
-        artengruppe: input.artengruppe ?? null,
-        gid: input.gid ?? null,
-        nameRegexpCi: input.name_regexp_ci ?? null,
-      };
-      const list = (sql: Sql) => listArt(sql, c.get('tenant').id, filter, beforeId, input.limit);
-      const page = await (filter.nameRegexpCi === null ? list(deps.sql) : runRegexp(deps, list));
-      return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-    })
-    .get('/arten/:id', async (c) => {
-      const { restrict } = readQuery(c, restrictFields);
-      const rows = await getArt(deps.sql, c.get('tenant').id, readPathId(c, 2147483647));
-      return replyRows(c, { rows, restrict });
-    });
+export function artenRoutes(deps: Deps): Route[] {
+  const { sql } = deps;
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/arten',
+      operationId: 'listArten',
+      tag: 'Arten',
+      summary: 'Arten auflisten',
+      description: 'Die Arten, die der angesprochene Mandant führt, die höchste Nummer zuerst.',
+      auth: 'optional',
+      query: {
+        is_animal: v.optional(field.boolean),
+        artengruppe: textFilter,
+        gid: v.optional(field.id),
+        name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== sql)),
+      },
+      record: 'Art',
+      shape: 'list',
+      caching: 'asked',
+      examples: [
+        { summary: 'Zwei Arten der Gruppe 1', query: { gid: '1', limit: '2' }, status: 200 },
+        { summary: 'Suche im Namen', query: { name_regexp_ci: '^[a-m]' }, status: 200 },
+        { summary: 'limit zu groß', query: { limit: '1001' }, status: 400 },
+      ],
+      handle({ tenant, query, beforeId }) {
+        const filter = {
+          isAnimal: query.is_animal ?? null,
+          artengruppe: query.artengruppe ?? null,
+          gid: query.gid ?? null,
+          nameRegexpCi: query.name_regexp_ci ?? null,
+        };
+        return filter.nameRegexpCi === null
+          ? listArt(sql, tenant.id, filter, beforeId, query.limit)
+          : runRegexp(deps, (client: Sql) => listArt(client, tenant.id, filter, beforeId, query.limit));
+      },
+    }),
+    route(deps, {
+      method: 'get',
+      path: '/arten/{id}',
+      operationId: 'getArt',
+      tag: 'Arten',
+      summary: 'Eine Art mit Porträt lesen',
+      description: 'Mit Porträt, Fotos und ähnlichen Arten. Arten, die der Mandant nicht führt: 404.',
+      auth: 'optional',
+      query: restrictFields,
+      record: 'ArtDetail',
+      shape: 'single',
+      caching: 'asked',
+      errors: ['nicht_gefunden'],
+      examples: [
+        { summary: 'Art 2', path: { id: '2' }, status: 200 },
+        { summary: 'Unbekannte Art', path: unknown, status: 404 },
+      ],
+      handle: ({ c, tenant }) => getArt(sql, tenant.id, readPathId(c, 2147483647)),
+    }),
+  ];
 }

@@ -1,18 +1,29 @@
 // GET /artengruppen
-import { Hono } from 'hono';
 import * as v from 'valibot';
 import { listArtengruppe } from '../../db/art.ts';
-import type { Deps, Env } from '../context.ts';
+import type { Deps } from '../context.ts';
 import * as field from '../wire/fields.ts';
-import { readPage } from '../wire/page.ts';
-import { replyRows } from '../wire/reply.ts';
+import { type Route, route } from './route.ts';
 
-export const artengruppenFilters = { is_animal: v.optional(field.boolean) };
-
-export function artengruppenRoutes(deps: Deps): Hono<Env> {
-  return new Hono<Env>().get('/artengruppen', async (c) => {
-    const { input, beforeId, next } = readPage(c, deps, artengruppenFilters);
-    const page = await listArtengruppe(deps.sql, { isAnimal: input.is_animal ?? null }, beforeId, input.limit);
-    return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-  });
+export function artengruppenRoutes(deps: Deps): Route[] {
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/artengruppen',
+      operationId: 'listArtengruppen',
+      tag: 'Arten',
+      summary: 'Artengruppen auflisten',
+      description: 'Alle Artengruppen, die höchste Nummer zuerst.',
+      auth: 'optional',
+      query: { is_animal: v.optional(field.boolean) },
+      record: 'Artengruppe',
+      shape: 'list',
+      caching: 'asked',
+      examples: [
+        { summary: 'Tiergruppen', query: { is_animal: 'true' }, status: 200 },
+        { summary: 'Kein Wahrheitswert', query: { is_animal: 'vielleicht' }, status: 400 },
+      ],
+      handle: ({ query, beforeId }) => listArtengruppe(deps.sql, { isAnimal: query.is_animal ?? null }, beforeId, query.limit),
+    }),
+  ];
 }

@@ -6,6 +6,7 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Deps, type Env, requestHost } from '../context.ts';
 import { makeOpenapi } from '../openapi/document.ts';
+import type { Operation } from '../openapi/operation.ts';
 
 const base = '/api/v2';
 // No address of a server.
@@ -87,7 +88,8 @@ const { version } = require('swagger-ui-dist/package.json') as { version: string
 // Part of each address, so that browsers may keep the files for good.
 const mark = createHash('sha256').update(version).update(initializer).update(style).digest('base64url').slice(0, 12);
 
-export function docsRoutes(deps: Deps): Hono<Env> {
+/** @param operations what the document tells of */
+export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<Env> {
   const page = (c: Context<Env>) => {
     c.header('Content-Security-Policy', policy);
     c.header('Cache-Control', 'no-cache');
@@ -120,7 +122,7 @@ export function docsRoutes(deps: Deps): Hono<Env> {
     .get('/', page)
     .get('/openapi.json', (c) => {
       c.header('Cache-Control', 'no-cache');
-      parts ??= JSON.stringify(makeOpenapi(deps, addressMark))
+      parts ??= JSON.stringify(makeOpenapi(operations, addressMark))
         .split(JSON.stringify(addressMark))
         .map((text) => Buffer.from(text));
       const [head = Buffer.alloc(0), tail = Buffer.alloc(0)] = parts;

@@ -1,25 +1,25 @@
-// GET and POST /login
-
+// GET and POST /login, POST /logout
 import type { Context } from 'hono';
-import { Hono } from 'hono';
 import * as v from 'valibot';
-import { createToken, getLogin } from '../../db/nutzer.ts';
+import { createToken, deleteToken, getLogin } from '../../db/nutzer.ts';
 import { isSha1, verifyPassword } from '../../guard/password.ts';
-import { makeToken } from '../../guard/token.ts';
+import { hashToken, makeToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
 import { networkOfRequest, requireLoginAllowed } from '../limits.ts';
-import { readForm } from '../wire/form.ts';
-import { checkInput } from '../wire/input.ts';
-import type { Parameters } from '../wire/query.ts';
-import { queryParameters, readFormat, replyEmpty, replyValue } from '../wire/reply.ts';
+import { formErrors } from '../openapi/operation.ts';
+import type { Output } from '../wire/input.ts';
+import { type Route, route } from './route.ts';
 
-export const loginFields = { loginname: v.string('der Anmeldename'), password: v.string('der SHA-1 des Passworts') };
+const loginFields = { loginname: v.string('der Anmeldename'), password: v.string('der SHA-1 des Passworts') };
 
-export function loginRoutes(deps: Deps): Hono<Env> {
+const sha1Example = 'e5e9fa1ba31ecd1ae84f75caaa474f3a663f05f4';
+const loginText =
+  'Gibt den Zugangsschlüssel, der mit dem Anmeldenamen in den Köpfen X-Auth-Token und X-Auth-User mitgeht. Falsche Angaben und gesperrte Konten: 200 mit leerem Inhalt.';
+const loginExample = { summary: 'Falsche Angaben: leerer Inhalt', status: 200 };
+
+export function loginRoutes(deps: Deps): Route[] {
   const { sql } = deps;
-  const answer = async (c: Context<Env>, parameters: Parameters) => {
-    readFormat(c);
-    const { loginname: sent, password } = checkInput(c, parameters, loginFields);
+  const login = async (c: Context<Env>, { loginname: sent, password }: Output<typeof loginFields>) => {
     // No account has a name as long as that.
     const loginname = sent.slice(0, 500);
     await requireLoginAllowed(deps, loginname);
@@ -27,13 +27,69 @@ export function loginRoutes(deps: Deps): Hono<Env> {
     // Checked in any case, so that the time says nothing (D2.9).
     const right = await verifyPassword(isSha1(password) ? password : '', account?.passwordHash ?? null);
     c.header('Cache-Control', 'private, no-store');
-    if (!account?.passwordHash || !right || account.status !== 1) return replyEmpty(c);
+    if (!account?.passwordHash || !right || account.status !== 1) return null;
     const { token, hash } = makeToken();
     // For the password that was verified only: it may have been changed meanwhile.
-    if (!(await createToken(sql, account.id, hash, account.passwordHash, networkOfRequest()))) return replyEmpty(c);
-    return replyValue(c, 'result', { name: account.name, id: account.id, token, loginname: account.loginname });
+    if (!(await createToken(sql, account.id, hash, account.passwordHash, networkOfRequest()))) return null;
+    return { name: account.name, id: account.id, token, loginname: account.loginname };
   };
-  return new Hono<Env>()
-    .get('/login', (c) => answer(c, queryParameters(c)))
-    .post('/login', async (c) => answer(c, (await readForm(c, deps)).fields));
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/login',
+      operationId: 'login',
+      tag: 'Anmeldung',
+      summary: 'Anmelden',
+      description: `${loginText} Mit POST steht das Passwort nicht in der Adresse.`,
+      auth: 'none',
+      query: loginFields,
+      record: 'Anmeldung',
+      shape: 'bare',
+      errors: ['zu_oft'],
+      examples: [
+        { ...loginExample, query: { loginname: 'niemand', password: sha1Example } },
+        { summary: 'Ohne Passwort', query: { loginname: 'niemand' }, status: 400 },
+      ],
+      handle: ({ c, query }) => login(c, query),
+    }),
+    route(deps, {
+      method: 'post',
+      path: '/login',
+      operationId: 'loginPerFormular',
+      tag: 'Anmeldung',
+      summary: 'Anmelden, per Formular',
+      description: loginText,
+      auth: 'none',
+      form: loginFields,
+      formFirst: true,
+      record: 'Anmeldung',
+      shape: 'bare',
+      errors: [...formErrors, 'zu_oft'],
+      examples: [
+        { ...loginExample, form: { loginname: 'niemand', password: sha1Example } },
+        { summary: 'Ohne Passwort', form: { loginname: 'niemand' }, status: 400 },
+        { summary: 'Ohne Formular', headers: { 'content-type': 'text/plain' }, status: 415 },
+      ],
+      handle: async (asked) => login(asked.c, await asked.readForm()),
+    }),
+    route(deps, {
+      method: 'post',
+      path: '/logout',
+      operationId: 'logout',
+      tag: 'Anmeldung',
+      summary: 'Abmelden',
+      description: 'Beendet den Zugangsschlüssel, mit dem die Anfrage kommt; andere Schlüssel des Kontos bleiben gültig.',
+      auth: 'required',
+      record: 'Kennung',
+      shape: 'single',
+      examples: [
+        { summary: 'Abmelden', as: 'nutzer', status: 200 },
+        { summary: 'Ohne Anmeldung', status: 401 },
+      ],
+      async handle({ c, reader }) {
+        await deleteToken(sql, hashToken(c.req.header('x-auth-token') ?? ''));
+        return JSON.stringify([{ id: reader }]);
+      },
+    }),
+  ];
 }

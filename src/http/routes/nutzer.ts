@@ -1,19 +1,16 @@
 // /nutzer
-import { Hono } from 'hono';
 import * as v from 'valibot';
 import type { Sql } from '../../db/client.ts';
 import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
 import { hashPassword } from '../../guard/password.ts';
-import { type Deps, type Env, requireReader } from '../context.ts';
+import type { Deps } from '../context.ts';
 import { requireEmailAllowed, runRegexp } from '../limits.ts';
-import { overridable } from '../protocol.ts';
+import { formErrors, own, unknown } from '../openapi/operation.ts';
 import * as field from '../wire/fields.ts';
-import { readForm } from '../wire/form.ts';
-import { checkInput, restrictFields } from '../wire/input.ts';
-import { readPage } from '../wire/page.ts';
-import { readPathId, readQuery, replyRows } from '../wire/reply.ts';
+import { restrictFields } from '../wire/input.ts';
+import { override, type Route, readPathId, route } from './route.ts';
 
-export const changeNutzerFields = {
+const changeNutzerFields = {
   email: v.optional(field.orEmpty(field.email)),
   passwort: v.optional(field.sha1),
   nachname: v.optional(field.orEmpty(field.name('ein Name'))),
@@ -24,41 +21,34 @@ export const changeNutzerFields = {
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
 };
 
-export const nutzerFilters = (deps: Pick<Deps, 'sql' | 'regexpSql'>) => ({
-  email: v.optional(field.text('eine E-Mail-Adresse')),
-  name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== deps.sql)),
-  status: v.optional(field.flag),
-});
-
-export function nutzerRoutes(deps: Deps): Hono<Env> {
+export function nutzerRoutes(deps: Deps): Route[] {
   const { sql } = deps;
-  const filters = nutzerFilters(deps);
-  const routes = new Hono<Env>()
-    .get('/nutzer', async (c) => {
-      const reader = requireReader(c);
-      const { input, beforeId, next } = readPage(c, deps, filters);
-      const filter = { email: input.email ?? null, nameRegexpCi: input.name_regexp_ci ?? null, status: input.status ?? null };
-      const list = (client: Sql) => listNutzer(client, reader, filter, beforeId, input.limit);
-      const page = await (filter.nameRegexpCi === null ? list(sql) : runRegexp(deps, list));
-      return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-    })
-    .get('/nutzer/:id', async (c) => {
-      const reader = requireReader(c);
-      const { restrict } = readQuery(c, restrictFields);
-      return replyRows(c, { rows: await getNutzer(sql, reader, readPathId(c)), restrict });
-    });
-  return overridable(routes, '/nutzer/:id', {
-    async put(c) {
-      const reader = requireReader(c);
-      readQuery(c, {});
+  const put = route(deps, {
+    method: 'put',
+    path: '/nutzer/{id}',
+    operationId: 'updateNutzer',
+    tag: 'Konten',
+    summary: 'Konto ändern',
+    description:
+      'Eigene E-Mail-Adresse und eigenes Passwort; alles andere nur Administratoren. Was nicht geschickt wird, bleibt. Ein neues Passwort und eine Sperre beenden alle Zugangsschlüssel des Kontos.',
+    auth: 'required',
+    form: changeNutzerFields,
+    meanings: { status: '0 sperren, 1 freischalten (nur Administratoren).' },
+    record: 'Kennung',
+    shape: 'single',
+    errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'adresse_vergeben', 'letzter_administrator', 'zu_oft'],
+    examples: [
+      { summary: 'Neue E-Mail-Adresse', as: 'nutzer', path: own, form: { email: 'neu@example.org' }, status: 200 },
+      { summary: 'Sich selbst eine Rolle geben', as: 'nutzer', path: own, form: { rollen: 'expert' }, status: 403 },
+      { summary: 'Kein SHA-1', as: 'nutzer', path: own, form: { passwort: 'geheim' }, status: 400 },
+      { summary: 'Unbekanntes Konto', as: 'administrator', path: unknown, form: { status: '0' }, status: 404 },
+    ],
+    async handle(asked) {
+      const { c, reader } = asked;
       const id = readPathId(c);
       // Before anything is computed: hashing is dear, and somebody else's password is none of the reader's.
       await requireNutzerRight(sql, reader, id);
-      const { passwort, artengruppenbeschraenkung, ...input } = checkInput(
-        c,
-        (await readForm(c, deps)).fields,
-        changeNutzerFields,
-      );
+      const { passwort, artengruppenbeschraenkung, ...input } = await asked.readForm();
       // An administrator sees all addresses anyway.
       if (input.email && id === reader) await requireEmailAllowed(deps, reader);
       const change: NutzerChange = {
@@ -67,7 +57,88 @@ export function nutzerRoutes(deps: Deps): Hono<Env> {
         artengruppen: artengruppenbeschraenkung,
       };
       await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, change);
-      return replyRows(c, { rows: JSON.stringify([{ id }]) });
+      return JSON.stringify([{ id }]);
     },
   });
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/nutzer',
+      operationId: 'listNutzer',
+      tag: 'Konten',
+      summary: 'Konten auflisten',
+      description: 'Administratoren sehen alle Konten, alle anderen nur das eigene.',
+      auth: 'required',
+      query: {
+        email: v.optional(field.text('eine E-Mail-Adresse')),
+        name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== sql)),
+        status: v.optional(field.flag),
+      },
+      meanings: { status: '0 gesperrt, 1 aktiv.' },
+      record: 'Nutzer',
+      shape: 'list',
+      examples: [
+        { summary: 'Das eigene', as: 'nutzer', status: 200 },
+        { summary: 'Aktive Konten', as: 'administrator', query: { status: '1', limit: '2' }, status: 200 },
+        { summary: 'Ohne Anmeldung', status: 401 },
+      ],
+      handle({ reader, query, beforeId }) {
+        const filter = { email: query.email ?? null, nameRegexpCi: query.name_regexp_ci ?? null, status: query.status ?? null };
+        return filter.nameRegexpCi === null
+          ? listNutzer(sql, reader, filter, beforeId, query.limit)
+          : runRegexp(deps, (client: Sql) => listNutzer(client, reader, filter, beforeId, query.limit));
+      },
+    }),
+    route(deps, {
+      method: 'get',
+      path: '/nutzer/{id}',
+      operationId: 'getNutzer',
+      tag: 'Konten',
+      summary: 'Ein Konto lesen',
+      description: 'Das eigene, Administratoren jedes.',
+      auth: 'required',
+      query: restrictFields,
+      record: 'NutzerDetail',
+      shape: 'single',
+      errors: ['nicht_erlaubt', 'nicht_gefunden'],
+      examples: [
+        { summary: 'Das eigene', as: 'nutzer', path: own, status: 200 },
+        { summary: 'Ein fremdes', as: 'nutzer', path: unknown, status: 403 },
+        { summary: 'Ein unbekanntes', as: 'administrator', path: unknown, status: 404 },
+      ],
+      handle: ({ c, reader }) => getNutzer(sql, reader, readPathId(c)),
+    }),
+    put,
+    override([put], {
+      operationId: 'overrideNutzer',
+      summary: 'PUT als POST',
+      description: 'Für Clients, die kein PUT senden können: mit X-HTTP-Method-Override: PUT.',
+      errors: [
+        ...formErrors,
+        'nicht_erlaubt',
+        'nicht_gefunden',
+        'methode_nicht_erlaubt',
+        'adresse_vergeben',
+        'letzter_administrator',
+        'zu_oft',
+      ],
+      examples: [
+        {
+          summary: 'Neue E-Mail-Adresse',
+          as: 'nutzer',
+          path: own,
+          form: { email: 'neu@example.org' },
+          headers: { 'X-HTTP-Method-Override': 'PUT' },
+          status: 200,
+        },
+        {
+          summary: 'Konten werden nicht gelöscht',
+          as: 'administrator',
+          path: own,
+          headers: { 'X-HTTP-Method-Override': 'DELETE' },
+          status: 405,
+        },
+      ],
+    }),
+  ];
 }

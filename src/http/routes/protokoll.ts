@@ -1,21 +1,35 @@
 // GET /protokoll
-import { Hono } from 'hono';
 import * as v from 'valibot';
 import { listProtokoll } from '../../db/protokoll.ts';
-import type { Deps, Env } from '../context.ts';
+import type { Deps } from '../context.ts';
 import * as field from '../wire/fields.ts';
-import { readPage } from '../wire/page.ts';
-import { replyRows } from '../wire/reply.ts';
+import { type Route, route } from './route.ts';
 
-export const protokollFilters = { datum_von: v.optional(field.date), datum_bis: v.optional(field.date) };
-
-export function protokollRoutes(deps: Deps): Hono<Env> {
-  return new Hono<Env>().get('/protokoll', async (c) => {
-    const { input, beforeId, next } = readPage(c, deps, protokollFilters);
-    const range = { von: input.datum_von ?? null, bis: input.datum_bis ?? null };
-    // Days are looked for by walking back through the log.
-    const isDated = range.von !== null || range.bis !== null;
-    const page = await listProtokoll(isDated ? deps.slowSql : deps.sql, range, beforeId, input.limit);
-    return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-  });
+export function protokollRoutes(deps: Deps): Route[] {
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/protokoll',
+      operationId: 'listProtokoll',
+      tag: 'Protokolle',
+      summary: 'Änderungen auflisten',
+      description:
+        'Jedes Anlegen, Ändern und Löschen einer Beobachtung, die neueste Änderung zuerst. Für Abgleiche: was danach mit 404 antwortet, wird im Abbild gelöscht.',
+      auth: 'optional',
+      query: { datum_von: v.optional(field.date), datum_bis: v.optional(field.date) },
+      record: 'Protokolleintrag',
+      shape: 'list',
+      caching: 'asked',
+      examples: [
+        { summary: 'Seit einem Tag', query: { datum_von: '1.1.2026', limit: '5' }, status: 200 },
+        { summary: 'Kein Tag', query: { datum_von: '2026-01-01' }, status: 400 },
+      ],
+      handle({ query, beforeId }) {
+        const range = { von: query.datum_von ?? null, bis: query.datum_bis ?? null };
+        // Days are looked for by walking back through the log.
+        const isDated = range.von !== null || range.bis !== null;
+        return listProtokoll(isDated ? deps.slowSql : deps.sql, range, beforeId, query.limit);
+      },
+    }),
+  ];
 }

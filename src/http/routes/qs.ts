@@ -1,32 +1,46 @@
 // GET /qs
-import { Hono } from 'hono';
 import * as v from 'valibot';
 import { listQs } from '../../db/qs.ts';
-import { type Deps, type Env, requireReader } from '../context.ts';
+import type { Deps } from '../context.ts';
 import * as field from '../wire/fields.ts';
-import { readPage } from '../wire/page.ts';
-import { replyRows } from '../wire/reply.ts';
+import { type Route, route } from './route.ts';
 
-export const qsFilters = {
-  datum_von: v.optional(field.date),
-  datum_bis: v.optional(field.date),
-  uid: v.optional(field.id),
-  status_aenderung: v.optional(field.status),
-};
-
-export function qsRoutes(deps: Deps): Hono<Env> {
-  return new Hono<Env>().get('/qs', async (c) => {
-    const reader = requireReader(c);
-    const { input, beforeId, next } = readPage(c, deps, qsFilters);
-    const filter = {
-      von: input.datum_von ?? null,
-      bis: input.datum_bis ?? null,
-      uid: input.uid ?? null,
-      statusAenderung: input.status_aenderung ?? null,
-    };
-    // Whatever is filtered is looked for by walking back through the log.
-    const isFiltered = Object.values(filter).some((value) => value !== null);
-    const page = await listQs(isFiltered ? deps.slowSql : deps.sql, reader, filter, beforeId, input.limit);
-    return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-  });
+export function qsRoutes(deps: Deps): Route[] {
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/qs',
+      operationId: 'listQs',
+      tag: 'Protokolle',
+      summary: 'Statuswechsel auflisten',
+      description: 'Nur für Experten und Administratoren; der neueste Wechsel zuerst.',
+      auth: 'required',
+      query: {
+        datum_von: v.optional(field.date),
+        datum_bis: v.optional(field.date),
+        uid: v.optional(field.id),
+        status_aenderung: v.optional(field.status),
+      },
+      record: 'QsEintrag',
+      shape: 'list',
+      errors: ['nicht_erlaubt'],
+      examples: [
+        { summary: 'Alle', as: 'expert', status: 200 },
+        { summary: 'Freigaben', as: 'administrator', query: { status_aenderung: 'freigegeben' }, status: 200 },
+        { summary: 'Ohne Rolle', as: 'nutzer', status: 403 },
+        { summary: 'Ohne Anmeldung', status: 401 },
+      ],
+      handle({ reader, query, beforeId }) {
+        const filter = {
+          von: query.datum_von ?? null,
+          bis: query.datum_bis ?? null,
+          uid: query.uid ?? null,
+          statusAenderung: query.status_aenderung ?? null,
+        };
+        // Whatever is filtered is looked for by walking back through the log.
+        const isFiltered = Object.values(filter).some((value) => value !== null);
+        return listQs(isFiltered ? deps.slowSql : deps.sql, reader, filter, beforeId, query.limit);
+      },
+    }),
+  ];
 }

@@ -1,19 +1,17 @@
-// GET and POST /register, POST /passwort, POST /logout
-import { type Context, Hono } from 'hono';
+// GET and POST /register, POST /passwort
 import * as v from 'valibot';
-import { deleteToken, getNutzerOf, registerNutzer } from '../../db/nutzer.ts';
-import { hashToken } from '../../guard/token.ts';
+import type { Mandant } from '../../db/mandant.ts';
+import { getNutzerOf, registerNutzer } from '../../db/nutzer.ts';
 import type { MailJob } from '../../jobs/boss.ts';
-import { type Deps, type Env, publicOrigin, requireReader } from '../context.ts';
+import { type Deps, publicOrigin } from '../context.ts';
 import { isMailAllowed, requireLinkAllowed, requireRegistrationAllowed } from '../limits.ts';
+import { formErrors } from '../openapi/operation.ts';
 import { PortalError, sentences } from '../wire/errors.ts';
 import * as field from '../wire/fields.ts';
-import { readForm } from '../wire/form.ts';
-import { checkInput } from '../wire/input.ts';
-import type { Parameters } from '../wire/query.ts';
-import { queryParameters, readQuery, replyRows, replyValue } from '../wire/reply.ts';
+import type { Output } from '../wire/input.ts';
+import { type Asked, type Route, route } from './route.ts';
 
-export const registerFields = {
+const registerFields = {
   loginname: field.loginname,
   email: field.email,
   vorname: field.name('der Vorname'),
@@ -23,23 +21,26 @@ export const registerFields = {
   'portal-url': v.optional(field.portalUrl, ''),
 };
 
+const known = v.optional(v.pipe(v.string(), v.maxLength(254, 'ein Text mit höchstens 254 Zeichen')));
+
 // No account has this id: the mail job finds nobody to write to.
 const nobody = 0;
 
-const known = v.optional(v.pipe(v.string(), v.maxLength(254, 'ein Text mit höchstens 254 Zeichen')));
-export const passwortFields = { loginname: known, email: known };
+const registration = { loginname: 'Anna Beispiel', email: 'anna@example.org', vorname: 'Anna', nachname: 'Beispiel' };
+const registerText =
+  'Legt ein Konto ohne Passwort an und schickt einen Link, der sieben Tage gilt, zum Festlegen des Passworts. Gehört die E-Mail-Adresse schon zu einem Konto, erfährt das nur dessen Postfach.';
 
-export function registerRoutes(deps: Deps): Hono<Env> {
+export function registerRoutes(deps: Deps): Route[] {
   const { sql, queue, config } = deps;
-  const jobOf = (c: Context<Env>, kind: MailJob['kind'], nutzerId: number): MailJob => {
-    const tenant = c.get('tenant');
-    // Never the request's host: a link must not lead to where an attacker says (S2.4).
-    return { kind, nutzerId, origin: publicOrigin(tenant, config.publicUrl), portal: tenant.name };
-  };
+  // Never the request's host: a link must not lead to where an attacker says (S2.4).
+  const jobOf = (tenant: Mandant, kind: MailJob['kind'], nutzerId: number): MailJob => ({
+    kind,
+    nutzerId,
+    origin: publicOrigin(tenant, config.publicUrl),
+    portal: tenant.name,
+  });
 
-  const register = async (c: Context<Env>, parameters: Parameters) => {
-    readQuery(c, {});
-    const input = checkInput(c, parameters, registerFields);
+  const register = async ({ c, tenant }: Pick<Asked, 'c' | 'tenant'>, input: Output<typeof registerFields>) => {
     await requireRegistrationAllowed(deps);
     await sql.begin(async (tx) => {
       const { id, isNew } = await registerNutzer(tx, {
@@ -48,34 +49,85 @@ export function registerRoutes(deps: Deps): Hono<Env> {
         portalUrl: input['portal-url'],
       });
       if (await isMailAllowed(tx, input.email))
-        await queue.enqueueMail(tx, jobOf(c, isNew ? 'registrierung' : 'adresse vergeben', id));
+        await queue.enqueueMail(tx, jobOf(tenant, isNew ? 'registrierung' : 'adresse vergeben', id));
     });
     c.header('Cache-Control', 'private, no-store');
-    return replyValue(c, 'result', { login: input.loginname, name: `${input.vorname} ${input.nachname}`, email: input.email });
+    return { login: input.loginname, name: `${input.vorname} ${input.nachname}`, email: input.email };
   };
 
-  return new Hono<Env>()
-    .get('/register', (c) => register(c, queryParameters(c)))
-    .post('/register', async (c) => register(c, (await readForm(c, deps)).fields))
-    .post('/passwort', async (c) => {
-      readQuery(c, {});
-      const { loginname = '', email = '' } = checkInput(c, (await readForm(c, deps)).fields, passwortFields);
-      if (loginname === '' && email === '') {
-        throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
-      }
-      await requireLinkAllowed(deps);
-      const account = await getNutzerOf(sql, { loginname: loginname || null, email: email || null });
-      // What is no account has a mailbox of its own, so that asking for it uses up nobody's.
-      const mayMail = await isMailAllowed(sql, account?.emailKey ?? `niemand ${email || loginname}`);
-      // A job in every case: without one the answer would come sooner, and tell that there is no such account.
-      const recipient = account && mayMail ? account.id : nobody;
-      await sql.begin((tx) => queue.enqueueMail(tx, jobOf(c, 'passwort', recipient)));
-      return replyRows(c, { rows: '[]' });
-    })
-    .post('/logout', async (c) => {
-      const reader = requireReader(c);
-      readQuery(c, {});
-      await deleteToken(sql, hashToken(c.req.header('x-auth-token') ?? ''));
-      return replyRows(c, { rows: JSON.stringify([{ id: reader }]) });
-    });
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/register',
+      operationId: 'register',
+      tag: 'Anmeldung',
+      summary: 'Registrieren',
+      description: registerText,
+      auth: 'none',
+      query: registerFields,
+      record: 'Registrierung',
+      shape: 'bare',
+      errors: ['zu_oft'],
+      examples: [
+        { summary: 'Neues Konto', query: registration, status: 200 },
+        { summary: 'Ohne E-Mail-Adresse', query: { ...registration, email: '' }, status: 400 },
+      ],
+      handle: (asked) => register(asked, asked.query),
+    }),
+    route(deps, {
+      method: 'post',
+      path: '/register',
+      operationId: 'registerPerFormular',
+      tag: 'Anmeldung',
+      summary: 'Registrieren, per Formular',
+      description: registerText,
+      auth: 'none',
+      form: registerFields,
+      formFirst: true,
+      record: 'Registrierung',
+      shape: 'bare',
+      errors: [...formErrors, 'zu_oft'],
+      examples: [
+        {
+          summary: 'Neues Konto',
+          form: { ...registration, loginname: 'Bert Beispiel', email: 'bert@example.org', vorname: 'Bert' },
+          status: 200,
+        },
+        { summary: 'Verbotenes Zeichen', form: { ...registration, loginname: 'Anna!' }, status: 400 },
+      ],
+      handle: async (asked) => register(asked, await asked.readForm()),
+    }),
+    route(deps, {
+      method: 'post',
+      path: '/passwort',
+      operationId: 'passwort',
+      tag: 'Anmeldung',
+      summary: 'Passwort vergessen',
+      description:
+        'Schickt einen neuen Link zum Festlegen des Passworts. Eines von loginname und email ist nötig. Die Antwort sagt nicht, ob es das Konto gibt.',
+      auth: 'none',
+      form: { loginname: known, email: known },
+      record: 'Leer',
+      shape: 'single',
+      errors: [...formErrors, 'zu_oft'],
+      examples: [
+        { summary: 'Per Anmeldename', form: { loginname: 'Anna Beispiel' }, status: 200 },
+        { summary: 'Ohne Angabe', form: { loginname: '' }, status: 400 },
+      ],
+      async handle(asked) {
+        const { loginname = '', email = '' } = await asked.readForm();
+        if (loginname === '' && email === '') {
+          throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
+        }
+        await requireLinkAllowed(deps);
+        const account = await getNutzerOf(sql, { loginname: loginname || null, email: email || null });
+        // What is no account has a mailbox of its own, so that asking for it uses up nobody's.
+        const mayMail = await isMailAllowed(sql, account?.emailKey ?? `niemand ${email || loginname}`);
+        // A job in every case: without one the answer would come sooner, and tell that there is no such account.
+        const recipient = account && mayMail ? account.id : nobody;
+        await sql.begin((tx) => queue.enqueueMail(tx, jobOf(asked.tenant, 'passwort', recipient)));
+        return '[]';
+      },
+    }),
+  ];
 }

@@ -1,128 +1,58 @@
 // /sichtbeobachtungen
-import { type Context, Hono } from 'hono';
-import * as v from 'valibot';
 import {
   createSichtbeobachtung,
   deleteSichtbeobachtung,
   getSichtbeobachtung,
   listSichtbeobachtung,
   mayComputeLong,
+  mediumFields,
   updateSichtbeobachtung,
 } from '../../db/sichtbeobachtung.ts';
-import { type Deps, type Env, requireReader } from '../context.ts';
+import type { Deps } from '../context.ts';
+import { addressMedia } from '../media/address.ts';
 import { receiveMedia, removeMedia } from '../media/receive.ts';
-import { overridable } from '../protocol.ts';
+import { formErrors, own, unknown } from '../openapi/operation.ts';
 import { PortalError, sentences } from '../wire/errors.ts';
-import * as field from '../wire/fields.ts';
-import { checkInput, restrictFields, textFilter } from '../wire/input.ts';
-import { readPage } from '../wire/page.ts';
-import { readPathId, readQuery, replyRows } from '../wire/reply.ts';
-import { showMedia } from './medien.ts';
+import { restrictFields } from '../wire/input.ts';
+import { override, type Route, readPathId, route } from './route.ts';
+import {
+  changeSichtbeobachtungFields,
+  createSichtbeobachtungFields,
+  sichtbeobachtungenFilters,
+} from './sichtbeobachtung-fields.ts';
 
-const lat = field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)');
-const lon = field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)');
-const bereich = field.oneOf(['privat', 'oeffentlich']);
-// An empty field stands for its default (D3.7).
-const defaulted = {
-  srid: field.emptyAs(field.oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']), 'EPSG:25832'),
-  anzahl: field.emptyAs(field.integer(1, 20000), 1),
-  sensibel: field.emptyAs(field.boolean, false),
-  datum: field.emptyAs(field.date, null),
-  bemerkung: field.emptyAs(field.remark, null),
-  stadium_id: field.emptyAs(field.id, null),
-  aktivitaet_id: field.emptyAs(field.id, null),
-};
+const sighting = { art: '2', lat: '5530000', lon: '420000', datum: '1.9.2026', anzahl: '2', bemerkung: 'singt im Garten' };
+const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
 
-export const createSichtbeobachtungFields = {
-  art: field.id,
-  lat,
-  lon,
-  srid: v.optional(defaulted.srid, ''),
-  anzahl: v.optional(defaulted.anzahl, ''),
-  sensibel: v.optional(defaulted.sensibel, ''),
-  datum: v.optional(defaulted.datum, ''),
-  bereich: v.optional(bereich, 'privat'),
-  bemerkung: v.optional(defaulted.bemerkung, ''),
-  stadium_id: v.optional(defaulted.stadium_id, ''),
-  aktivitaet_id: v.optional(defaulted.aktivitaet_id, ''),
-};
-
-export const changeSichtbeobachtungFields = {
-  art: v.optional(field.id),
-  lat: v.optional(lat),
-  lon: v.optional(lon),
-  srid: v.optional(defaulted.srid),
-  anzahl: v.optional(defaulted.anzahl),
-  sensibel: v.optional(defaulted.sensibel),
-  datum: v.optional(defaulted.datum),
-  bereich: v.optional(bereich),
-  bemerkung: v.optional(defaulted.bemerkung),
-  stadium_id: v.optional(defaulted.stadium_id),
-  aktivitaet_id: v.optional(defaulted.aktivitaet_id),
-  status: v.optional(field.status),
-};
-
-export const sichtbeobachtungenFilters = {
-  bereich: v.optional(field.oneOf(['oeffentlich', 'privat', 'persoenlich']), 'oeffentlich'),
-  titel_deutsch: textFilter,
-  titel_wissenschaftlich: textFilter,
-  eu_guid: textFilter,
-  art_id: textFilter,
-  artengruppe_id: v.optional(field.id),
-  legacy_regional_art_id: v.optional(field.id),
-  lanis_rlp_osiris_art_id: v.optional(field.id),
-  legacy_regional_artengruppe_id: v.optional(field.id),
-  lanis_rlp_osiris_artengruppe_id: v.optional(field.id),
-  is_animal: v.optional(field.boolean),
-  jahr: v.optional(field.integer(1, 9999)),
-  datum_von: v.optional(field.date),
-  datum_bis: v.optional(field.date),
-  mandant: v.optional(field.text('das Kürzel eines Mandanten')),
-  bbox: v.optional(field.bbox),
-  status: v.optional(field.status),
-};
-
-export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
+export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
   const { sql } = deps;
-  const routes = new Hono<Env>()
-    .get('/sichtbeobachtungen', async (c) => {
-      const { input, beforeId, next } = readPage(c, deps, sichtbeobachtungenFilters);
-      const { limit, restrict, cursor, lanis_rlp_osiris_art_id, lanis_rlp_osiris_artengruppe_id, ...asked } = input;
-      const filter = {
-        ...asked,
-        legacy_regional_art_id: oldOrNew(input, 'lanis_rlp_osiris_art_id', 'legacy_regional_art_id'),
-        legacy_regional_artengruppe_id: oldOrNew(input, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
-      };
-      const client = mayComputeLong(filter) ? deps.slowSql : sql;
-      const page = await listSichtbeobachtung(client, c.get('tenant').id, c.get('reader'), filter, beforeId, limit);
-      c.get('conditional')?.tell(page.stand);
-      return replyRows(c, { rows: showMedia(c, deps, page.rows), next: next(page.lastId), restrict });
-    })
-    .get('/sichtbeobachtungen/:id', async (c) => {
-      const { restrict } = readQuery(c, restrictFields);
-      const rows = await getSichtbeobachtung(sql, c.get('tenant').id, c.get('reader'), readPathId(c));
-      return replyRows(c, { rows: showMedia(c, deps, rows), restrict });
-    })
-    .post('/sichtbeobachtungen', async (c) => {
-      const reader = requireReader(c);
-      readQuery(c, {});
-      const created = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
-        const input = checkInput(c, fields, createSichtbeobachtungFields);
-        const record = { ...input, srid: sridNumbers[input.srid] };
-        return keep((names) => createSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), { ...record, ...names }));
-      });
-      const url = `${c.get('origin')}/api/v2/sichtbeobachtungen/${created.id}`;
-      c.header('Location', url);
-      return replyRows(c, { rows: JSON.stringify([{ ...created, url }]) }, 201);
-    });
-
-  return overridable(routes, '/sichtbeobachtungen/:id', {
-    async put(c) {
-      const reader = requireReader(c);
-      readQuery(c, {});
+  const put = route(deps, {
+    method: 'put',
+    path: '/sichtbeobachtungen/{id}',
+    operationId: 'updateSichtbeobachtung',
+    tag: 'Beobachtungen',
+    summary: 'Beobachtung ändern, veröffentlichen oder prüfen',
+    description:
+      'Wer gemeldet hat, ändert private Beobachtungen und mit bereich auch, was öffentlich ist, solange sie nicht freigegeben ist. Experten und Administratoren setzen bei fremden öffentlichen status und bemerkung. Was nicht geschickt wird, bleibt; lat und lon nur zusammen.',
+    auth: 'required',
+    form: changeSichtbeobachtungFields,
+    files: mediumFields,
+    record: 'Kennung',
+    shape: 'single',
+    errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'doppelte_meldung', 'zu_oft'],
+    examples: [
+      { summary: 'Veröffentlichen', as: 'nutzer', path: own, form: { bereich: 'oeffentlich' }, status: 200 },
+      { summary: 'Anzahl ändern', as: 'nutzer', path: own, form: { anzahl: '3' }, status: 200 },
+      { summary: 'Freigeben', as: 'expert', path: own, form: { status: 'freigegeben', bemerkung: 'schön!' }, status: 200 },
+      { summary: 'Nach der Freigabe', as: 'nutzer', path: own, form: { anzahl: '3' }, status: 403 },
+      { summary: 'lat ohne lon', as: 'nutzer', path: own, form: { lat: '5530000' }, status: 400 },
+      { summary: 'Unbekannte Beobachtung', as: 'nutzer', path: unknown, form: { anzahl: '3' }, status: 404 },
+    ],
+    async handle(asked) {
+      const { c, tenant, reader } = asked;
       const id = readPathId(c);
       const removed = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
-        const { srid = 'EPSG:25832', ...input } = checkInput(c, fields, changeSichtbeobachtungFields);
+        const { srid = 'EPSG:25832', ...input } = asked.checkForm(fields);
         // D3.8: a place is changed as a whole.
         if ((input.lat === undefined) !== (input.lon === undefined)) {
           const name = input.lat === undefined ? 'lat' : 'lon';
@@ -130,24 +60,163 @@ export function sichtbeobachtungenRoutes(deps: Deps): Hono<Env> {
         }
         // Without a place it says nothing.
         const change = { ...input, ...(input.lat !== undefined && { srid: sridNumbers[srid] }) };
-        return keep((names) => updateSichtbeobachtung(sql, c.get('tenant').id, reader, keyOf(c), id, { ...change, ...names }));
+        return keep((names) =>
+          updateSichtbeobachtung(sql, tenant.id, reader, c.get('tokenHash') ?? null, id, { ...change, ...names }),
+        );
       });
       await removeMedia(deps, removed);
-      return replyRows(c, { rows: JSON.stringify([{ id }]) });
-    },
-    async delete(c) {
-      const reader = requireReader(c);
-      readQuery(c, {});
-      const id = readPathId(c);
-      await removeMedia(deps, await deleteSichtbeobachtung(sql, reader, keyOf(c), id));
-      return replyRows(c, { rows: JSON.stringify([{ id }]) });
+      return JSON.stringify([{ id }]);
     },
   });
+  const remove = route(deps, {
+    method: 'delete',
+    path: '/sichtbeobachtungen/{id}',
+    operationId: 'deleteSichtbeobachtung',
+    tag: 'Beobachtungen',
+    summary: 'Beobachtung löschen',
+    description: 'Wer gemeldet hat, solange sie nicht freigegeben ist; Administratoren jede öffentliche.',
+    auth: 'required',
+    record: 'Kennung',
+    shape: 'single',
+    errors: ['nicht_erlaubt', 'nicht_gefunden'],
+    examples: [
+      { summary: 'Eigene', as: 'nutzer', path: own, status: 200 },
+      { summary: 'Nach der Freigabe', as: 'nutzer', path: own, status: 403 },
+      { summary: 'Unbekannte Beobachtung', as: 'nutzer', path: unknown, status: 404 },
+      { summary: 'Ohne Anmeldung', path: own, status: 401 },
+    ],
+    async handle({ c, reader }) {
+      const id = readPathId(c);
+      await removeMedia(deps, await deleteSichtbeobachtung(sql, reader, c.get('tokenHash') ?? null, id));
+      return JSON.stringify([{ id }]);
+    },
+  });
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/sichtbeobachtungen',
+      operationId: 'listSichtbeobachtungen',
+      tag: 'Beobachtungen',
+      summary: 'Beobachtungen auflisten und suchen',
+      description:
+        'Die neueste zuerst. Ohne Anmeldung: veröffentlichte und freigegebene. Angemeldet: alle veröffentlichten; die eigenen privaten mit bereich=privat, alle eigenen mit bereich=persoenlich. Wer nicht Experte, Administrator oder selbst meldend ist, sieht geschützte Funde nur in der Mitte ihrer Rasterzelle; bbox sucht dann dort.',
+      auth: 'optional',
+      query: sichtbeobachtungenFilters,
+      meanings: {
+        bereich:
+          'Öffentliche Beobachtungen, eigene private (`privat`) oder alle eigenen (`persoenlich`); die beiden letzten nur angemeldet.',
+        status: 'Stand der Prüfung; ohne Anmeldung nur `freigegeben`.',
+      },
+      record: 'Sichtbeobachtung',
+      shape: 'list',
+      caching: 'told',
+      examples: [
+        { summary: 'Die drei neuesten', query: { limit: '3' }, status: 200 },
+        { summary: 'Alle eigenen', as: 'nutzer', query: { bereich: 'persoenlich' }, status: 200 },
+        {
+          summary: 'Ausschnitt und Zeitraum',
+          query: { bbox: '400000,5500000,452000,5560000', datum_von: '1.1.2020' },
+          status: 200,
+        },
+        { summary: 'Name mit Platzhalter', query: { titel_deutsch: 'a%' }, status: 200 },
+        { summary: 'Kein Tag', query: { datum_von: '31.2.2026' }, status: 400 },
+        { summary: 'Eigene ohne Anmeldung', query: { bereich: 'privat' }, status: 401 },
+      ],
+      async handle({ c, tenant, reader, query, beforeId }) {
+        const { limit, restrict, cursor, lanis_rlp_osiris_art_id, lanis_rlp_osiris_artengruppe_id, ...asked } = query;
+        const filter = {
+          ...asked,
+          legacy_regional_art_id: oldOrNew(query, 'lanis_rlp_osiris_art_id', 'legacy_regional_art_id'),
+          legacy_regional_artengruppe_id: oldOrNew(query, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
+        };
+        const client = mayComputeLong(filter) ? deps.slowSql : sql;
+        const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, query.limit);
+        return { rows: addressMedia(c, deps, rows), lastId, stand };
+      },
+    }),
+    route(deps, {
+      method: 'post',
+      path: '/sichtbeobachtungen',
+      operationId: 'createSichtbeobachtung',
+      tag: 'Beobachtungen',
+      summary: 'Beobachtung melden',
+      description:
+        'Gleiche Art, gleicher Ort und gleicher Tag desselben Kontos: 409 mit der vorhandenen Nummer. Fotos werden verkleinert, und alles außer dem Bild wird aus ihnen entfernt.',
+      auth: 'required',
+      form: createSichtbeobachtungFields,
+      files: mediumFields,
+      meanings: {
+        bemerkung: 'Bemerkung.',
+        datum: 'Tag der Beobachtung, `TT.MM.JJJJ`, vom 01.01.1800 bis heute. Ohne Angabe oder leer: heute.',
+      },
+      record: 'NeueSichtbeobachtung',
+      shape: 'single',
+      status: 201,
+      errors: [...formErrors, 'doppelte_meldung', 'zu_oft'],
+      examples: [
+        { summary: 'Neue Beobachtung', as: 'nutzer', form: sighting, status: 201 },
+        { summary: 'Noch einmal dieselbe', as: 'nutzer', form: sighting, status: 409 },
+        { summary: 'Ohne Ort', as: 'nutzer', form: { art: '2' }, status: 400 },
+        { summary: 'Ohne Anmeldung', form: sighting, status: 401 },
+      ],
+      async handle(asked) {
+        const { c, tenant, reader } = asked;
+        const created = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
+          const input = asked.checkForm(fields);
+          const record = { ...input, srid: sridNumbers[input.srid] };
+          return keep((names) =>
+            createSichtbeobachtung(sql, tenant.id, reader, c.get('tokenHash') ?? null, { ...record, ...names }),
+          );
+        });
+        const url = `${c.get('origin')}/api/v2/sichtbeobachtungen/${created.id}`;
+        c.header('Location', url);
+        return JSON.stringify([{ ...created, url }]);
+      },
+    }),
+    route(deps, {
+      method: 'get',
+      path: '/sichtbeobachtungen/{id}',
+      operationId: 'getSichtbeobachtung',
+      tag: 'Beobachtungen',
+      summary: 'Eine Beobachtung lesen',
+      description: 'Unbekannte Beobachtungen und solche, die dieses Konto nicht sehen darf: 404.',
+      auth: 'optional',
+      query: restrictFields,
+      record: 'SichtbeobachtungDetail',
+      shape: 'single',
+      caching: 'asked',
+      errors: ['nicht_gefunden'],
+      examples: [
+        { summary: 'Ohne Anmeldung', path: own, status: 200 },
+        { summary: 'Angemeldet', as: 'expert', path: own, status: 200 },
+        { summary: 'Unbekannte Beobachtung', path: unknown, status: 404 },
+      ],
+      handle: async ({ c, tenant, reader }) =>
+        addressMedia(c, deps, await getSichtbeobachtung(sql, tenant.id, reader, readPathId(c))),
+    }),
+    put,
+    remove,
+    override([put, remove], {
+      operationId: 'overrideSichtbeobachtung',
+      summary: 'PUT oder DELETE als POST',
+      description: 'Für Clients, die kein PUT oder DELETE senden können: X-HTTP-Method-Override nennt, was gemeint ist.',
+      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'doppelte_meldung', 'zu_oft'],
+      examples: [
+        {
+          summary: 'Veröffentlichen',
+          as: 'nutzer',
+          path: own,
+          form: { bereich: 'oeffentlich' },
+          headers: { 'X-HTTP-Method-Override': 'PUT' },
+          status: 200,
+        },
+        { summary: 'Löschen', as: 'nutzer', path: own, headers: { 'X-HTTP-Method-Override': 'DELETE' }, status: 200 },
+        { summary: 'Andere Methode', as: 'nutzer', path: own, headers: { 'X-HTTP-Method-Override': 'PATCH' }, status: 400 },
+        { summary: 'Ohne X-HTTP-Method-Override', as: 'nutzer', path: own, form: { anzahl: '3' }, status: 405 },
+      ],
+    }),
+  ];
 }
-
-const keyOf = (c: Context<Env>) => c.get('tokenHash') ?? null;
-
-const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
 
 // D1.4, D6.3: the deprecated parameters have an even older name each.
 function oldOrNew<O extends string, N extends string>(

@@ -1,20 +1,37 @@
 // GET /stadien, GET /aktivitaeten
-import { Hono } from 'hono';
 import { listAktivitaet, listStadium } from '../../db/art.ts';
-import type { Deps, Env } from '../context.ts';
-import { readPage } from '../wire/page.ts';
-import { replyRows } from '../wire/reply.ts';
+import type { Deps } from '../context.ts';
+import { type Route, route } from './route.ts';
 
-export function stadienRoutes(deps: Deps): Hono<Env> {
-  return new Hono<Env>()
-    .get('/stadien', async (c) => {
-      const { input, beforeId, next } = readPage(c, deps, {});
-      const page = await listStadium(deps.sql, beforeId, input.limit);
-      return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-    })
-    .get('/aktivitaeten', async (c) => {
-      const { input, beforeId, next } = readPage(c, deps, {});
-      const page = await listAktivitaet(deps.sql, beforeId, input.limit);
-      return replyRows(c, { rows: page.rows, next: next(page.lastId), restrict: input.restrict });
-    });
+export function stadienRoutes(deps: Deps): Route[] {
+  return [
+    route(deps, {
+      method: 'get',
+      path: '/stadien',
+      operationId: 'listStadien',
+      tag: 'Arten',
+      summary: 'Entwicklungsstadien auflisten',
+      description: 'Werte für stadium_id.',
+      auth: 'optional',
+      record: 'Stadium',
+      shape: 'list',
+      caching: 'asked',
+      examples: [{ summary: 'Alle', status: 200 }],
+      handle: ({ query, beforeId }) => listStadium(deps.sql, beforeId, query.limit),
+    }),
+    route(deps, {
+      method: 'get',
+      path: '/aktivitaeten',
+      operationId: 'listAktivitaeten',
+      tag: 'Arten',
+      summary: 'Aktivitäten auflisten',
+      description: 'Werte für aktivitaet_id.',
+      auth: 'optional',
+      record: 'Aktivitaet',
+      shape: 'list',
+      caching: 'asked',
+      examples: [{ summary: 'Alle', status: 200 }],
+      handle: ({ query, beforeId }) => listAktivitaet(deps.sql, beforeId, query.limit),
+    }),
+  ];
 }

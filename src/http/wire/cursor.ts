@@ -4,15 +4,27 @@ import { PortalError, sentences } from './errors.ts';
 import type { Parameters } from './query.ts';
 
 // Everything else in a list's query is a filter: a cursor belongs to one set of them.
-const noFilters = new Set(['format', 'callback', 'restrict', 'limit', 'cursor']);
+const noFilters = new Set(['restrict', 'limit', 'cursor']);
 
 export interface Page {
   /** Path of the list, tenant and filters: what a cursor is valid for. */
   path: string;
   tenant: number;
   parameters: Parameters;
+  names: ListNames;
+}
+
+export interface ListNames {
   /** Names that the list knows; others are not repeated. */
   known: readonly string[];
+  /** Those of its filters, sorted. */
+  filters: readonly string[];
+}
+
+/** @param entries what the list takes beside the parameters that every operation takes */
+export function namesOfList(entries: object): ListNames {
+  const names = Object.keys(entries);
+  return { known: ['format', 'callback', ...names], filters: names.filter((name) => !noFilters.has(name)).sort() };
 }
 
 /** The cursor that continues after the record with this id. */
@@ -42,7 +54,7 @@ export function nextUrl(key: KeyObject, page: Page, origin: string, lastId: numb
   if (lastId === null) return null;
   const pairs = [];
   for (const [name, values] of page.parameters) {
-    if (name !== 'cursor' && page.known.includes(name)) {
+    if (name !== 'cursor' && page.names.known.includes(name)) {
       for (const value of values) pairs.push(`${name}=${encodeURIComponent(value)}`);
     }
   }
@@ -50,11 +62,8 @@ export function nextUrl(key: KeyObject, page: Page, origin: string, lastId: numb
   return `${origin}${page.path}?${pairs.join('&')}`;
 }
 
-function sign(key: KeyObject, { path, tenant, parameters, known }: Page, bytes: Buffer): Buffer {
-  const filters = known
-    .filter((name) => !noFilters.has(name))
-    .sort()
-    .map((name) => [name, parameters.get(name)?.[0] ?? null]);
+function sign(key: KeyObject, { path, tenant, parameters, names }: Page, bytes: Buffer): Buffer {
+  const filters = names.filters.map((name) => [name, parameters.get(name)?.[0] ?? null]);
   return createHmac('sha256', key)
     .update(JSON.stringify([path, tenant, filters]))
     .update(bytes)

@@ -1,10 +1,10 @@
 // Conditional reads of anonymous clients (D2.21).
 import { createHmac, hash } from 'node:crypto';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, Handler } from 'hono';
 import { getStand } from '../../db/stand.ts';
-import { currentScope } from '../../guard/request.ts';
 import type { Deps, Env } from '../context.ts';
-import type { KeptAnswers } from './kept.ts';
+import { keepAnswers } from './kept.ts';
+import { type Answer, respond, send } from './reply.ts';
 
 /**
  * Gives anonymous reads an ETag and answers 304 when the client has it. The tag is made from a version, before the body is
@@ -14,45 +14,46 @@ import type { KeptAnswers } from './kept.ts';
  * An answer that was the same twice is kept, and sent again for as long as its tag holds. The service asks for the version
  * first, as a client would with its own copy: what is sent from memory is what a 304 would have confirmed. What is asked for
  * once, or changes all the time, is not worth the memory, nor a statement of its own for the version.
- * @param isTold the handler reads the version together with the body, and tells it to `conditional`
+ * @returns what makes handlers of reads; of one that is `isTold`, the answer brings the version along
  */
-export function etagMiddleware(
-  { sql, secretKey, build }: Deps,
-  answers: KeptAnswers,
-  { isTold = false } = {},
-): MiddlewareHandler<Env> {
+export function answerConditionally({ sql, secretKey, build, config }: Deps) {
+  const answers = keepAnswers(config.answerCacheBytes);
   // With the key, because cursors end when it changes; with the build, because it makes the body. Made once: an HMAC for each tag
   // was a fiftieth of what the service computes for a page.
   const secret = createHmac('sha256', secretKey).update(`etag ${build}`).digest('base64url');
-  return async (c, next) => {
-    if (!['GET', 'HEAD'].includes(c.req.method) || c.get('reader') !== null) return next();
-    // Of this address only: what another one answers to says nothing about it. With the tenant, because a domain may move to
-    // another one.
-    const address = `${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`;
-    const kept = answers.get(address);
-    let tag = '';
-    const conditional = {
-      tell(stand: string) {
-        // Opaque (D6.7): the version counts what happens here, also what nobody is shown.
-        tag = `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
-        // Before the answer is made: a header that comes later turns it into a stream, which costs as much as the database does.
+  // Opaque (D6.7): the version counts what happens here, also what nobody is shown.
+  const tagOf = (stand: string, address: string) =>
+    `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
+  return (isTold: boolean, make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
+    const respondAlways = respond(make);
+    return async (c, next) => {
+      if (c.get('reader') !== null) return respondAlways(c, next);
+      // Of this address only: what another one answers to says nothing about it. With the tenant, because a domain may move to
+      // another one.
+      const address = `${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`;
+      const kept = answers.get(address);
+      const known = c.req.header('if-none-match');
+      let tag = '';
+      c.header('Cache-Control', 'no-cache');
+      if (!isTold || known !== undefined || kept?.answer) {
+        tag = tagOf(await getStand(sql), address);
         c.header('ETag', tag);
-      },
-      keep(body: Buffer<ArrayBuffer>, type: string) {
-        answers.set(address, kept?.tag === tag ? { tag, answer: { body, type } } : { tag });
-      },
+        if (matches(known, tag)) return c.body(null, 304);
+        if (kept?.tag === tag && kept.answer) return send(c, { body: kept.answer.body, type: kept.answer.type, status: 200 });
+      }
+      const made = await make(c);
+      if (made instanceof Response) return made;
+      const { type, status, stand } = made;
+      if (stand !== undefined) {
+        tag = tagOf(stand, address);
+        // Before it is sent: a header that comes later turns the answer into a stream, which costs as much as the database does.
+        c.header('ETag', tag);
+      }
+      const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body;
+      const response = send(c, { body, type, status });
+      answers.set(address, kept?.tag === tag ? { tag, answer: { body, type } } : { tag });
+      return response;
     };
-    c.header('Cache-Control', 'no-cache');
-    c.set('conditional', conditional);
-    const known = c.req.header('if-none-match');
-    if (isTold && known === undefined && !kept?.answer) return next();
-    conditional.tell(await getStand(sql));
-    if (matches(known, tag)) return c.body(null, 304);
-    if (kept?.tag === tag && kept.answer) {
-      currentScope()?.hold(kept.answer.body.length);
-      return c.body(kept.answer.body, 200, { 'Content-Type': kept.answer.type });
-    }
-    await next();
   };
 }
 

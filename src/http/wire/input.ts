@@ -1,16 +1,13 @@
-// Reads what a request carries and checks it against a schema, field by field.
-
-import type { Context } from 'hono';
+// Checks what a request carries against a schema, field by field.
 import * as v from 'valibot';
 import { hasLongRun, isStorable, maxMarks } from '../../guard/text.ts';
-import type { Env } from '../context.ts';
 import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
 import type { Parameters } from './query.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema
 export type Entries = Record<string, v.GenericSchema<any, any>>;
-type Output<E extends Entries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
+export type Output<E extends Entries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
 
 // What must not stand in an answer, not even to the one who sent it (S2.2).
 const secretNames = new Set(['password', 'passwort']);
@@ -25,18 +22,6 @@ const longValues: Record<string, number> = {
   // what nobody can have is a wrong one, however long (D2.9)
   loginname: 128 * 1024,
   password: 128 * 1024,
-};
-
-/** Parameters that every operation takes. */
-export const formatFields = {
-  format: v.optional(field.oneOf(['json', 'xml']), 'json'),
-  callback: v.optional(
-    v.pipe(
-      v.string(),
-      v.maxLength(64, 'der Name einer JavaScript-Funktion mit höchstens 64 Zeichen'),
-      v.regex(/^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/, 'der Name einer JavaScript-Funktion'),
-    ),
-  ),
 };
 
 /** Parameters of reads. */
@@ -63,13 +48,10 @@ export const textFilter = v.optional(
  * or range, is an error that names it (D1.6).
  * @throws PortalError `ungueltiger_parameter` with one sentence per field
  */
-export function checkInput<E extends Entries>(c: Context<Env>, parameters: Parameters, entries: E): Output<E> {
-  // What the database refuses later is repeated to the user from here.
-  c.set('sent', parameters);
-
+export function checkInput<E extends Entries>(parameters: Parameters, schema: v.ObjectSchema<E, undefined>): Output<E> {
   const values: Record<string, string> = {};
   const problems: FieldProblems = {};
-  for (const name of Object.keys(entries)) {
+  for (const name in schema.entries) {
     const [value, ...more] = parameters.get(name) ?? [];
     if (value === undefined) continue;
     const maxLength = longValues[name] ?? maxValueLength;
@@ -80,12 +62,12 @@ export function checkInput<E extends Entries>(c: Context<Env>, parameters: Param
     else if (hasLongRun(value)) problems[name] = sentences.tooManyMarks(name, maxMarks);
     else values[name] = value;
   }
-  const result = v.safeParse(v.object(entries), values);
+  const result = v.safeParse(schema, values);
   for (const issue of result.issues ?? []) {
     const name = String(issue.path?.[0]?.key);
     if (problems[name]) continue;
     const got = values[name];
-    if (got === undefined) problems[name] = sentences.missing(name, describeAllowed(entries[name]));
+    if (got === undefined) problems[name] = sentences.missing(name, describeAllowed(schema.entries[name]));
     else if (got.trim() === '') problems[name] = sentences.empty(name, issue.message);
     else problems[name] = describeValue(name, secretNames.has(name) ? '…' : got, issue.message);
   }

@@ -1,63 +1,22 @@
 // Writes answers in the format that the request asks for: JSON, JSONP or XML.
-import type { Context } from 'hono';
+import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Json } from '../../db/page.ts';
 import { limitRuns } from '../../guard/admission.ts';
 import { currentScope } from '../../guard/request.ts';
 import { waitForTurn } from '../../guard/turns.ts';
-import type { Env } from '../context.ts';
-import { answerError, PortalError, sentences } from './errors.ts';
-import { checkInput, type Entries, formatFields } from './input.ts';
-
-import { type Parameters, parseQuery, queryOf } from './query.ts';
+import { type Env, queryOfRequest } from '../context.ts';
+import { answerError, type PortalError } from './errors.ts';
+import { type Format, plainJson } from './format.ts';
 import { toXml, type Value } from './xml.ts';
 
-export interface Format {
-  format: 'json' | 'xml';
-  callback: string | null;
-}
-
-/**
- * The format that a request asks for.
- * @throws PortalError for an unknown format, a bad callback, or both together (D1.6 to D1.8)
- */
-export function readFormat(c: Context<Env>): Format {
-  const { format, callback } = checkInput(c, queryParameters(c), formatFields);
-  if (format === 'xml' && callback !== undefined) {
-    throw new PortalError('ungueltiger_parameter', { callback: sentences.formatWithCallback });
-  }
-  return { format: format as Format['format'], callback: callback ?? null };
-}
-
-/** The parameters in a request's URL. */
-export function queryParameters(c: Context<Env>): Parameters {
-  const known = c.get('query');
-  if (known) return known;
-  const parameters = parseQuery(queryOf(c.req.url));
-  c.set('query', parameters);
-  return parameters;
-}
-
-/** The checked parameters of a request's URL, its format included. */
-export function readQuery<E extends Entries>(c: Context<Env>, entries: E) {
-  readFormat(c);
-  return checkInput(c, queryParameters(c), entries);
-}
-
-/** The number in the path; whatever is no number is no record: unknown, not malformed. */
-export function readPathId(c: Context<Env>, max = Number.MAX_SAFE_INTEGER): number {
-  const value = c.req.param('id') ?? '';
-  if (!/^\d{1,16}$/.test(value) || Number(value) > max) throw new PortalError('nicht_gefunden');
-  return Number(value);
-}
-
-export interface Rows {
-  /** JSON array, as the database made it. */
-  rows: Json;
-  /** URL of the next page. */
-  next?: string | null;
-  /** Names to keep, as sent. */
-  restrict?: string | undefined;
+/** What is sent back, ready to leave. */
+export interface Answer {
+  body: string | Buffer<ArrayBuffer>;
+  type: string;
+  status: ContentfulStatusCode;
+  /** The version of what it is made from, where that came along. */
+  stand?: string;
 }
 
 // A page of a thousand rows takes 40 ms as XML, and ten times its size in memory. What must be parsed and is long is made one after
@@ -69,51 +28,80 @@ const inTurn = limitRuns(longPages);
 const xmlType = 'text/xml; charset=utf-8';
 const resultHead = Buffer.from('{"result":');
 
-/** A list, or a single record as a list of one. */
-export async function replyRows(
-  c: Context<Env>,
-  { rows, next, restrict }: Rows,
-  status: ContentfulStatusCode = 200,
-): Promise<Response> {
-  const { format, callback } = readFormat(c);
+/**
+ * A list, or a single record as a list of one.
+ * @param rows JSON array, as the database made it
+ * @param next URL of the next page
+ * @param restrict names to keep, as sent
+ */
+export function makeRows(
+  format: Format,
+  rows: Json,
+  next: string | null,
+  restrict: string | undefined,
+  status: ContentfulStatusCode,
+): Promise<Answer> {
   const names = restrictNames(restrict);
   // The usual case passes the database's text on unread: twice the requests per second.
-  if (format === 'json' && names === null) {
-    const tail = Buffer.from(next ? `,"next":${JSON.stringify(next)}}` : '}');
-    const make = () => replyJson(c, Buffer.concat([resultHead, toBytes(rows), tail]), callback, status);
-    return callback !== null && rows.length > longRows ? inTurn(make) : make();
+  if (format.format === 'json' && names === null) {
+    const isLong = format.callback !== null && rows.length > longRows;
+    return isLong ? inTurn(() => passRows(format, rows, next, status)) : passRows(format, rows, next, status);
   }
-  const replyParsed = async () => {
+  return rows.length > longRows
+    ? inTurn(() => parseRows(format, rows, next, names, status))
+    : parseRows(format, rows, next, names, status);
+}
+
+function passRows(format: Format, rows: Json, next: string | null, status: ContentfulStatusCode): Promise<Answer> {
+  const tail = Buffer.from(next ? `,"next":${JSON.stringify(next)}}` : '}');
+  return makeJson(format, Buffer.concat([resultHead, toBytes(rows), tail]), status);
+}
+
+async function parseRows(
+  format: Format,
+  rows: Json,
+  next: string | null,
+  names: Set<string> | null,
+  status: ContentfulStatusCode,
+): Promise<Answer> {
+  await waitForTurn();
+  let records = JSON.parse(rows.toString()) as { [name: string]: Value }[];
+  if (names) {
     await waitForTurn();
-    let records = JSON.parse(rows.toString()) as { [name: string]: Value }[];
-    if (names) {
-      await waitForTurn();
-      records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
-    }
-    await waitForTurn();
-    return replyValue(c, 'xml', { result: records, ...(next && { next }) }, status);
-  };
-  return rows.length > longRows ? inTurn(replyParsed) : replyParsed();
+    records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
+  }
+  await waitForTurn();
+  return makeValue(format, 'xml', { result: records, ...(next && { next }) }, status);
 }
 
 /** Anything else; `root` is the root element of the XML. */
-export async function replyValue(
-  c: Context<Env>,
+export async function makeValue(
+  format: Format,
   root: string,
   members: { [name: string]: Value },
-  status: ContentfulStatusCode = 200,
-): Promise<Response> {
-  const { format, callback } = readFormat(c);
-  if (format === 'xml') {
-    return reply(c, await toXml(root, members), xmlType, status);
-  }
-  return replyJson(c, JSON.stringify(members), callback, status);
+  status: ContentfulStatusCode,
+): Promise<Answer> {
+  if (format.format === 'xml') return { body: await toXml(root, members), type: xmlType, status };
+  return makeJson(format, JSON.stringify(members), status);
 }
 
-/** An empty body in the requested format. */
-export function replyEmpty(c: Context<Env>): Response {
-  const { format, callback } = readFormat(c);
-  return reply(c, '', format === 'xml' ? xmlType : contentType(callback), 200);
+/** An empty body. */
+export function makeEmpty({ format, callback }: Format): Answer {
+  return { body: '', type: format === 'xml' ? xmlType : contentType(callback), status: 200 };
+}
+
+async function makeJson({ callback }: Format, json: string | Buffer<ArrayBuffer>, status: ContentfulStatusCode): Promise<Answer> {
+  if (callback === null) return { body: json, type: contentType(null), status };
+  const body = Buffer.concat([Buffer.from(`${callback}(`), ...(await escapeForScript(toBytes(json))), Buffer.from(');')]);
+  return { body, type: contentType(callback), status };
+}
+
+/** Answers what needs no look at the version of the data. */
+export function respond(answer: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> {
+  return async (c) => {
+    const made = await answer(c);
+    return made instanceof Response ? made : send(c, made);
+  };
 }
 
 /** An error, in the requested format as far as that can be read. */
@@ -125,27 +113,13 @@ export async function replyError(c: Context<Env>, error: PortalError): Promise<R
   const id = currentScope()?.id;
   if (id) c.header('X-Request-Id', id);
   for (const [name, value] of Object.entries(answer.headers)) c.header(name, value);
-  let format: Format = { format: 'json', callback: null };
+  let format = plainJson;
   try {
-    format = readFormat(c);
+    format = queryOfRequest(c).format;
   } catch {
     // The format is what is wrong: plain JSON.
   }
-  if (format.format === 'xml') {
-    return reply(c, await toXml('xml', answer.body), xmlType, answer.status);
-  }
-  return replyJson(c, JSON.stringify(answer.body), format.callback, answer.status);
-}
-
-async function replyJson(
-  c: Context<Env>,
-  json: string | Buffer<ArrayBuffer>,
-  callback: string | null,
-  status: ContentfulStatusCode,
-): Promise<Response> {
-  if (callback === null) return reply(c, json, contentType(null), status);
-  const body = Buffer.concat([Buffer.from(`${callback}(`), ...(await escapeForScript(toBytes(json))), Buffer.from(');')]);
-  return reply(c, body, contentType(callback), status);
+  return send(c, await makeValue(format, 'xml', answer.body, answer.status));
 }
 
 const toBytes = (json: Json) => (typeof json === 'string' ? Buffer.from(json) : json);
@@ -178,15 +152,11 @@ async function escapeForScript(json: Buffer): Promise<Buffer[]> {
   return pieces;
 }
 
-// The one place from which bodies leave.
-function reply(c: Context<Env>, body: string | Buffer<ArrayBuffer>, type: string, status: ContentfulStatusCode): Response {
+/** The one place from which bodies leave. */
+export function send(c: Context<Env>, { body, type, status }: Answer): Response {
   // Errors are short, and have to be told.
   if (status < 400) currentScope()?.hold(body.length);
-  const conditional = c.get('conditional');
-  if (conditional === undefined || status !== 200) return c.body(body, status, { 'Content-Type': type });
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  conditional.keep(bytes, type);
-  return c.body(bytes, status, { 'Content-Type': type });
+  return c.body(body, status, { 'Content-Type': type });
 }
 
 function contentType(callback: string | null): string {

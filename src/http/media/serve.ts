@@ -1,0 +1,43 @@
+// A stored photo or sound file as an answer, or a part of it.
+import type { Context } from 'hono';
+import { currentScope } from '../../guard/request.ts';
+import { mediumTypes } from '../../media/medium.ts';
+import type { Deps, Env } from '../context.ts';
+import { PortalError } from '../wire/errors.ts';
+import { readRange } from '../wire/range.ts';
+
+// What is stored: photos are smaller, sound files no larger.
+const maxMediumBytes = 1024 * 1024;
+
+/** @param isReleased everybody may see it */
+export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: string, isReleased: boolean): Promise<Response> {
+  // Asked again each time: a photo that was withdrawn is gone at once. Under its name the content never changes.
+  const tag = `"${name}"`;
+  c.header('Cache-Control', isReleased ? 'no-cache' : 'private, no-store');
+  c.header('ETag', tag);
+  c.header('Accept-Ranges', 'bytes');
+  c.header('Content-Security-Policy', "default-src 'none'; sandbox");
+  if (c.req.header('if-none-match') === tag) return c.body(null, 304);
+  // Before it is read: hundreds at once would be there together. What it really takes is known then.
+  const scope = currentScope();
+  scope?.hold(maxMediumBytes);
+  const bytes = await media.storage.get(name);
+  scope?.hold((bytes?.length ?? 0) - maxMediumBytes);
+  if (!bytes) {
+    log.error('a stored file is missing');
+    throw new PortalError('nicht_gefunden');
+  }
+  c.header('Content-Type', mediumTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
+  const range = readRange(c.req.header('range'), c.req.header('if-range'), tag, bytes.length);
+  if (range === 'unsatisfiable') return c.body(null, 416, { 'Content-Range': `bytes */${bytes.length}` });
+  if (range === null) return c.body(toBody(bytes), 200, { 'Content-Length': String(bytes.length) });
+  return c.body(toBody(bytes.subarray(range.start, range.end)), 206, {
+    'Content-Range': `bytes ${range.start}-${range.end - 1}/${bytes.length}`,
+    'Content-Length': String(range.end - range.start),
+  });
+}
+
+// A view of the bytes instead of a copy; the buffer behind them is never a shared one.
+function toBody(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes as Uint8Array<ArrayBuffer>;
+}
