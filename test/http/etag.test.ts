@@ -38,6 +38,13 @@ describe('an anonymous read', () => {
     }
   });
 
+  it('is of an operation: an address below one that is none of its own has neither ETag nor 304', async () => {
+    for (const path of ['/arten/', '/arten/1/2', '/stadien/']) {
+      const answer = await read(path, '*');
+      assert.deepEqual([answer.status, answer.headers.get('etag'), answer.headers.get('cache-control')], [404, null, null], path);
+    }
+  });
+
   it('changes its ETag with every change of what is shown', async () => {
     const { sql } = service.database;
     const id = await service.makeReleased({ lon: '416001', art: String(arten.rotmilan) });

@@ -1,4 +1,4 @@
-// The records of the interface as JSON schemas, for the document in openapi.ts. Members stand in the order in which the
+// The records of the interface as JSON schemas, for the document. Members stand in the order in which the
 // service writes them (D2.18).
 import { catalogue } from '../wire/errors.ts';
 

@@ -45,8 +45,8 @@ interface Described<A extends Auth, S extends Shape, C, Q extends Entries, F ext
   handle(asked: Asked<A, QueryOf<S, Q>, F>): Promise<Results<C>[S]>;
 }
 
-/** What every request to an operation has in common: made once. */
-interface Form<F extends Entries> {
+/** What reads and checks an operation's form: the same for all its requests. */
+interface FormReader<F extends Entries> {
   deps: Deps;
   schema: v.ObjectSchema<F, undefined>;
 }
@@ -59,7 +59,7 @@ export class Asked<A extends Auth = Auth, Q extends Entries = Entries, F extends
   readonly query: Output<Q>;
   /** Of a list: the id that its page begins after. */
   readonly beforeId: number | null;
-  readonly #form: Form<F>;
+  readonly #form: FormReader<F>;
   readonly #fields: Parameters | null;
 
   constructor(
@@ -67,7 +67,7 @@ export class Asked<A extends Auth = Auth, Q extends Entries = Entries, F extends
     reader: number | null,
     query: Output<Q>,
     beforeId: number | null,
-    form: Form<F>,
+    form: FormReader<F>,
     fields: Parameters | null,
   ) {
     this.c = c;
@@ -105,7 +105,7 @@ export function route<
   const operation: Operation = { ...described, ...(isList && { query: { ...described.query, ...pageFields } }) };
   const schema = v.object((operation.query ?? {}) as QueryOf<S, Q>);
   const names: ListNames | null = isList ? namesOfList(schema.entries) : null;
-  const form = { deps, schema: v.object(described.form ?? ({} as F)) };
+  const form: FormReader<F> = { deps, schema: v.object(described.form ?? ({} as F)) };
   return {
     ...operation,
     async answer(c) {

@@ -1,6 +1,6 @@
 // The kinds of values that the interface takes, as valibot schemas. A schema's messages say what is allowed; the
 // sentence around it is made in errors.ts. What is a string on the wire but a number or a truth value for its user says so in
-// its metadata, which openapi.ts turns into the interface's document.
+// its metadata, which http/openapi turns into the interface's document.
 import * as v from 'valibot';
 import { toIsoDate } from '../../guard/date.ts';
 import { isRemark, maxRemarkLength } from '../../guard/text.ts';
