@@ -130,7 +130,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
           legacy_regional_artengruppe_id: oldOrNew(query, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
         };
         const client = mayComputeLong(filter) ? deps.slowSql : sql;
-        const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, query.limit);
+        const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, limit);
         return { rows: addressMedia(c, deps, rows), lastId, stand };
       },
     }),
