@@ -1,8 +1,10 @@
 // Routes and middleware, and the one place where errors become answers.
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { currentScope } from './guard/request.ts';
 import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
 import { toPortalError } from './http/errors.ts';
+import { isOutput, outputRoutes } from './http/outputs/outputs.ts';
+import { replyProblem } from './http/outputs/problem.ts';
 import { methodsOf, protocolMiddleware, refuseOverride } from './http/protocol.ts';
 import { docsRoutes } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
@@ -30,7 +32,7 @@ export function createApp(deps: Deps): Hono<Env> {
   const conditionally = answerConditionally(deps);
   const routes = listRoutes(deps);
   for (const { method, path, caching, answer } of routes) {
-    const handler = caching ? conditionally(caching === 'told', answer) : respond(answer);
+    const handler = caching ? conditionally(caching, answer) : respond(answer);
     api.on(method.toUpperCase(), path.replace(/\{(\w+)\}/g, ':$1'), handler);
   }
   api.route('/', kontoRoutes(deps));
@@ -45,10 +47,14 @@ export function createApp(deps: Deps): Hono<Env> {
   app.get('/favicon.ico', (c) => c.redirect('/api/v2/docs/favicon-32x32.png', 302));
   app.get('/api/v2/', (c) => c.redirect('/api/v2', 301));
 
+  app.route('/', outputRoutes(deps));
+
+  const replyAny = (c: Context<Env>, error: PortalError) =>
+    isOutput(c.req.path) ? replyProblem(c, error) : replyError(c, error);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
-    if (methods === null) return replyError(c, new PortalError('nicht_gefunden'));
-    return replyError(c, new PortalError('methode_nicht_erlaubt', {}, { Allow: methods.join(', ') }));
+    if (methods === null) return replyAny(c, new PortalError('nicht_gefunden'));
+    return replyAny(c, new PortalError('methode_nicht_erlaubt', {}, { Allow: methods.join(', ') }));
   });
   app.onError((error, c) => {
     const known = toPortalError(error, c.get('sent') ?? c.get('query')?.parameters);
@@ -56,7 +62,7 @@ export function createApp(deps: Deps): Hono<Env> {
     if (!known) deps.log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
     else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft())
       noteOutage({ code: codeOfFault(error) ?? known.code, route: c.req.routePath });
-    return replyError(c, known ?? new PortalError('interner_fehler'));
+    return replyAny(c, known ?? new PortalError('interner_fehler'));
   });
   return app;
 }

@@ -36,6 +36,8 @@ const usage = `Aufruf: npm run cli -- BEFEHL
   nutzer block|unblock --loginname L        Konto sperren, wieder zulassen
   grenzen refresh [--force]                 die Grenzen der Mandanten jetzt von BOUNDARY_URL holen; --force: auch mit großen
                                             Änderungen
+  abgleich neu                              alle Spiegel neu beginnen lassen: nachdem Dateien der Datenbank durch eine ältere Kopie
+                                            ersetzt wurden
   demo load [--logins]                      Demo-Katalog, -Konten und -Beobachtungen; --logins: neue Passwörter zeigen
 
 ${describeSettings()}`;
@@ -209,6 +211,12 @@ const commands: Record<string, (database: Database, values: Values, rest: string
       );
     }
     console.log(sentences.join(' '));
+  },
+
+  async 'abgleich neu'(database) {
+    const { createAbgleichVerlauf } = await import('./db/abgleich.ts');
+    await createAbgleichVerlauf(database.sql);
+    console.log('Alle Spiegel beginnen beim nächsten Abruf neu.');
   },
 
   async 'demo load'(database, values) {

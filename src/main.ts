@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { createApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
+import { getAbgleichLag, getInstallation, watchAbgleich } from './db/abgleich.ts';
 import { callBounds, connectionCount, openDatabase, poolSize, slowCallBounds, statementMs } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
@@ -14,6 +15,7 @@ import { loadSecretKey } from './guard/secret.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { listen } from './http/server.ts';
+import { workAbgleich } from './jobs/abgleich.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
 import { workMail } from './jobs/mail.ts';
@@ -76,15 +78,38 @@ async function main(): Promise<void> {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.sql, config.tokenTtlDays);
     await workMedia(boss, database.sql, media);
+    await workAbgleich(boss, database.sql);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
   }
   const drain = { active: false };
   const metrics = createMetrics();
+  const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, (error) => log.warn(describeFault(error), 'feed'));
+  if (watch) {
+    metrics.watch('feed_waiting_clients', 'Clients that wait for something new in the feed', () => watch.waiting);
+    metrics.watch('feed_lag_seconds', 'Age of the oldest writing transaction, which the feed waits for', () =>
+      // Figures are read while the database is away, too.
+      getAbgleichLag(sql).catch(() => Number.NaN),
+    );
+  }
+  const feed = watch && { installation: await getInstallation(database.sql), watch };
   const app =
-    config.role === 'worker'
+    feed === null
       ? healthRoutes({ sql, drain }).route('/', metricsRoutes({ metrics, config }))
-      : createApp({ sql, drain, regexpSql, slowSql, queue: boss, media, config, build: readBuild(), secretKey, log, metrics });
+      : createApp({
+          sql,
+          drain,
+          regexpSql,
+          slowSql,
+          queue: boss,
+          media,
+          config,
+          build: readBuild(),
+          secretKey,
+          log,
+          metrics,
+          feed,
+        });
   surviveDefects(log, (error) => currentScope()?.fail(error));
   const server = await listen(app.fetch, config.host, config.port, config);
   out.write(describeFirstSteps(config, logins, database.kind, mandanten));
@@ -95,6 +120,7 @@ async function main(): Promise<void> {
     startedByNpm: config.startedByNpm,
     announce: () => {
       drain.active = true;
+      feed?.watch.release();
     },
     server,
     closers: [() => boss.stop(), () => media.photos.close(), () => database.close()],

@@ -24,19 +24,19 @@ const anchorOf = (heading: string) =>
 
 describe('the documents', () => {
   it('are there', () => {
-    for (const name of ['interface', 'decisions', 'architecture', 'glossary', 'operations', 'analysts'])
+    for (const name of ['interface', 'decisions', 'architecture', 'glossary', 'operations', 'analysts', 'mirrors'])
       assert.ok(documents.includes(`docs/${name}.md`), name);
     assert.ok(read('README.md').split('\n').length < 150, 'the README is short');
   });
 
   it('explain every decision that is cited', () => {
     const decisions = read('docs/decisions.md');
-    const explained = new Set([...decisions.matchAll(/^(?:\| *`?|#+ .*?)\b([DS]\d+(?:\.\d+)?)\b/gm)].map(([, id]) => id));
+    const explained = new Set([...decisions.matchAll(/^(?:\| *`?|#+ .*?)\b([DOS]\d+(?:\.\d+)?)\b/gm)].map(([, id]) => id));
     const cited = ['src/**/*.ts', 'sql/**/*.sql', 'test/**/*.ts']
       .flatMap((pattern) => globSync(pattern, { cwd: root }))
       .concat(documents);
     const missing = cited.flatMap((path) =>
-      [...read(path).matchAll(/(?<![\w.-])[DS]\d(?:\.\d+)?(?![\w-])/g)]
+      [...read(path).matchAll(/(?<![\w.-])[DOS]\d(?:\.\d+)?(?![\w-])/g)]
         .filter(([id]) => !explained.has(id))
         .map(([id]) => `${path}: ${id}`),
     );

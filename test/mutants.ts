@@ -16,6 +16,9 @@ const tests = [
   'test/sql/catalogue-lock.test.ts',
   'test/sql/projection.test.ts',
   'test/http/list.test.ts',
+  'test/http/abgleich.test.ts',
+  'test/http/abgleich-twins.test.ts',
+  'test/http/abgleich-property.test.ts',
 ];
 
 const databaseUrl = process.env.DATABASE_URL;

@@ -82,6 +82,13 @@ declare
     select n.id from new_row n join old_row o using (id) where not public.st_orderingequals(n.boundary, o.boundary));
 begin
   perform private.set_mandant_domain(array(select n.id from new_row n));
+  -- What was kept back and is shown now, or the other way round.
+  if exists (select from new_row n join old_row o using (id) where n.bemerkung_geschuetzter <> o.bemerkung_geschuetzter) then
+    perform private.set_abgleich(array(
+      select s.id
+      from portal.sichtbeobachtung s
+      where s.schutz > 0 and private.is_frei(s.bereich, s.status) and pg_catalog.num_nonnulls(s.bemerkung, s.biotopfoto) > 0));
+  end if;
   if pg_catalog.cardinality(v_moved) = 0 then
     return null;
   end if;

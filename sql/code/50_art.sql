@@ -141,13 +141,22 @@ create or replace function private.art_mandant_after_write()
 as $$
 declare
   v_arts integer[];
+  -- shown differently at some tenant
+  v_shown integer[];
 begin
   -- Both transition tables exist only for an update, and a name that does not exist fails only when it is planned.
   if tg_op = 'INSERT' then
     v_arts := array(select distinct n.art from new_row n where n.sensibel);
+    v_shown := array(select distinct n.art from new_row n);
   elsif tg_op = 'DELETE' then
     v_arts := array(select distinct o.art from old_row o where o.sensibel);
+    v_shown := array(select distinct o.art from old_row o);
   else
+    v_shown := array(
+      select distinct coalesce(n.art, o.art)
+      from new_row n
+      full join old_row o using (mandant_id, art)
+      where (n.titel_json, n.art_json, n.sensibel) is distinct from (o.titel_json, o.art_json, o.sensibel));
     v_arts := array(
       select distinct coalesce(n.art, o.art)
       from new_row n
@@ -157,6 +166,7 @@ begin
   if pg_catalog.cardinality(v_arts) > 0 then
     perform private.set_schutz_of_art(v_arts);
   end if;
+  perform private.set_abgleich_of_art(v_shown);
   return null;
 end
 $$;
@@ -199,6 +209,12 @@ begin
   from new_row n
   where am.art = n.id and am.titel_json is distinct from private.to_titel_json(
     coalesce(am.name_deutsch, n.name_deutsch), coalesce(am.name_wissenschaftlich, n.name_wissenschaftlich));
+  -- Tenants that don't define the species show its own names.
+  perform private.set_abgleich_of_art(array(
+    select n.id
+    from new_row n
+    join old_row o using (id)
+    where (n.name_deutsch, n.name_wissenschaftlich) is distinct from (o.name_deutsch, o.name_wissenschaftlich)));
   return null;
 end
 $$;

@@ -223,7 +223,13 @@ create or replace function private.sichtbeobachtung_mandant_after_delete()
   set search_path = ''
 as $$
 begin
-  delete from portal.mandant_sichtbeobachtung l using old_row o where l.sichtbeobachtung_id = o.id;
+  with removed as (
+    delete from portal.mandant_sichtbeobachtung l using old_row o where l.sichtbeobachtung_id = o.id
+    returning l.sichtbeobachtung_id, l.mandant_id, l.frei
+  )
+  insert into portal.abgleich_ehemals (sichtbeobachtung_id, mandant_id)
+  select r.sichtbeobachtung_id, r.mandant_id from removed r where r.frei
+  on conflict do nothing;
   return null;
 end
 $$;
@@ -248,7 +254,7 @@ begin
     where s.id = any (set_sichtbeobachtung_mandant.id)
   ),
   present as (
-    select l.mandant_id, l.sichtbeobachtung_id, l.exakt
+    select l.mandant_id, l.sichtbeobachtung_id, l.exakt, l.frei
     from portal.mandant_sichtbeobachtung l
     where l.sichtbeobachtung_id = any (set_sichtbeobachtung_mandant.id)
   ),
@@ -264,6 +270,15 @@ begin
     on conflict (sichtbeobachtung_id, mandant_id) do update
       set gid = excluded.gid, exakt = excluded.exakt, frei = excluded.frei
       where (l.gid, l.exakt, l.frei) is distinct from (excluded.gid, excluded.exakt, excluded.frei)
+  ),
+  -- Their mirrors are told that it is gone.
+  ended as (
+    insert into portal.abgleich_ehemals (sichtbeobachtung_id, mandant_id)
+    select p.sichtbeobachtung_id, p.mandant_id
+    from present p
+    left join wanted w using (mandant_id, sichtbeobachtung_id)
+    where p.frei and w.frei is not true
+    on conflict do nothing
   )
   -- On which side of a border a protected record lies is part of its place: `exakt` alone counts for the others only.
   select coalesce(array_agg(distinct sichtbeobachtung_id), '{}') into v_changed
@@ -299,6 +314,8 @@ begin
   select coalesce(array_agg(u.id) filter (where u.moved), '{}') into v_updated from updated u;
 
   v_moved := private.set_sichtbeobachtung_mandant(placed);
+  perform private.set_abgleich(array(
+    select s.id from portal.sichtbeobachtung s where s.id = any (v_moved) and private.is_frei(s.bereich, s.status)));
   insert into portal.protokoll (audit, sichtbeobachtung_id)
   select 'UPDATE', m.id
   from (select unnest(v_moved) except select unnest(v_updated)) m (id)

@@ -205,9 +205,10 @@ $$;
 
 -- Released public records as everybody sees them: what private.render_sichtbeobachtung returns for anonymous readers, in half
 -- the time, from the text that the rows and the species keep.
---   id      ids of such records, in the order of the answer
---   tenant  the addressed tenant
-create or replace function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer)
+--   id         ids of such records, in the order of the answer
+--   tenant     the addressed tenant
+--   separator  between two records
+create or replace function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer, separator text)
   returns text
   language plpgsql
   stable
@@ -234,7 +235,7 @@ begin
     || case when s.gid = any (v_animal_gids) then 'true' else 'false' end
     || case when k.masked then ',"is_rasterized":true' else ',"is_rasterized":false' end
     || case when s.sensible_art or am.sensibel then ',"sensible_art":true' else ',"sensible_art":false' end
-    || case when s.sensibel then ',"sensibel":true}' else ',"sensibel":false}' end, ',' order by o.position)
+    || case when s.sensibel then ',"sensibel":true}' else ',"sensibel":false}' end, separator order by o.position)
   into v_result
   from unnest(render_sichtbeobachtung_of_all.id) with ordinality o (id, position)
   join portal.sichtbeobachtung s on s.id = o.id
@@ -271,7 +272,7 @@ declare
 begin
   shown := 0;
   while shown < v_count loop
-    v_part := case when reader is null then private.render_sichtbeobachtung_of_all(id[shown + 1:shown + v_step], tenant)
+    v_part := case when reader is null then private.render_sichtbeobachtung_of_all(id[shown + 1:shown + v_step], tenant, ',')
       else private.render_sichtbeobachtung(id[shown + 1:shown + v_step], tenant, reader, detail => false) end;
     if octet_length(v_rows) + octet_length(v_part) <= max_bytes or (shown = 0 and v_step = 1) then
       v_rows := case when shown = 0 then v_part else v_rows || ',' || v_part end;

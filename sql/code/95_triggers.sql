@@ -21,8 +21,14 @@ create or replace trigger _200_derive_truncate after truncate on portal.mandant
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art
   for each statement execute function private.catalogue_before_write();
 create or replace trigger _200_gruppe after update on portal.art
-  referencing new table as new_row
+  referencing old table as old_row new table as new_row
   for each statement execute function private.art_after_update();
+create or replace trigger _200_abgleich after update on portal.artengruppe
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.artengruppe_after_update();
+create or replace trigger _200_abgleich after update on portal.stadium
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.stadium_after_update();
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art_mandant
   for each statement execute function private.catalogue_before_write();
 create or replace trigger _150_json before insert or update on portal.art_mandant
@@ -93,12 +99,21 @@ create or replace trigger _600_gezeigt_update after update on portal.sichtbeobac
 create or replace trigger _600_gezeigt_delete after delete on portal.sichtbeobachtung
   referencing old table as old_row
   for each statement execute function private.gezeigt_after_delete();
+create or replace trigger _700_abgleich_insert after insert on portal.sichtbeobachtung
+  referencing new table as new_row
+  for each statement execute function private.abgleich_after_insert();
+create or replace trigger _700_abgleich_update after update on portal.sichtbeobachtung
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.abgleich_after_update();
+create or replace trigger _700_abgleich_delete after delete on portal.sichtbeobachtung
+  referencing old table as old_row
+  for each statement execute function private.abgleich_after_delete();
 
 -- the grid that analysts count by
 create or replace trigger _200_raster after insert or update of x_min, y_min, x_max, y_max on portal.installation
   for each statement execute function private.installation_after_write();
 
--- what anonymous readers may see
+-- the version of what anonymous readers may see; of sightings private.set_abgleich counts what they are shown
 create or replace trigger _900_stand after insert or update or delete or truncate on portal.mandant
   for each statement execute function private.count_change();
 create or replace trigger _900_stand after insert or update or delete or truncate on portal.artengruppe
@@ -119,8 +134,7 @@ create or replace trigger _900_stand after insert or update or delete or truncat
   for each statement execute function private.count_change();
 create or replace trigger _900_stand after insert or update or delete or truncate on portal.aktivitaet
   for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete on portal.sichtbeobachtung
-  for each statement execute function private.count_change();
--- Of the change log only what is removed: a new entry comes with the change that it tells of.
-create or replace trigger _900_stand after delete or truncate on portal.protokoll
-  for each statement execute function private.count_change();
+
+-- the change log has a version of its own
+create or replace trigger _900_stand after insert or delete or truncate on portal.protokoll
+  for each statement execute function private.protokoll_count_change();

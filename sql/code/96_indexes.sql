@@ -33,6 +33,9 @@ comment on index portal.sichtbeobachtung_foto_3 is 'as sichtbeobachtung_foto';
 comment on index portal.sichtbeobachtung_biotopfoto is 'as sichtbeobachtung_foto';
 comment on index portal.sichtbeobachtung_audio is 'as sichtbeobachtung_foto';
 
+-- the feed for mirrors
+comment on index portal.abgleich_stelle is 'a page of the feed: what changed behind a place';
+
 -- what analysts are shown
 comment on index portal.sichtbeobachtung_gezeigt_place is 'boxes: a map asks for its extent';
 comment on index portal.sichtbeobachtung_gezeigt_art is 'one species, or those of a group, with or without days';

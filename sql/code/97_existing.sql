@@ -5,6 +5,12 @@ begin
   if not exists (select from portal.raster_zelle) then
     perform private.set_raster_zelle();
   end if;
+  -- What was there before the feed for mirrors stands at its beginning.
+  if not exists (select from portal.abgleich_verlauf) then
+    perform private.set_verlauf();
+    insert into portal.abgleich_block (stelle, von, bis)
+    select 0, 1, max(s.id) from portal.sichtbeobachtung s having max(s.id) is not null;
+  end if;
   if not exists (select from portal.sichtbeobachtung_gezeigt) then
     perform private.set_gezeigt_all();
   end if;

@@ -60,3 +60,15 @@ as $$
 $$;
 comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.kurztexte, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
   'Changes the named fields of a sighting; for instances of release 0.3.0';
+
+-- up to 0.4.0: one version of everything
+create or replace function api.get_stand()
+  returns text
+  language plpgsql
+  stable
+as $$
+begin
+  return (select coalesce(sum(t.anzahl + t.anzahl_protokoll), 0) from portal.stand t) || private.get_stand_herkunft();
+end
+$$;
+comment on function api.get_stand() is 'Version of everything that anonymous readers may see, and of more; for instances up to release 0.4.0';

@@ -2,6 +2,7 @@
 // Functions and triggers are not declared here: they live in sql/code and are replaced at every migrate, as does what each index
 // is for (96_indexes.sql).
 
+export * from './schema/abgleich.ts';
 export * from './schema/art.ts';
 export * from './schema/common.ts';
 export * from './schema/gezeigt.ts';

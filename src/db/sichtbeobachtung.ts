@@ -105,7 +105,7 @@ export async function listSichtbeobachtung(
   limit: number,
 ): Promise<Page<Buffer> & { stand: string }> {
   const answer = await sql`
-    select l.result, l.last_id, api.get_stand() from api.list_sichtbeobachtung(
+    select l.result, l.last_id, api.get_stand_gezeigt() from api.list_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => ${reader}::bigint, filter => (${JSON.stringify(filter)}::text)::jsonb,
       before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw();
   return { ...toRawPage(answer), stand: String(answer[0]?.[2]) };

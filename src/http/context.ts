@@ -5,6 +5,7 @@ import type { KeyObject } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Config } from '../config.ts';
+import type { FeedWatch } from '../db/abgleich.ts';
 import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
@@ -41,6 +42,8 @@ export interface Deps {
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
+  /** The feed for mirrors: which installation it is of, and who waits for it. */
+  feed: { installation: string; watch: FeedWatch };
   media: Media;
   /** Differs with everything that the service is made of. */
   build: string;

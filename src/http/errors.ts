@@ -22,6 +22,7 @@ const states: Record<string, StateEntry> = {
   NFUND: { code: 'nicht_gefunden' },
   NRCHT: { code: 'nicht_erlaubt' },
   LADMN: { code: 'letzter_administrator' },
+  NEUBE: { code: 'neu_beginnen' },
   DOPPL: { code: 'doppelte_meldung' },
   NTZER: invalid('das ist schon vergeben'),
   GRUPP: invalid('eine dieser Artengruppen gibt es nicht; erlaubt sind ids aus /artengruppen'),

@@ -9,7 +9,7 @@ export interface Metrics {
   /** Counts a request. `seconds` until its answer was ready. */
   countRequest(labels: { method: string; route: string; status: number }, seconds: number): void;
   /** Shows a figure that is asked for when metrics are read. */
-  watch(name: string, help: string, read: () => number): void;
+  watch(name: string, help: string, read: () => number | Promise<number>): void;
 }
 
 /** Registers nothing globally, so that several services in one process don't mix. */
@@ -37,8 +37,8 @@ export function createMetrics(): Metrics {
         name,
         help,
         registers: [registry],
-        collect() {
-          this.set(read());
+        async collect() {
+          this.set(await read());
         },
       });
     },

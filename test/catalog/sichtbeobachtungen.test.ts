@@ -106,9 +106,10 @@ describe('an imported sighting', () => {
   });
 
   it('changes the version behind the ETags', async () => {
-    const standOf = async () => (await service.database.sql<{ stand: string }[]>`select api.get_stand() as stand`)[0]?.stand;
+    const standOf = async () =>
+      (await service.database.sql<{ stand: string }[]>`select api.get_stand_gezeigt() as stand`)[0]?.stand;
     const stand = await standOf();
-    await importCsv(service.database, toCsv([{ art: '2', lat: '5530001', lon: '420001' }]));
+    await importCsv(service.database, toCsv([{ art: '2', lat: '5530001', lon: '420001', status: 'freigegeben' }]));
     assert.notEqual(await standOf(), stand);
   });
 });

@@ -59,7 +59,6 @@ describe('an anonymous read', () => {
       ],
       ['the tenant', sql`update portal.mandant set name = 'Nord' where kuerzel = 'N'`],
       ['a table that was emptied', sql`truncate portal.art_foto`],
-      ['what is left of the change log', sql`delete from portal.protokoll`],
     ] as const) {
       await change;
       const answer = await read(path, tag);
@@ -70,6 +69,23 @@ describe('an anonymous read', () => {
     await sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${id}`;
     const gone = await read(path, tag);
     assert.deepEqual([gone.status, gone.headers.get('etag')], [404, null]);
+  });
+
+  it('is not changed by what no anonymous reader sees; the change log has a version of its own', async () => {
+    const { sql } = service.database;
+    const id = await service.makeReleased({ lat: '5530900', sensibel: 'true' });
+    const paths = ['/arten', '/sichtbeobachtungen', `/sichtbeobachtungen/${id}`];
+    const tagsOf = () => Promise.all(paths.map(async (path) => (await read(path)).headers.get('etag')));
+    const tags = await tagsOf();
+    const log = (await read('/protokoll')).headers.get('etag');
+    await service.makeSichtbeobachtung({ lat: '5530901', bereich: 'oeffentlich' });
+    await sql`update portal.sichtbeobachtung set point = st_translate(point, 10, 0) where id = ${id}`;
+    await sql`update portal.sichtbeobachtung set bemerkung_experte = 'gut' where id = ${id}`;
+    assert.deepEqual(await tagsOf(), tags);
+    const later = (await read('/protokoll')).headers.get('etag');
+    assert.notEqual(later, log);
+    await sql`delete from portal.protokoll where sichtbeobachtung_id = ${id}`;
+    assert.notEqual((await read('/protokoll')).headers.get('etag'), later);
   });
 
   it('a tag is worth nothing at another address, host or with a login', async () => {

@@ -11,6 +11,7 @@ import { maxMarks, maxRemarkLength } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
 import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
+import { maxWaiting, maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import {
   floodTokens,
@@ -99,6 +100,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'uploads at once',
       `${config.maxUploads} (\`MAX_UPLOADS\`), of a network ${config.maxUploads / 2}, of an account ${config.maxUploadsPerAccount} (\`MAX_UPLOADS_PER_ACCOUNT\`)`,
       '503',
+    ],
+    [
+      'requests that wait for something new in the feed',
+      `${number(maxWaiting.all)}, of a network ${number(maxWaiting.network)}, ${maxWaitSeconds} s`,
+      'answered at once',
     ],
     ['photos and sound files of an account', often(limits.files), '429'],
     ['photos made small at once', '2 to 4, by cores; of a network one fewer', 'wait a minute, then 503'],

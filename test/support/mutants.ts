@@ -340,6 +340,43 @@ export const mutants: Mutant[] = [
     to: `exists (select from portal.sichtbeobachtung h where h.id = any (v_id) and length(h.bemerkung) > 100) then
       row_limit := greatest(1, row_limit / 2);`,
   },
+  {
+    name: 'the feed hands out places that a transaction may still come before',
+    within: 'function private.get_abgleich_grenze(',
+    from: 'pg_snapshot_xmin(',
+    to: 'pg_snapshot_xmax(',
+  },
+  {
+    name: 'places in the feed are the times at which transactions began',
+    within: 'function private.get_stelle()',
+    from: 'pg_catalog.pg_current_xact_id()::text::bigint + v_verlauf.versatz',
+    to: `v_verlauf.versatz + pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint - 1
+    + (extract(epoch from pg_catalog.now() - v_verlauf.seit) * 0)::bigint`,
+  },
+  {
+    name: 'the feed does not tell that a record was withdrawn',
+    within: 'function private.abgleich_after_update()',
+    from: 'else private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status) end',
+    to: 'else private.is_frei(n.bereich, n.status) end',
+  },
+  {
+    name: 'the feed of a tenant does not tell that a record left it',
+    within: links,
+    from: 'where p.frei and w.frei is not true',
+    to: 'where false',
+  },
+  {
+    name: 'the feed tells of a move within the cell of a protected record',
+    within: 'function private.is_masked_everywhere(',
+    from: 'return schutz = 2 or schutz = 1 and',
+    to: 'return false and',
+  },
+  {
+    name: 'the feed takes a species for protected everywhere that one tenant protects',
+    within: 'function private.is_masked_everywhere(',
+    from: 'where not exists (',
+    to: 'where not exists (select) and not exists (',
+  },
 ];
 
 /** SQL files, name → text. */

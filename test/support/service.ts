@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
+import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
 import type { Database } from '../../src/db/client.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Deps } from '../../src/http/context.ts';
@@ -38,6 +39,8 @@ export interface RequestOptions {
   form?: Record<string, string | Blob | undefined> | FormData;
   body?: NonNullable<RequestInit['body']>;
   headers?: Record<string, string>;
+  /** What the path is below; /api/v2 by default. */
+  below?: string;
 }
 
 export interface TestService {
@@ -83,6 +86,8 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     await photos.close();
     await rm(directory, { recursive: true });
   });
+  const watch = watchAbgleich(database, sql, (error) => assert.fail(error as Error));
+  closeAtEnd(async () => watch.release());
   const media = {
     photos,
     uploads: createUploads(join(directory, 'uploads'), { all: 8, perAccount: 8 }),
@@ -99,6 +104,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     media,
     secretKey: createSecretKey(Buffer.alloc(32, 1)),
     log: createLog('silent'),
+    feed: { installation: await getInstallation(sql), watch },
     ...overrides,
   };
   const app = createApp(deps);
@@ -112,12 +118,12 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   };
 
   const request = async (path: string, options: RequestOptions = {}): Promise<Answer> => {
-    const { as = null, method, host = 'n.test', form, headers = {} } = options;
+    const { as = null, method, host = 'n.test', form, headers = {}, below = '/api/v2' } = options;
     const init: RequestInit = { method: method ?? (form ? 'POST' : 'GET'), headers: { host, ...headers } };
     if (as) Object.assign(init.headers as object, { 'X-Auth-User': headerOf(as), 'X-Auth-Token': await tokenOf(as) });
     if (form) init.body = form instanceof FormData ? form : toFormData(form);
     else if (options.body !== undefined) init.body = options.body;
-    const response = await app.request(`http://${host}/api/v2${path}`, init);
+    const response = await app.request(`http://${host}${below}${path}`, init);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };

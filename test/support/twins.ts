@@ -83,6 +83,7 @@ export async function startTwins(dice: Dice): Promise<Twins> {
     );
   };
   const settle = () => change(async () => {});
+  let arranged = 0;
   await change(forgetStart);
   await change((sql) => insertRecords(sql, records));
   const rows = await first.database.sql`select id from portal.sichtbeobachtung order by id`;
@@ -101,6 +102,12 @@ export async function startTwins(dice: Dice): Promise<Twins> {
         setPlaces(second.database.sql, records, (record) => (isMoved(record) ? 1 : 0)),
       ]);
       await settle();
+      // What is moved here may be shown at another tenant: that something changed there is no secret. From now on both count alike.
+      arranged++;
+      await change(
+        (sql) =>
+          sql`with gone as (delete from portal.stand) insert into portal.stand values (${arranged}, ${1000 * arranged}, 0)`,
+      );
     },
     change,
     settle,
@@ -110,10 +117,10 @@ export async function startTwins(dice: Dice): Promise<Twins> {
 
 // When and where a database was started is in the version, but nothing that depends on a record.
 async function forgetStart(sql: Sql): Promise<void> {
-  const [row] = await sql<{ code: string }[]>`select pg_get_functiondef('api.get_stand'::regproc) as code`;
+  const [row] = await sql<{ code: string }[]>`select pg_get_functiondef('private.get_stand_herkunft'::regproc) as code`;
   const start = "extract(epoch from pg_postmaster_start_time()) || ' ' || 'portal.stand'::regclass::oid";
   const parts = row?.code.split(start) ?? [];
-  assert.equal(parts.length, 2, `${start} in api.get_stand`);
+  assert.equal(parts.length, 2, `${start} in private.get_stand_herkunft`);
   await sql.unsafe(parts.join("'the same'"));
 }
 

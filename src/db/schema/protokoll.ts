@@ -35,10 +35,11 @@ export const qs = portal.table(
 );
 
 /**
- * How often something changed that anonymous readers may see: the sum over all rows is the version behind their ETags. Several
- * rows, so that writers don't wait for each other; see private.count_change.
+ * How often something changed that anonymous readers may see, and how often the change log grew: the sums over all rows are the
+ * versions behind their ETags. Several rows, so that writers don't wait for each other; see private.count_shown.
  */
 export const stand = portal.table('stand', {
   id: bigint('id', { mode: 'number' }).primaryKey(),
   anzahl: bigint('anzahl', { mode: 'number' }).notNull(),
+  anzahl_protokoll: bigint('anzahl_protokoll', { mode: 'number' }).notNull().default(0),
 });

@@ -1,4 +1,5 @@
 // What is told of an operation beside its route, and what the examples of several share.
+import type { Subject } from '../../db/stand.ts';
 import type { ErrorCode } from '../wire/errors.ts';
 import type { Entries } from '../wire/input.ts';
 
@@ -30,10 +31,10 @@ export type Auth = 'none' | 'optional' | 'required';
 export type Shape = 'bare' | 'single' | 'list' | 'file';
 
 /**
- * Anonymous answers carry an ETag, made of the version of the data: `asked` for before the answer is made, or `told` together with
- * what it is made of, which spares a statement.
+ * Anonymous answers carry an ETag, made of a version: that of the subject, asked for before the answer is made, or of `gezeigt`, `told`
+ * together with what it is made of, which spares a statement.
  */
-export type Caching = 'asked' | 'told';
+export type Caching = Subject | 'told';
 
 export interface Operation {
   method: 'get' | 'post' | 'put' | 'delete';

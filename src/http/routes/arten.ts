@@ -28,7 +28,7 @@ export function artenRoutes(deps: Deps): Route[] {
       },
       record: 'Art',
       shape: 'list',
-      caching: 'asked',
+      caching: 'gezeigt',
       examples: [
         { summary: 'Zwei Arten der Gruppe 1', query: { gid: '1', limit: '2' }, status: 200 },
         { summary: 'Suche im Namen', query: { name_regexp_ci: '^[a-m]' }, status: 200 },
@@ -57,7 +57,7 @@ export function artenRoutes(deps: Deps): Route[] {
       query: restrictFields,
       record: 'ArtDetail',
       shape: 'single',
-      caching: 'asked',
+      caching: 'gezeigt',
       errors: ['nicht_gefunden'],
       examples: [
         { summary: 'Art 2', path: { id: '2' }, status: 200 },

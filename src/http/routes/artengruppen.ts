@@ -18,7 +18,7 @@ export function artengruppenRoutes(deps: Deps): Route[] {
       query: { is_animal: v.optional(field.boolean) },
       record: 'Artengruppe',
       shape: 'list',
-      caching: 'asked',
+      caching: 'gezeigt',
       examples: [
         { summary: 'Tiergruppen', query: { is_animal: 'true' }, status: 200 },
         { summary: 'Kein Wahrheitswert', query: { is_animal: 'vielleicht' }, status: 400 },

@@ -19,7 +19,7 @@ export function protokollRoutes(deps: Deps): Route[] {
       query: { datum_von: v.optional(field.date), datum_bis: v.optional(field.date) },
       record: 'Protokolleintrag',
       shape: 'list',
-      caching: 'asked',
+      caching: 'protokoll',
       examples: [
         { summary: 'Seit einem Tag', query: { datum_von: '1.1.2026', limit: '5' }, status: 200 },
         { summary: 'Kein Tag', query: { datum_von: '2026-01-01' }, status: 400 },

@@ -184,7 +184,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       query: restrictFields,
       record: 'SichtbeobachtungDetail',
       shape: 'single',
-      caching: 'asked',
+      caching: 'gezeigt',
       errors: ['nicht_gefunden'],
       examples: [
         { summary: 'Ohne Anmeldung', path: own, status: 200 },

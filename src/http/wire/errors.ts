@@ -26,6 +26,11 @@ export const catalogue = {
     message: 'Der letzte aktive Administrator kann weder gesperrt noch herabgestuft werden.',
   },
   zu_langsam: { status: 408, message: 'Die Anfrage kam zu langsam.' },
+  neu_beginnen: {
+    status: 410,
+    message:
+      'Dieser cursor gehört zu einer anderen Installation, oder die Datenbank wurde auf einen früheren Stand zurückgesetzt; bitte ohne seit neu beginnen.',
+  },
   zu_gross: { status: 413, message: 'Die Anfrage ist zu groß.' },
   falscher_inhaltstyp: {
     status: 415,

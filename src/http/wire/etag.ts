@@ -1,7 +1,7 @@
 // Conditional reads of anonymous clients (D2.21).
 import { createHmac, hash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
-import { getStand } from '../../db/stand.ts';
+import { getStand, type Subject } from '../../db/stand.ts';
 import type { Deps, Env } from '../context.ts';
 import { keepAnswers } from './kept.ts';
 import { type Answer, respond, send } from './reply.ts';
@@ -14,18 +14,19 @@ import { type Answer, respond, send } from './reply.ts';
  * An answer that was the same twice is kept, and sent again for as long as its tag holds. The service asks for the version
  * first, as a client would with its own copy: what is sent from memory is what a 304 would have confirmed. What is asked for
  * once, or changes all the time, is not worth the memory, nor a statement of its own for the version.
- * @returns what makes handlers of reads; of one that is `isTold`, the answer brings the version along
+ * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
 export function answerConditionally({ sql, secretKey, build, config }: Deps) {
   const answers = keepAnswers(config.answerCacheBytes);
   // With the key, because cursors end when it changes; with the build, because it makes the body. Made once: an HMAC for each tag
   // was a fiftieth of what the service computes for a page.
   const secret = createHmac('sha256', secretKey).update(`etag ${build}`).digest('base64url');
-  // Opaque (D6.7): the version counts what happens here, also what nobody is shown.
+  // Opaque (D6.7): the version counts what changed here.
   const tagOf = (stand: string, address: string) =>
     `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
-  return (isTold: boolean, make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
+  return (subject: Subject | 'told', make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
     const respondAlways = respond(make);
+    const isTold = subject === 'told';
     return async (c, next) => {
       if (c.get('reader') !== null) return respondAlways(c, next);
       // Of this address only: what another one answers to says nothing about it. With the tenant, because a domain may move to
@@ -36,7 +37,7 @@ export function answerConditionally({ sql, secretKey, build, config }: Deps) {
       let tag = '';
       c.header('Cache-Control', 'no-cache');
       if (!isTold || known !== undefined || kept?.answer) {
-        tag = tagOf(await getStand(sql), address);
+        tag = tagOf(await getStand(sql, isTold ? 'gezeigt' : subject), address);
         c.header('ETag', tag);
         if (matches(known, tag)) return c.body(null, 304);
         if (kept?.tag === tag && kept.answer) return send(c, { body: kept.answer.body, type: kept.answer.type, status: 200 });

@@ -1,0 +1,332 @@
+-- The feed for mirrors, as it is written (O1): each record stands in it once, at the place of its last change that an anonymous reader
+-- sees. 75_abgleich_read.sql reads it.
+--
+-- A place is the number of the transaction that made the change. Transactions end in another order than they began; so what is read
+-- ends before the oldest one that is still going on (private.get_abgleich_grenze): nothing can come to stand before a place that
+-- somebody has read. Numbers of transactions start anew in a database that was restored elsewhere; portal.abgleich_verlauf notices
+-- that and moves them on, so that places go on growing.
+
+-- Which server, which of its histories and which database this is. It changes with a restore, and when a replica becomes the primary.
+create or replace function private.get_kennung()
+  returns text
+  language plpgsql
+  volatile
+as $$
+begin
+  return pg_catalog.md5(pg_catalog.concat_ws(
+    '-', (select c.system_identifier from pg_catalog.pg_control_system() c),
+    (select c.timeline_id from pg_catalog.pg_control_checkpoint() c),
+    private.get_ort()));
+end
+$$;
+
+-- Which database of the server this is, and which table in it: another one after a restore, the database after a copy.
+create or replace function private.get_ort()
+  returns text
+  language plpgsql
+  stable
+as $$
+begin
+  return (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+    || '/' || 'portal.abgleich'::pg_catalog.regclass::pg_catalog.oid;
+end
+$$;
+
+-- Whether this is still what the feed was written on: neither started nor restored since that was looked at. Reads no files.
+create or replace function private.is_verlauf(verlauf portal.abgleich_verlauf)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return coalesce(
+    verlauf.gestartet = pg_catalog.pg_postmaster_start_time()
+    and verlauf.ort = private.get_ort(), false);
+end
+$$;
+
+-- Looks what was started or restored, and begins a new part of the feed where it must.
+-- returns  the present part
+create or replace function private.set_verlauf()
+  returns portal.abgleich_verlauf
+  language plpgsql
+  volatile
+as $$
+declare
+  v_last portal.abgleich_verlauf;
+  v_kennung constant text := private.get_kennung();
+  v_end bigint;
+begin
+  -- One at a time: who waited here finds what the other one wrote.
+  select * into v_last from portal.abgleich_verlauf v order by v.nummer desc limit 1 for update;
+  select * into v_last from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+  if v_last.kennung = v_kennung then
+    update portal.abgleich_verlauf v
+    set gestartet = pg_catalog.pg_postmaster_start_time(), ort = private.get_ort()
+    where v.nummer = v_last.nummer and not private.is_verlauf(v_last)
+    returning v.* into v_last;
+    if not found then
+      select * into v_last from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+    end if;
+    return v_last;
+  end if;
+  v_end := greatest(
+    0, v_last.beginn, v_last.komplett, (select max(a.stelle) from portal.abgleich a), (select max(b.stelle) from portal.abgleich_block b));
+  insert into portal.abgleich_verlauf (nummer, kennung, versatz, beginn, komplett, gestartet, ort)
+  values (
+    coalesce(v_last.nummer, 0) + 1, v_kennung,
+    -- Of the oldest transaction, not of this one: others that are going on may still come to write here.
+    v_end + 1 - pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint,
+    v_end + 1, v_end, pg_catalog.pg_postmaster_start_time(), private.get_ort())
+  returning * into v_last;
+  return v_last;
+end
+$$;
+
+-- The place of what this transaction changes.
+create or replace function private.get_stelle()
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+declare
+  v_verlauf portal.abgleich_verlauf;
+begin
+  select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+  if not private.is_verlauf(v_verlauf) then
+    v_verlauf := private.set_verlauf();
+  end if;
+  return pg_catalog.pg_current_xact_id()::text::bigint + v_verlauf.versatz;
+end
+$$;
+
+-- Puts records to the end of the feed. Called for changes that an anonymous reader at some tenant sees, and for no others.
+create or replace function private.set_abgleich(id bigint[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_stelle bigint;
+begin
+  if pg_catalog.cardinality(id) = 0 then
+    return;
+  end if;
+  v_stelle := private.get_stelle();
+  insert into portal.abgleich as a (sichtbeobachtung_id, stelle)
+  select distinct u.id, v_stelle from pg_catalog.unnest(set_abgleich.id) u (id) order by u.id
+  on conflict (sichtbeobachtung_id) do update
+    set stelle = excluded.stelle, geaendert = excluded.geaendert
+    where a.stelle <> excluded.stelle;
+  perform private.tell_abgleich();
+end
+$$;
+
+-- Puts released records that were just made to the end of the feed: many of them as one range of ids.
+create or replace function private.create_abgleich_block(von bigint, bis bigint)
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  insert into portal.abgleich_block (stelle, von, bis)
+  values (private.get_stelle(), create_abgleich_block.von, create_abgleich_block.bis)
+  on conflict (stelle, von) do update set bis = greatest(abgleich_block.bis, excluded.bis);
+  perform private.tell_abgleich();
+end
+$$;
+
+-- Counts the change for ETags, and wakes those that wait for it when it is committed. The message carries nothing: every login may
+-- listen.
+create or replace function private.tell_abgleich()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  perform private.count_stand(shown => 1, protokoll => 0);
+  perform pg_catalog.pg_notify('abgleich', '');
+end
+$$;
+
+-- The same for all released records of these species.
+create or replace function private.set_abgleich_of_art(art integer[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  if pg_catalog.cardinality(art) = 0 then
+    return;
+  end if;
+  perform private.set_abgleich(array(
+    select s.id from portal.sichtbeobachtung s
+    where s.art = any (set_abgleich_of_art.art) and private.is_frei(s.bereich, s.status)));
+end
+$$;
+
+-- Whether every tenant's anonymous readers are shown the cell of a record: protected by itself, or its species by every tenant.
+create or replace function private.is_masked_everywhere(schutz smallint, art integer)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return schutz = 2 or schutz = 1 and not exists (
+    select
+    from portal.mandant m
+    where not exists (
+      select from portal.art_mandant am where am.mandant_id = m.id and am.art = is_masked_everywhere.art and am.sensibel));
+end
+$$;
+
+-- Whether two versions of a record look alike to every anonymous reader. A place that everybody is shown the cell of counts by its
+-- cell; a remark that every tenant keeps back does not count.
+--   remarks  some tenant shows the remarks of protected records
+create or replace function private.is_same_gezeigt(old_row portal.sichtbeobachtung, new_row portal.sichtbeobachtung, remarks boolean)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return (old_row.art, old_row.gid, old_row.anzahl, old_row.datum, old_row.stadium_id, old_row.aktivitaet_id, old_row.sensibel,
+      old_row.sensible_art, old_row.schutz, old_row.cell_x, old_row.cell_y, old_row.foto, old_row.foto_2, old_row.foto_3, old_row.audio)
+    is not distinct from
+    (new_row.art, new_row.gid, new_row.anzahl, new_row.datum, new_row.stadium_id, new_row.aktivitaet_id, new_row.sensibel,
+      new_row.sensible_art, new_row.schutz, new_row.cell_x, new_row.cell_y, new_row.foto, new_row.foto_2, new_row.foto_3, new_row.audio)
+    and (public.st_orderingequals(old_row.point, new_row.point) or private.is_masked_everywhere(new_row.schutz, new_row.art))
+    and ((old_row.bemerkung, old_row.biotopfoto) is not distinct from (new_row.bemerkung, new_row.biotopfoto)
+      or (not remarks and private.is_masked_everywhere(new_row.schutz, new_row.art)));
+end
+$$;
+
+create or replace function private.abgleich_after_insert()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+declare
+  v_count bigint;
+  v_von bigint;
+  v_bis bigint;
+begin
+  select count(*), min(n.id), max(n.id) into v_count, v_von, v_bis from new_row n where private.is_frei(n.bereich, n.status);
+  -- One range for many: an entry for each cost a tenth of an import.
+  if v_count >= 50 then
+    perform private.create_abgleich_block(v_von, v_bis);
+  elsif v_count > 0 then
+    perform private.set_abgleich(array(select n.id from new_row n where private.is_frei(n.bereich, n.status)));
+  end if;
+  return null;
+end
+$$;
+
+create or replace function private.abgleich_after_update()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+declare
+  v_remarks constant boolean := exists (select from portal.mandant m where m.bemerkung_geschuetzter = 'zeigen');
+begin
+  perform private.set_abgleich(array(
+    select n.id
+    from new_row n
+    join old_row o using (id)
+    where case when private.is_frei(n.bereich, n.status) and private.is_frei(o.bereich, o.status)
+        then not private.is_same_gezeigt(o, n, v_remarks)
+      else private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status) end));
+  return null;
+end
+$$;
+
+create or replace function private.abgleich_after_delete()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.set_abgleich(array(select o.id from old_row o where private.is_frei(o.bereich, o.status)));
+  return null;
+end
+$$;
+
+-- A group that becomes one of animals, a stage that counts for the yearly curve or does no more: shown with each record.
+create or replace function private.artengruppe_after_update()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.set_abgleich(array(
+    select s.id
+    from portal.sichtbeobachtung s
+    where s.gid = any (array(select n.id from new_row n join old_row o using (id) where n.is_animal <> o.is_animal))
+      and private.is_frei(s.bereich, s.status)));
+  return null;
+end
+$$;
+
+create or replace function private.stadium_after_update()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.set_abgleich(array(
+    select s.id
+    from portal.sichtbeobachtung s
+    where s.stadium_id = any (array(select n.id from new_row n join old_row o using (id) where n.phaenogramm <> o.phaenogramm))
+      and private.is_frei(s.bereich, s.status)));
+  return null;
+end
+$$;
+
+-- How much of the feed a backup surely holds, kept once a minute where something changed: a cursor of that time is good after its
+-- restore, a later one is not.
+-- returns  whether something was written
+create or replace function api.set_abgleich_komplett()
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+declare
+  v_verlauf portal.abgleich_verlauf := private.set_verlauf();
+  v_komplett constant bigint := private.get_abgleich_grenze(v_verlauf) - 1;
+begin
+  if not exists (select from portal.abgleich a where a.stelle > v_verlauf.komplett)
+    and not exists (select from portal.abgleich_block b where b.stelle > v_verlauf.komplett) then
+    return false;
+  end if;
+  update portal.abgleich_verlauf v set komplett = v_komplett where v.nummer = v_verlauf.nummer;
+  return true;
+end
+$$;
+comment on function api.set_abgleich_komplett() is 'Notes up to where the feed for mirrors is complete, for cursors after a restore';
+
+-- Ends all cursors: for a database whose files were replaced by an older copy of themselves, which nothing in it tells.
+create or replace function api.create_abgleich_verlauf()
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_verlauf portal.abgleich_verlauf := private.set_verlauf();
+begin
+  update portal.abgleich_verlauf v set komplett = -1;
+  insert into portal.abgleich_verlauf (nummer, kennung, versatz, beginn, komplett, gestartet, ort)
+  values (v_verlauf.nummer + 1, v_verlauf.kennung, v_verlauf.versatz, v_verlauf.beginn, -1, v_verlauf.gestartet, v_verlauf.ort);
+end
+$$;
+comment on function api.create_abgleich_verlauf() is 'Ends all cursors of the feed for mirrors';

@@ -1,0 +1,389 @@
+-- The feed for mirrors, as it is read (O1). Stable throughout: one snapshot decides what is shown and where reading ends.
+
+-- The first place that may still change: whatever stands before it has ended.
+create or replace function private.get_abgleich_grenze(verlauf portal.abgleich_verlauf)
+  returns bigint
+  language plpgsql
+  stable
+as $$
+begin
+  return pg_snapshot_xmin(pg_current_snapshot())::text::bigint + verlauf.versatz;
+end
+$$;
+
+-- Below `told` is materialized: PostgreSQL 15 can't plan a condition on a window function for values that it does not know ("WindowFunc
+-- not found in subplan target lists").
+
+-- The entries behind a place, as a mirror of this tenant's host is told them.
+--   tenant      the addressed tenant
+--   mandant     only records that this filter lists; null = all
+--   stelle, id  behind this place
+--   grenze      before this one
+--   ab          what went before this place is not told, because the mirror never had it
+--   row_limit   records
+--   scan_limit  entries that are looked at
+-- returns       ids, gone, stellen: what the mirror is told, in order; scanned: entries that were looked at; last_stelle, last_id: the
+--               place that was come to, null for no entry
+create or replace function private.list_abgleich_entry(
+  tenant integer, mandant integer, stelle bigint, id bigint, grenze bigint, ab bigint, row_limit integer, scan_limit integer)
+  returns table (ids bigint[], gone boolean[], stellen bigint[], scanned integer, last_stelle bigint, last_id bigint)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_column
+declare
+  v_arts_here constant integer[] := case when mandant is null then '{}'
+    else array(select am.art from portal.art_mandant am where am.mandant_id = tenant and am.sensibel) end;
+begin
+  return query
+  with seen as materialized (
+    select a.stelle, a.sichtbeobachtung_id as id
+    from portal.abgleich a
+    where (a.stelle, a.sichtbeobachtung_id) > (list_abgleich_entry.stelle, list_abgleich_entry.id) and a.stelle < grenze
+    order by a.stelle, a.sichtbeobachtung_id
+    limit scan_limit
+  ),
+  told as materialized (
+    select w.stelle, w.id, k.shown,
+      count(*) filter (where k.shown is not null) over (order by w.stelle, w.id rows unbounded preceding) as position
+    from seen w
+    left join lateral (
+      select s.schutz, s.art, s.nutzer_id
+      from portal.sichtbeobachtung s
+      where s.id = w.id and case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
+      offset 0
+    ) s on true
+    left join lateral (
+      select l.exakt from portal.mandant_sichtbeobachtung l
+      where l.sichtbeobachtung_id = w.id and l.mandant_id = list_abgleich_entry.mandant
+      offset 0
+    ) l on list_abgleich_entry.mandant is not null
+    cross join lateral (
+      select case
+        when s.schutz is not null and (list_abgleich_entry.mandant is null or l.exakt
+          or l.exakt is not null and private.is_masked(s.schutz, s.art = any (v_arts_here), 0, null, false)) then true
+        when w.stelle < ab then null
+        when list_abgleich_entry.mandant is null or (s.schutz is not null and l.exakt is not null) or exists (
+          select from portal.abgleich_ehemals e where e.sichtbeobachtung_id = w.id and e.mandant_id = list_abgleich_entry.mandant)
+          then false
+        end as shown
+    ) k
+  )
+  select coalesce(array_agg(t.id order by t.stelle, t.id) filter (where t.shown is not null), '{}'),
+    coalesce(array_agg(not t.shown order by t.stelle, t.id) filter (where t.shown is not null), '{}'),
+    coalesce(array_agg(t.stelle order by t.stelle, t.id) filter (where t.shown is not null), '{}'),
+    (select count(*)::integer from seen), (array_agg(t.stelle order by t.stelle desc, t.id desc))[1],
+    (array_agg(t.id order by t.stelle desc, t.id desc))[1]
+  from told t
+  where t.position <= row_limit;
+end
+$$;
+
+-- The records of a block that have no place of their own, from an id on.
+--   von, bis    ids
+--   covered     ids that stand in a later block too: there they are told
+--   others      as in private.list_abgleich_entry
+-- returns       ids: what the mirror is told, in order; scanned: records that were looked at; last_id: the one that was come to
+create or replace function private.list_abgleich_block(
+  tenant integer, mandant integer, von bigint, bis bigint, covered int8multirange, row_limit integer, scan_limit integer)
+  returns table (ids bigint[], scanned integer, last_id bigint)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_column
+declare
+  v_arts_here integer[];
+begin
+  if mandant is null then
+    return query
+    with seen as materialized (
+      select s.id
+      from portal.sichtbeobachtung s
+      where s.bereich = 'oeffentlich' and (s.status, s.id) >= ('freigegeben', von) and (s.status, s.id) <= ('freigegeben', bis)
+      order by s.status, s.id
+      limit scan_limit
+    ),
+    told as materialized (
+      select w.id, k.shown, count(*) filter (where k.shown) over (order by w.id rows unbounded preceding) as position
+      from seen w
+      cross join lateral (
+        select not covered @> w.id and not exists (select from portal.abgleich a where a.sichtbeobachtung_id = w.id) as shown
+        offset 0
+      ) k
+    )
+    select coalesce(array_agg(t.id order by t.id) filter (where t.shown), '{}'), (select count(*)::integer from seen), max(t.id)
+    from told t
+    where t.position <= row_limit;
+    return;
+  end if;
+  v_arts_here := array(select am.art from portal.art_mandant am where am.mandant_id = tenant and am.sensibel);
+  return query
+  with seen as materialized (
+    select l.sichtbeobachtung_id as id, l.exakt
+    from portal.mandant_sichtbeobachtung l
+    where (l.mandant_id, l.frei, l.sichtbeobachtung_id) >= (list_abgleich_block.mandant, true, von)
+      and (l.mandant_id, l.frei, l.sichtbeobachtung_id) <= (list_abgleich_block.mandant, true, bis)
+    order by l.mandant_id, l.frei, l.sichtbeobachtung_id
+    limit scan_limit
+  ),
+  told as materialized (
+    select w.id, k.shown, count(*) filter (where k.shown) over (order by w.id rows unbounded preceding) as position
+    from seen w
+    cross join lateral (
+      select not covered @> w.id and not exists (select from portal.abgleich a where a.sichtbeobachtung_id = w.id)
+        and (w.exakt or (
+          select private.is_masked(s.schutz, s.art = any (v_arts_here), 0, null, false)
+          from portal.sichtbeobachtung s
+          where s.id = w.id)) as shown
+      offset 0
+    ) k
+  )
+  select coalesce(array_agg(t.id order by t.id) filter (where t.shown), '{}'), (select count(*)::integer from seen), max(t.id)
+  from told t
+  where t.position <= row_limit;
+end
+$$;
+
+-- What stands in the feed, as text of JSON: each record as the list shows it to anonymous readers, ended before it becomes too long.
+--   ids, gone  records in order, and whether the mirror is told that they are gone
+--   max_bytes  of the page; its first record is always there
+-- returns      result: JSON array as text; shown: how many of the records are in it
+create or replace function private.render_abgleich(ids bigint[], gone boolean[], tenant integer, max_bytes integer)
+  returns table (result text, shown integer)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_variable
+declare
+  v_count constant integer := cardinality(ids);
+  -- no character of a record's JSON
+  v_separator constant text := chr(2);
+  v_part bigint[];
+  v_there bigint[];
+  v_rows text[];
+  v_all text[] := '{}';
+  v_bytes integer := 0;
+begin
+  shown := 0;
+  while shown < v_count loop
+    v_part := ids[shown + 1:shown + 100];
+    v_there := array(
+      select u.id from unnest(v_part, gone[shown + 1:shown + 100]) with ordinality u (id, gone, position)
+      where not u.gone
+      order by u.position);
+    v_rows := string_to_array(private.render_sichtbeobachtung_of_all(v_there, tenant, v_separator), v_separator);
+    v_rows := array(
+      select '{"id":' || u.id || coalesce(',"sichtbeobachtung":' || v_rows[array_position(v_there, u.id)] || '}', ',"geloescht":true}')
+      from unnest(v_part) with ordinality u (id, position)
+      order by u.position);
+    for i in 1..cardinality(v_rows) loop
+      v_bytes := v_bytes + octet_length(v_rows[i]) + 1;
+      if v_bytes > max_bytes and shown > 0 then
+        result := '[' || array_to_string(v_all, ',') || ']';
+        return next;
+        return;
+      end if;
+      v_all := v_all || v_rows[i];
+      shown := shown + 1;
+    end loop;
+  end loop;
+  result := '[' || array_to_string(v_all, ',') || ']';
+  return next;
+end
+$$;
+
+-- One page of the feed (O1): what an anonymous reader at this tenant's host sees, in the order of the last change.
+--   tenant        the addressed tenant
+--   mandant       abbreviation of a tenant, any case: only records that this filter of lists shows; null = all
+--   verlauf, stelle, teil, id, ab  the place behind which the page begins, as the last page returned it; null = the beginning. At each
+--                 stelle blocks (teil 0) come before entries (1); what went before ab is not told, because a first copy never had it
+--   row_limit     1 to 1000
+-- returns         result: JSON array as text, of 2 MiB at most; the place that it ends at; more: there is more already
+-- errors          MANUN no such tenant; NEUBE the place is of a time that a restore went back behind; VERLF the database was started or
+--                 restored: call api.set_abgleich_verlauf first
+create or replace function api.list_abgleich(
+  tenant integer, mandant portal.kurztext, verlauf integer, stelle bigint, teil integer, id bigint, ab bigint, row_limit integer)
+  returns table (result text, next_verlauf integer, next_stelle bigint, next_teil integer, next_id bigint, next_ab bigint, more boolean)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_variable
+declare
+  v_verlauf portal.abgleich_verlauf;
+  v_mandant integer;
+  v_grenze bigint;
+  v_stelle bigint := coalesce(list_abgleich.stelle, 0);
+  v_teil integer := coalesce(list_abgleich.teil, 0);
+  v_id bigint := coalesce(list_abgleich.id, 0);
+  -- so many rows are looked at for a page: what is filtered away must not keep it from ending
+  v_budget integer := 4 * row_limit + 1000;
+  v_block portal.abgleich_block;
+  v_until bigint;
+  v_step record;
+  v_shown integer;
+  -- one more than asked for tells whether there is more
+  v_wanted constant integer := row_limit + 1;
+  v_ids bigint[] := '{}';
+  v_gone boolean[] := '{}';
+  v_stellen bigint[] := '{}';
+  v_teile integer[] := '{}';
+  v_at_end boolean := false;
+begin
+  select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+  if not private.is_verlauf(v_verlauf) then
+    raise exception 'the database was started or restored' using errcode = 'VERLF';
+  end if;
+  if list_abgleich.mandant is not null then
+    select m.id into v_mandant from portal.mandant m where lower(m.kuerzel) = lower(list_abgleich.mandant);
+    if not found then
+      raise exception 'no such tenant' using errcode = 'MANUN', column = 'mandant';
+    end if;
+  end if;
+  v_grenze := private.get_abgleich_grenze(v_verlauf);
+  if verlauf is null then
+    ab := 1 + greatest(
+      (select max(a.stelle) from portal.abgleich a where a.stelle < v_grenze),
+      (select max(b.stelle) from portal.abgleich_block b where b.stelle < v_grenze));
+  elsif verlauf > v_verlauf.nummer or (verlauf = v_verlauf.nummer and v_stelle >= v_grenze)
+    or (verlauf < v_verlauf.nummer
+      and v_stelle > (select v.komplett from portal.abgleich_verlauf v where v.nummer = list_abgleich.verlauf)) then
+    raise exception 'a place that this database has not come to' using errcode = 'NEUBE';
+  end if;
+
+  while v_budget > 0 and cardinality(v_ids) < v_wanted loop
+    if v_teil = 0 then
+      select b.* into v_block
+      from portal.abgleich_block b
+      where b.stelle = v_stelle and b.bis > v_id
+      order by b.von
+      limit 1;
+      if v_block.stelle is null then
+        v_teil := 1;
+        v_id := 0;
+        continue;
+      end if;
+      select * into v_step
+      from private.list_abgleich_block(
+        tenant, v_mandant, greatest(v_block.von, v_id + 1), v_block.bis, (
+          -- Imports at the same time take their ids in turns.
+          select coalesce(range_agg(int8range(b.von, b.bis, '[]')), '{}')
+          from portal.abgleich_block b
+          where b.stelle > v_block.stelle and b.von <= v_block.bis and b.bis >= v_block.von),
+        v_wanted - cardinality(v_ids), v_budget) s;
+      v_ids := v_ids || v_step.ids;
+      v_gone := v_gone || array_fill(false, array[cardinality(v_step.ids)]);
+      v_stellen := v_stellen || array_fill(v_stelle, array[cardinality(v_step.ids)]);
+      v_teile := v_teile || array_fill(0, array[cardinality(v_step.ids)]);
+      v_id := case when v_step.scanned < v_budget and cardinality(v_ids) < v_wanted then v_block.bis else v_step.last_id end;
+      v_budget := v_budget - v_step.scanned - 1;
+    else
+      v_until := coalesce(
+        (select min(b.stelle) from portal.abgleich_block b where b.stelle > v_stelle and b.stelle < v_grenze), v_grenze);
+      select * into v_step
+      from private.list_abgleich_entry(
+        tenant, v_mandant, v_stelle, v_id, v_until, ab, v_wanted - cardinality(v_ids), v_budget) s;
+      v_ids := v_ids || v_step.ids;
+      v_gone := v_gone || v_step.gone;
+      v_stellen := v_stellen || v_step.stellen;
+      v_teile := v_teile || array_fill(1, array[cardinality(v_step.ids)]);
+      if v_step.last_stelle is not null then
+        v_stelle := v_step.last_stelle;
+        v_id := v_step.last_id;
+      end if;
+      exit when v_step.scanned = v_budget or cardinality(v_ids) = v_wanted;
+      v_at_end := v_until = v_grenze;
+      exit when v_at_end;
+      v_stelle := v_until;
+      v_teil := 0;
+      v_id := 0;
+      v_budget := v_budget - v_step.scanned - 1;
+    end if;
+  end loop;
+
+  select r.result, r.shown into result, v_shown
+  from private.render_abgleich(v_ids[:row_limit], v_gone[:row_limit], tenant, 2097152) r;
+  if v_shown < cardinality(v_ids) then
+    v_stelle := v_stellen[v_shown];
+    v_teil := v_teile[v_shown];
+    v_id := v_ids[v_shown];
+    v_at_end := false;
+  end if;
+  next_verlauf := v_verlauf.nummer;
+  next_stelle := v_stelle;
+  next_teil := v_teil;
+  next_id := v_id;
+  next_ab := case when v_stelle < ab then ab end;
+  more := not v_at_end;
+  return next;
+end
+$$;
+comment on function api.list_abgleich(integer, portal.kurztext, integer, bigint, integer, bigint, bigint, integer) is
+  'Feed for mirrors: what anonymous readers see, in the order of the last change, one page as JSON text and the place that it ends at';
+
+-- Whether there is something new for those who wait.
+-- returns  stelle: the last place that may be read, null for an empty feed; pending: changes are committed behind a transaction that is
+--          still going on
+-- errors   VERLF as api.list_abgleich
+create or replace function api.get_abgleich_kopf()
+  returns table (stelle bigint, pending boolean)
+  language plpgsql
+  stable
+  rows 1
+as $$
+declare
+  v_verlauf portal.abgleich_verlauf;
+  v_grenze bigint;
+begin
+  select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+  if not private.is_verlauf(v_verlauf) then
+    raise exception 'the database was started or restored' using errcode = 'VERLF';
+  end if;
+  v_grenze := private.get_abgleich_grenze(v_verlauf);
+  stelle := greatest(
+    (select max(a.stelle) from portal.abgleich a where a.stelle < v_grenze),
+    (select max(b.stelle) from portal.abgleich_block b where b.stelle < v_grenze));
+  pending := exists (select from portal.abgleich a where a.stelle >= v_grenze)
+    or exists (select from portal.abgleich_block b where b.stelle >= v_grenze);
+  return next;
+end
+$$;
+comment on function api.get_abgleich_kopf() is 'The last place of the feed for mirrors that may be read, and whether changes wait behind it';
+
+-- Looks what was started or restored. Called when a read says VERLF, and at the start of the service.
+create or replace function api.set_abgleich_verlauf()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  perform private.set_verlauf();
+end
+$$;
+comment on function api.set_abgleich_verlauf() is 'Notices that the database was started or restored, so that cursors of the feed stay in order';
+
+-- How far the feed is behind what is committed.
+-- returns  seconds for which the oldest transaction goes on that it waits for, as far as this role may see others; 0 for none
+create or replace function api.get_abgleich_lag()
+  returns float8
+  language sql
+  stable
+as $$
+  select coalesce(max(extract(epoch from clock_timestamp() - a.xact_start)), 0)::float8
+  from pg_stat_activity a
+  where a.backend_xid is not null
+$$;
+comment on function api.get_abgleich_lag() is 'Age in seconds of the oldest writing transaction, which the feed for mirrors waits for';
+
+-- returns  what names this installation, whatever server it is on; nothing can be made of it
+create or replace function api.get_installation()
+  returns text
+  language sql
+  stable
+as $$
+  select md5('abgleich ' || i.guid_namespace) from portal.installation i
+$$;
+comment on function api.get_installation() is 'Names this installation, whatever server it is on';

@@ -1,0 +1,183 @@
+// The feed for mirrors (O1).
+import type { Database, Sql } from './client.ts';
+
+/** A place in the feed: behind it a page begins. See api.list_abgleich. */
+export interface FeedPlace {
+  verlauf: number;
+  stelle: number;
+  teil: number;
+  id: number;
+  /** Where the first copy began, while it goes on. */
+  ab: number | null;
+}
+
+export interface FeedPage {
+  /** JSON array, with the marks of files in it. */
+  rows: Buffer;
+  place: FeedPlace;
+  /** There is more already. */
+  more: boolean;
+}
+
+/**
+ * One page of what an anonymous reader at this tenant's host sees, in the order of the last change.
+ * Fails with MANUN and NEUBE.
+ * @param place where it begins; null for the beginning
+ */
+export async function listAbgleich(
+  sql: Sql,
+  tenant: number,
+  mandant: string | null,
+  place: FeedPlace | null,
+  limit: number,
+): Promise<FeedPage> {
+  const read = () =>
+    sql`
+    select f.result, f.next_verlauf, f.next_stelle, f.next_teil, f.next_id, f.next_ab, f.more::integer
+    from api.list_abgleich(
+      tenant => ${tenant}::integer, mandant => ${mandant}::text, verlauf => ${place?.verlauf ?? null}::integer,
+      stelle => ${place?.stelle ?? null}::bigint, teil => ${place?.teil ?? null}::integer, id => ${place?.id ?? null}::bigint,
+      ab => ${place?.ab ?? null}::bigint, row_limit => ${limit}::integer) f`.raw();
+  const [row] = await afterRestart(sql, read);
+  const [rows, ...numbers] = row ?? [];
+  if (!rows) throw new Error('api.list_abgleich returned no row');
+  const [verlauf = 0, stelle = 0, teil = 0, id = 0, ab, more] = numbers.map((value) => (value ? Number(value.toString()) : null));
+  return {
+    rows,
+    place: { verlauf: verlauf ?? 0, stelle: stelle ?? 0, teil: teil ?? 0, id: id ?? 0, ab: ab ?? null },
+    more: more === 1,
+  };
+}
+
+/** The last place that may be read, null for an empty feed; and whether changes wait behind a transaction that is still going on. */
+async function getAbgleichKopf(sql: Sql): Promise<{ stelle: number | null; pending: boolean }> {
+  const [row] = await afterRestart(
+    sql,
+    () => sql<{ stelle: number | null; pending: boolean }[]>`select k.stelle, k.pending from api.get_abgleich_kopf() k`,
+  );
+  if (!row) throw new Error('api.get_abgleich_kopf returned no row');
+  return row;
+}
+
+// Reads write nothing: that the database was started or restored is noted by a statement of its own.
+async function afterRestart<T>(sql: Sql, read: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'VERLF')) throw error;
+    await sql`select api.set_abgleich_verlauf()`;
+    return read();
+  }
+}
+
+/** Seconds that the oldest writing transaction goes on, which the feed waits for. */
+export async function getAbgleichLag(sql: Sql): Promise<number> {
+  const [row] = await sql<{ lag: number }[]>`select api.get_abgleich_lag() as lag`;
+  return row?.lag ?? 0;
+}
+
+/** Notes up to where the feed is complete, for cursors after a restore. */
+export async function setAbgleichKomplett(sql: Sql): Promise<void> {
+  await sql`select api.set_abgleich_komplett()`;
+}
+
+/** Ends all cursors: every mirror is told to begin anew. */
+export async function createAbgleichVerlauf(sql: Sql): Promise<void> {
+  await sql`select api.create_abgleich_verlauf()`;
+}
+
+/** Names this installation, whatever server it is on. */
+export async function getInstallation(sql: Sql): Promise<string> {
+  const [row] = await sql<{ id: string }[]>`select api.get_installation() as id`;
+  if (!row) throw new Error('api.get_installation returned no row');
+  return row.id;
+}
+
+/** Who waits for something new in the feed. */
+export interface FeedWatch {
+  /**
+   * Waits for the first change that can be read, at most so long. Costs no connection: one look at the database is everybody's.
+   * @param onWait is handed what ends the waiting at once
+   */
+  waitForChange(milliseconds: number, onWait: (end: () => void) => void): Promise<void>;
+  /** How many wait. */
+  readonly waiting: number;
+  /** Ends all waiting, now and from now on: the process is about to end. */
+  release(): void;
+}
+
+// While somebody waits, it is looked now and then whether a message was lost; the embedded database sends none.
+const lookMs = { postgres: 1000, embedded: 100 };
+// A change that is committed can be read when the transactions that began before it have ended.
+const pendingMs = { first: 10, last: 1000 };
+
+/**
+ * Watches the feed of a database.
+ * @param sql by which it is looked
+ * @param onError is told what went wrong; those that wait go on waiting
+ */
+export function watchAbgleich(database: Database, sql: Sql, onError: (error: unknown) => void): FeedWatch {
+  const waiters = new Set<() => void>();
+  let isReleased = false;
+  let isLooking = false;
+  let hasNews = false;
+  let known: number | null | undefined;
+  const look = async () => {
+    if (waiters.size === 0) {
+      // Nobody looked meanwhile: what is known may be old.
+      known = undefined;
+      return;
+    }
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      for (let pause = pendingMs.first; waiters.size > 0; pause = Math.min(2 * pause, pendingMs.last)) {
+        hasNews = false;
+        const { stelle, pending } = await getAbgleichKopf(sql);
+        if (stelle !== known) for (const wake of [...waiters]) wake();
+        known = stelle;
+        if (!pending && !hasNews) break;
+        if (pending) await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    } catch (error) {
+      onError(error);
+    } finally {
+      isLooking = false;
+    }
+  };
+  const timer = setInterval(look, lookMs[database.kind]).unref();
+  if (database.kind === 'postgres') {
+    const onNews = () => {
+      hasNews = true;
+      look();
+    };
+    // The driver listens again by itself after the connection was lost.
+    database
+      .connect({ settings: { idle_session_timeout: 0 } })
+      .listen('abgleich', onNews, onNews)
+      .catch(onError);
+  }
+  return {
+    get waiting() {
+      return waiters.size;
+    },
+    waitForChange(milliseconds, onWait) {
+      if (isReleased) return Promise.resolve();
+      return new Promise((resolve) => {
+        const end = () => {
+          clearTimeout(timeout);
+          waiters.delete(end);
+          resolve();
+        };
+        const timeout = setTimeout(end, milliseconds);
+        waiters.add(end);
+        onWait(end);
+      });
+    },
+    release() {
+      isReleased = true;
+      clearInterval(timer);
+      for (const end of [...waiters]) end();
+    },
+  };
+}

@@ -1,0 +1,356 @@
+// The feed for mirrors (O1): each record once, at the place of its last change that an anonymous reader sees.
+import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
+import { before, describe, it } from 'node:test';
+import { createApp } from '../../src/app.ts';
+import { feedCursors } from '../../src/http/outputs/cursor.ts';
+import { arten } from '../support/catalogue.ts';
+import { onPostgres } from '../support/database.ts';
+import { settleFeed } from '../support/feed.ts';
+import { type Answer, type Json, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+const ask = (query: string, options: RequestOptions = {}): Promise<Answer> =>
+  service.request(`/abgleich/v1/sichtbeobachtungen${query}`, { below: '', ...options });
+
+/** All that a mirror is told from a cursor on, and the cursor that it ends at. */
+async function follow(
+  cursor: string | null,
+  { query = '', host = 'n.test', isSettled = true } = {},
+): Promise<{ told: Json[]; cursor: string }> {
+  if (isSettled) await settleFeed(service.database.sql);
+  const told: Json[] = [];
+  for (let pages = 0; pages < 1000; pages++) {
+    const { status, json, text } = await ask(`?limit=7${query}${cursor === null ? '' : `&seit=${cursor}`}`, { host });
+    assert.equal(status, 200, text);
+    told.push(...json.result);
+    cursor = json.cursor as string;
+    if (!json.weitere) return { told, cursor };
+    assert.ok(json.result.length <= 7);
+  }
+  assert.fail('the feed does not end');
+}
+
+const idsOf = (told: Json[]) => told.map(({ id, geloescht }) => (geloescht ? -id : id));
+
+describe('a first copy', () => {
+  it('has every released record once, as the list shows it at that host, and nothing else', async () => {
+    const hidden = await service.makeSichtbeobachtung({ lat: '5531111' });
+    for (let i = 0; i < 17; i++) await service.makeReleased({ lat: String(5530000 + 7 * i), bemerkung: `Nr. ${i}` });
+    const sensitive = await service.makeReleased({ art: String(arten.rotmilan), lat: '5532222' });
+    const deleted = await service.makeReleased({ lat: '5532000' });
+    await service.database.sql`delete from portal.sichtbeobachtung where id = ${deleted}`;
+    for (const host of ['n.test', 's.test']) {
+      const { told } = await follow(null, { host });
+      assert.equal(new Set(told.map(({ id }) => id)).size, told.length);
+      const list = (await service.request('/sichtbeobachtungen?limit=1000', { host })).json.result;
+      assert.deepEqual(
+        told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id),
+        list,
+      );
+      assert.ok(!told.some(({ id, geloescht }) => id === hidden || id === deleted || geloescht));
+      assert.ok(told.some(({ id }) => id === sensitive));
+    }
+  });
+
+  it('of an empty feed is empty, and its cursor goes on', async () => {
+    const { told } = await follow(null, { query: '&mandant=w' });
+    assert.deepEqual(told, []);
+  });
+});
+
+describe('a change', () => {
+  let cursor: string;
+  let id: number;
+  let masked: number;
+  before(async () => {
+    id = await service.makeReleased({ lat: '5533000', lon: '421000' });
+    masked = await service.makeReleased({ lat: '5533100', lon: '421000', sensibel: 'true' });
+  });
+  const run = async (change: () => Promise<unknown>) => {
+    ({ cursor } = await follow(null));
+    await change();
+    return (await follow(cursor)).told;
+  };
+
+  it('that an anonymous reader sees makes one entry with the record as it is now', async () => {
+    const { sql } = service.database;
+    for (const [name, change] of [
+      ['number', sql`update portal.sichtbeobachtung set anzahl = 7 where id = ${id}`],
+      ['remark', sql`update portal.sichtbeobachtung set bemerkung = 'neu' where id = ${id}`],
+      ['stage', sql`update portal.sichtbeobachtung set stadium_id = (select min(id) from portal.stadium) where id = ${id}`],
+      ['place', sql`update portal.sichtbeobachtung set point = st_translate(point, 10, 0) where id = ${id}`],
+      ['mark', sql`update portal.sichtbeobachtung set sensibel = true where id = ${id}`],
+      ['mark taken back', sql`update portal.sichtbeobachtung set sensibel = false where id = ${id}`],
+      ['photo', sql`update portal.sichtbeobachtung set foto = '0123456789abcdef0123456789abcdef.jpg' where id = ${id}`],
+    ] as const) {
+      const told = await run(async () => change);
+      assert.deepEqual(idsOf(told), [id], name);
+      const [record] = (await service.request(`/sichtbeobachtungen?limit=1000`)).json.result.filter((row: Json) => row.id === id);
+      assert.deepEqual(told[0].sichtbeobachtung, record, name);
+    }
+  });
+
+  it('that takes a record away makes an entry that says so; released again it is there again', async () => {
+    const { sql } = service.database;
+    const set = (status: string) => sql`update portal.sichtbeobachtung set status = ${status} where id = ${id}`;
+    assert.deepEqual(idsOf(await run(async () => set('hinweis'))), [-id]);
+    assert.deepEqual(idsOf(await run(async () => set('freigegeben'))), [id]);
+    assert.deepEqual(idsOf(await run(async () => sql`delete from portal.sichtbeobachtung where id = ${id}`)), [-id]);
+    id = await service.makeReleased({ lat: '5533200', lon: '421000' });
+  });
+
+  it('that no anonymous reader sees makes none', async () => {
+    const { sql } = service.database;
+    const open = await service.makeSichtbeobachtung({ lat: '5533300' });
+    for (const [name, change] of [
+      ['a report', () => service.makeSichtbeobachtung({ lat: '5533400', bereich: 'oeffentlich' })],
+      ['a private edit', () => sql`update portal.sichtbeobachtung set anzahl = 3 where id = ${open}`],
+      ['a deletion of it', () => sql`delete from portal.sichtbeobachtung where id = ${open}`],
+      ['the remark of an expert', () => sql`update portal.sichtbeobachtung set bemerkung_experte = 'gut' where id = ${id}`],
+      [
+        'a move inside the cell',
+        () => sql`update portal.sichtbeobachtung set point = st_translate(point, 10, 0) where id = ${masked}`,
+      ],
+      ['the same again', () => sql`update portal.sichtbeobachtung set anzahl = anzahl where id = ${id}`],
+      ['a login', () => service.tokenOf('expertin')],
+      [
+        'what is rolled back',
+        () =>
+          sql
+            .begin(async (tx) => {
+              await tx`update portal.sichtbeobachtung set anzahl = 99 where id = ${id}`;
+              throw new Error('back');
+            })
+            .catch(() => {}),
+      ],
+    ] as [string, () => Promise<unknown>][])
+      assert.deepEqual(idsOf(await run(change)), [], name);
+  });
+
+  it('of the catalogue makes entries for the records that it shows differently', async () => {
+    const { sql } = service.database;
+    const milan = await service.makeReleased({ art: String(arten.rotmilan), lat: '5533500', lon: '421000' });
+    const all = (
+      await sql<{ id: number }[]>`
+      select s.id from portal.sichtbeobachtung s where s.art = ${arten.rotmilan} and s.status = 'freigegeben' and s.bereich = 'oeffentlich'
+      order by s.id`
+    ).map((row) => row.id);
+    for (const [name, change] of [
+      ['a name', sql`update portal.art_mandant set name_deutsch = 'Gabelweihe' where art = ${arten.rotmilan} and mandant_id = 1`],
+      ['protection', sql`update portal.art_mandant set sensibel = not sensibel where art = ${arten.rotmilan} and mandant_id = 1`],
+      [
+        'protection taken back',
+        sql`update portal.art_mandant set sensibel = not sensibel where art = ${arten.rotmilan} and mandant_id = 1`,
+      ],
+    ] as const)
+      assert.deepEqual(
+        idsOf(await run(async () => change)).sort((a, b) => a - b),
+        all,
+        name,
+      );
+    assert.ok(all.includes(milan));
+    const same = () => sql`update portal.art_mandant set name_deutsch = name_deutsch`;
+    assert.deepEqual(await run(same), []);
+  });
+});
+
+describe('the feed of one tenant’s records', () => {
+  it('has what its filter lists, and says of what leaves it that it is gone', async () => {
+    const { sql } = service.database;
+    const north = await service.makeReleased({ lat: '5534000', lon: '421000' });
+    const query = '&mandant=N';
+    const first = await follow(null, { query });
+    assert.ok(idsOf(first.told).includes(north));
+    const listed = (await service.request('/sichtbeobachtungen?mandant=N&limit=1000')).json.result;
+    assert.deepEqual(
+      first.told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id),
+      listed,
+    );
+    // Into S: gone for N, new for S.
+    const south = await follow(null, { query: '&mandant=S' });
+    await sql`update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(460000, 5534000), 25832) where id = ${north}`;
+    assert.deepEqual(idsOf((await follow(first.cursor, { query })).told), [-north]);
+    assert.deepEqual(idsOf((await follow(south.cursor, { query: '&mandant=S' })).told), [north]);
+    // What was never there is not told to be gone.
+    const later = await follow(first.cursor, { query });
+    await sql`update portal.sichtbeobachtung set anzahl = 12 where id = ${north}`;
+    await sql`delete from portal.sichtbeobachtung where id = ${north}`;
+    assert.deepEqual(idsOf((await follow(south.cursor, { query: '&mandant=S' })).told), [-north]);
+    assert.deepEqual(idsOf((await follow(later.cursor, { query })).told), [-north]);
+    assert.deepEqual(idsOf((await follow(null, { query: '&mandant=W' })).told), []);
+  });
+});
+
+describe('a cursor', () => {
+  it('is refused at another host, with another filter, and when it was altered', async () => {
+    const { cursor } = await follow(null);
+    for (const [name, query, options] of [
+      ['host', `?seit=${cursor}`, { host: 's.test' }],
+      ['filter', `?seit=${cursor}&mandant=N`, {}],
+      ['altered', `?seit=${cursor.slice(0, -2)}${cursor.endsWith('AA') ? 'BB' : 'AA'}`, {}],
+      ['garbage', '?seit=abc', {}],
+    ] as [string, string, RequestOptions][]) {
+      const { status, text, headers } = await ask(query, options);
+      assert.equal(status, 400, name);
+      assert.equal(headers.get('content-type'), 'application/problem+json');
+      assert.equal(JSON.parse(text).parameter, 'seit', name);
+    }
+  });
+
+  it('of another installation, or ahead of this database, says that the mirror has to begin anew', async () => {
+    const { deps } = service;
+    const [row] = await service.database.sql<{ verlauf: number }[]>`select max(nummer) as verlauf from portal.abgleich_verlauf`;
+    const verlauf = row?.verlauf ?? 0;
+    const place = { verlauf, stelle: 5, teil: 1, id: 5, ab: null };
+    const own = feedCursors(deps.secretKey, deps.feed.installation);
+    const other = feedCursors(createSecretKey(Buffer.alloc(32, 2)), 'another');
+    for (const cursor of [
+      other.make(place, 1, null),
+      own.make({ ...place, verlauf: verlauf + 1 }, 1, null),
+      own.make({ ...place, stelle: 2 ** 50 }, 1, null),
+    ]) {
+      const { status, text } = await ask(`?seit=${cursor}`);
+      assert.equal(status, 410, text);
+      assert.equal(JSON.parse(text).code, 'neu_beginnen');
+    }
+  });
+
+  it('stays the same while nobody sees a change, whatever else is written', async () => {
+    const { cursor } = await follow(null);
+    await service.makeSichtbeobachtung({ lat: '5535000' });
+    assert.equal((await follow(cursor)).cursor, cursor);
+    assert.equal((await follow(null)).cursor, cursor);
+  });
+
+  it('survives a restore elsewhere as far as the backup surely goes, and no further', async () => {
+    const { sql } = service.database;
+    const kept = await follow(null);
+    await sql`select api.set_abgleich_komplett()`;
+    const id = await service.makeReleased({ lat: '5535100' });
+    const lost = await follow(kept.cursor);
+    assert.deepEqual(idsOf(lost.told), [id]);
+    // What a restored database finds: another server than the one that it was written on.
+    await sql`update portal.abgleich_verlauf set kennung = 'another', gestartet = 'epoch'`;
+    assert.equal((await ask(`?seit=${lost.cursor}`)).status, 410);
+    assert.deepEqual(idsOf((await follow(kept.cursor)).told), [id]);
+    const next = await service.makeReleased({ lat: '5535200' });
+    assert.deepEqual(idsOf((await follow(kept.cursor)).told), [id, next]);
+  });
+});
+
+describe('waiting', () => {
+  it('ends with the first change, and with none when the time is over', async () => {
+    const { cursor } = await follow(null);
+    const begun = performance.now();
+    const nothing = await ask(`?seit=${cursor}&warten=1`);
+    assert.deepEqual(nothing.json.result, []);
+    assert.ok(performance.now() - begun > 900);
+    const answers = Promise.all([1, 2, 3].map(() => ask(`?seit=${cursor}&warten=30`)));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(service.deps.feed.watch.waiting, 3);
+    const id = await service.makeReleased({ lat: '5536000' });
+    for (const { json } of await answers) assert.deepEqual(idsOf(json.result), [id]);
+    assert.equal(service.deps.feed.watch.waiting, 0);
+  });
+
+  it('does not begin when there is something already', async () => {
+    const { cursor } = await follow(null);
+    const id = await service.makeReleased({ lat: '5536100' });
+    await settleFeed(service.database.sql);
+    assert.deepEqual(idsOf((await ask(`?seit=${cursor}&warten=30`)).json.result), [id]);
+  });
+});
+
+describe('the feed', () => {
+  it('takes nothing that it does not know, and says so', async () => {
+    for (const [query, parameter] of [
+      ['?limit=0', 'limit'],
+      ['?limit=1001', 'limit'],
+      ['?warten=31', 'warten'],
+      ['?mandant=XX', 'mandant'],
+      ['?art=2', 'art'],
+      ['?limit=1&limit=2', 'limit'],
+    ] as const) {
+      const { status, text, headers } = await ask(query);
+      assert.equal(status, 400, query);
+      assert.equal(headers.get('content-type'), 'application/problem+json');
+      const problem = JSON.parse(text);
+      assert.equal(problem.parameter, parameter, query);
+      assert.match(problem.detail, /erlaubt|gibt es/);
+    }
+    assert.equal((await ask('', { method: 'POST', body: '' })).status, 405);
+    const unknown = await service.request('/abgleich/v1/anderes', { below: '' });
+    assert.deepEqual([unknown.status, unknown.headers.get('content-type')], [404, 'application/problem+json']);
+  });
+
+  it('answers 304 to what the client has, and the same to those who are logged in', async () => {
+    const { headers, text } = await ask('?limit=3');
+    const again = await ask('?limit=3', { headers: { 'If-None-Match': headers.get('etag') ?? '' } });
+    assert.deepEqual([again.status, again.text], [304, '']);
+    assert.equal((await ask('?limit=3', { as: 'expertin' })).text, text);
+  });
+
+  it('never leads beyond a change that a transaction still has to commit', {
+    skip: !onPostgres && 'one transaction at a time',
+  }, async () => {
+    const early = await service.makeReleased({ lat: '5537000' });
+    const late = await service.makeReleased({ lat: '5537100' });
+    const { cursor } = await follow(null);
+    const other = service.database.connect();
+    let open = Promise.resolve<unknown>(undefined);
+    let finish = () => {};
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    await new Promise<void>((resolve) => {
+      open = other.begin(async (tx) => {
+        await tx`update portal.sichtbeobachtung set anzahl = 41 where id = ${early}`;
+        resolve();
+        await held;
+      });
+    });
+    await service.database.sql`update portal.sichtbeobachtung set anzahl = 42 where id = ${late}`;
+    const between = await follow(cursor, { isSettled: false });
+    assert.deepEqual([idsOf(between.told), between.cursor], [[], cursor]);
+    finish();
+    await open;
+    assert.deepEqual(idsOf((await follow(cursor)).told), [early, late]);
+  });
+
+  it('goes on after many records that came at once', async () => {
+    const { cursor } = await follow(null);
+    const rows = await service.database.sql<{ id: number }[]>`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(420000 + i, 5538000), 25832), '2024-01-01',
+        'oeffentlich', 'freigegeben'
+      from generate_series(1, 120) i returning id`;
+    const ids = rows.map((row) => row.id).sort((a, b) => a - b);
+    const changed = ids[50] as number;
+    const gone = ids[60] as number;
+    await service.database.sql`update portal.sichtbeobachtung set anzahl = 3 where id = ${changed}`;
+    await service.database.sql`update portal.sichtbeobachtung set status = 'abgelehnt' where id = ${gone}`;
+    const { told } = await follow(cursor);
+    assert.deepEqual(idsOf(told), [...ids.filter((id) => id !== changed && id !== gone), changed, -gone]);
+    const tenant = await follow(null, { query: '&mandant=N' });
+    assert.ok(ids.filter((id) => id !== gone).every((id) => idsOf(tenant.told).includes(id)));
+  });
+
+  it('ends all waiting when the process is about to end', async () => {
+    const { cursor } = await follow(null);
+    const { deps } = service;
+    const app = createApp(deps);
+    const answer = app.request(`http://n.test/abgleich/v1/sichtbeobachtungen?seit=${cursor}&warten=30`, {
+      headers: { host: 'n.test' },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const drain = { active: true };
+    Object.assign(deps, { drain });
+    deps.feed.watch.release();
+    assert.equal((await answer).status, 200);
+  });
+});
