@@ -161,36 +161,37 @@ declare
   v_count constant integer := cardinality(ids);
   -- no character of a record's JSON
   v_separator constant text := chr(2);
-  v_part bigint[];
-  v_there bigint[];
-  v_rows text[];
-  v_all text[] := '{}';
-  v_bytes integer := 0;
+  v_rows text := '';
+  v_records text[];
+  v_part text;
+  v_step integer := 100;
 begin
   shown := 0;
+  -- A hundred at a time, and where those are too many fewer, as in private.render_page.
   while shown < v_count loop
-    v_part := ids[shown + 1:shown + 100];
-    v_there := array(
-      select u.id from unnest(v_part, gone[shown + 1:shown + 100]) with ordinality u (id, gone, position)
+    v_records := string_to_array(private.render_sichtbeobachtung_of_all(array(
+      select u.id
+      from unnest(ids[shown + 1:shown + v_step], gone[shown + 1:shown + v_step]) with ordinality u (id, gone, position)
       where not u.gone
-      order by u.position);
-    v_rows := string_to_array(private.render_sichtbeobachtung_of_all(v_there, tenant, v_separator), v_separator);
-    v_rows := array(
-      select '{"id":' || u.id || coalesce(',"sichtbeobachtung":' || v_rows[array_position(v_there, u.id)] || '}', ',"geloescht":true}')
-      from unnest(v_part) with ordinality u (id, position)
-      order by u.position);
-    for i in 1..cardinality(v_rows) loop
-      v_bytes := v_bytes + octet_length(v_rows[i]) + 1;
-      if v_bytes > max_bytes and shown > 0 then
-        result := '[' || array_to_string(v_all, ',') || ']';
-        return next;
-        return;
-      end if;
-      v_all := v_all || v_rows[i];
-      shown := shown + 1;
-    end loop;
+      order by u.position), tenant, v_separator), v_separator);
+    select string_agg(
+      '{"id":' || u.id
+      || case when u.gone then ',"geloescht":true}' else ',"sichtbeobachtung":' || v_records[u.number] || '}' end, ',' order by u.position)
+    into v_part
+    from (
+      select k.id, k.gone, k.position, count(*) filter (where not k.gone) over (order by k.position rows unbounded preceding) as number
+      from unnest(ids[shown + 1:shown + v_step], gone[shown + 1:shown + v_step]) with ordinality k (id, gone, position)
+    ) u;
+    if octet_length(v_rows) + octet_length(v_part) <= max_bytes or (shown = 0 and v_step = 1) then
+      v_rows := case when shown = 0 then v_part else v_rows || ',' || v_part end;
+      shown := least(shown + v_step, v_count);
+    elsif v_step > 1 then
+      v_step := v_step / 10;
+    else
+      exit;
+    end if;
   end loop;
-  result := '[' || array_to_string(v_all, ',') || ']';
+  result := '[' || v_rows || ']';
   return next;
 end
 $$;

@@ -72,3 +72,30 @@ begin
 end
 $$;
 comment on function api.get_stand() is 'Version of everything that anonymous readers may see, and of more; for instances up to release 0.4.0';
+
+-- up to 0.4.0: what a list calls that was under way when the functions were replaced
+create or replace function private.list_sichtbeobachtung_id(
+  tenant integer, reader bigint, bereich text, status portal.status, arts integer[], gids integer[], jahr integer,
+  datum_von date, datum_bis date, mandant integer, bbox float8[], before_id bigint, row_limit integer)
+  returns bigint[]
+  language plpgsql
+  stable
+as $$
+begin
+  return private.list_id((
+    tenant, reader, private.is_exempt(reader), bereich, status, arts, gids, jahr, datum_von, datum_bis, mandant,
+    bbox[1], bbox[2], bbox[3], bbox[4],
+    array(select am.art from portal.art_mandant am where am.mandant_id = list_sichtbeobachtung_id.tenant and am.sensibel),
+    before_id, row_limit)::portal.listenfilter);
+end
+$$;
+
+create or replace function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer)
+  returns text
+  language plpgsql
+  stable
+as $$
+begin
+  return private.render_sichtbeobachtung_of_all(id, tenant, ',');
+end
+$$;

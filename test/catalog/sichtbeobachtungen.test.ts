@@ -109,7 +109,13 @@ describe('an imported sighting', () => {
     const standOf = async () =>
       (await service.database.sql<{ stand: string }[]>`select api.get_stand_gezeigt() as stand`)[0]?.stand;
     const stand = await standOf();
-    await importCsv(service.database, toCsv([{ art: '2', lat: '5530001', lon: '420001', status: 'freigegeben' }]));
+    await importCsv(
+      service.database,
+      toCsv(
+        [{ art: '2', lat: '5530001', lon: '420001', bereich: 'oeffentlich', status: 'freigegeben' }],
+        ['art', 'lat', 'lon', 'bereich', 'status'],
+      ),
+    );
     assert.notEqual(await standOf(), stand);
   });
 });
