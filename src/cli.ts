@@ -231,7 +231,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 async function openImportMedia(directory: string, config: Config): Promise<ImportMedia> {
   const { createPhotoPool } = await import('./media/photo.ts');
   const { openStorage } = await import('./media/open-storage.ts');
-  return { directory, photos: createPhotoPool(), storage: openStorage(config.mediaUrl, config.s3) };
+  return { directory, photos: createPhotoPool(), storage: openStorage(config.media) };
 }
 
 async function requireActiveNutzer(database: Database, loginname: string): Promise<number> {

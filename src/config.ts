@@ -17,10 +17,7 @@ export interface Config {
   /** null: mails become files in DATA_DIR/mail. */
   smtpUrl: string | null;
   mailFrom: string;
-  /** Directory, or s3://bucket/prefix. */
-  mediaUrl: string;
-  /** null: MEDIA_URL is a directory. */
-  s3: S3Settings | null;
+  media: MediaPlace;
   /** Requests with files that may be under way at once, and those of one account. */
   maxUploads: number;
   maxUploadsPerAccount: number;
@@ -51,8 +48,19 @@ export interface Config {
   secretKey: string | null;
 }
 
+/** Where photos and sound files are kept. */
+export type MediaPlace = { directory: string } | S3Place;
+
+export interface S3Place {
+  bucket: string;
+  /** Without slashes at its ends; empty for none. */
+  prefix: string;
+  settings: S3Settings;
+}
+
 /** How an S3 server is reached; names as other S3 clients have them. */
 export interface S3Settings {
+  /** Address of the server, https://s3.eu-central-1.amazonaws.com; the bucket becomes the first part of the path. */
   endpoint: string;
   region: string;
   accessKeyId: string;
@@ -176,7 +184,7 @@ export const settings = {
  * @throws ConfigError naming the variable, its value and what is allowed
  */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const read = (name: keyof typeof settings): string | null => {
+  const read: Read = (name) => {
     const value = env[name]?.trim();
     return value ? value : settings[name].fallback;
   };
@@ -221,11 +229,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const mailFrom = read('MAIL_FROM');
   if (smtpUrl !== null && mailFrom === null) throw new ConfigError('MAIL_FROM fehlt: Mit SMTP_URL ist ein Absender nötig.');
   const dataDir = read('DATA_DIR') ?? '.data';
-  const mediaUrl = read('MEDIA_URL') ?? join(dataDir, 'media');
-  if (/^[a-z0-9+.-]+:\/\//i.test(mediaUrl) && !/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w./-]*)?$/.test(mediaUrl)) {
-    throw new ConfigError(`MEDIA_URL ist „${mediaUrl}“, erlaubt sind ein Verzeichnis und s3://bucket/pfad.`);
-  }
-  const s3 = mediaUrl.startsWith('s3://') ? readS3(read) : null;
+  const media = readMediaPlace(read, dataDir);
   const role = (read('ROLE') ?? '').toLowerCase();
   if (!isOneOf(roles, role)) throw new ConfigError(`ROLE ist „${role}“, erlaubt sind ${roles.join(', ')}.`);
   const boundaryUrl = read('BOUNDARY_URL');
@@ -261,8 +265,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
     smtpUrl,
     mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',
-    mediaUrl,
-    s3,
+    media,
     maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
     maxUploadsPerAccount: readInteger('MAX_UPLOADS_PER_ACCOUNT', 1, 1000),
     maxConnections: readInteger('MAX_CONNECTIONS', 10, 100_000),
@@ -291,7 +294,22 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
-function readS3(read: (name: keyof typeof settings) => string | null): S3Settings {
+type Read = (name: keyof typeof settings) => string | null;
+
+function readMediaPlace(read: Read, dataDir: string): MediaPlace {
+  const url = read('MEDIA_URL');
+  if (url === null) return { directory: join(dataDir, 'media') };
+  if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return { directory: url };
+  const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?$/.exec(url) ?? [];
+  if (bucket === undefined) {
+    throw new ConfigError(
+      `MEDIA_URL ist „${url}“, erlaubt sind ein Verzeichnis und s3://bucket/präfix (im Präfix Buchstaben, Ziffern, Punkt, - _ /).`,
+    );
+  }
+  return { bucket, prefix: prefix.replace(/^\/+|(?<!\/)\/+$/g, ''), settings: readS3(read) };
+}
+
+function readS3(read: Read): S3Settings {
   const region = read('AWS_REGION') ?? '';
   const endpoint = read('AWS_ENDPOINT_URL') ?? `https://s3.${region}.amazonaws.com`;
   if (!/^https?:\/\/[^/]+\/?$/.test(endpoint) || !URL.canParse(endpoint)) {

@@ -70,7 +70,7 @@ async function main(): Promise<void> {
       perAccount: config.maxUploadsPerAccount,
     }),
     photos: createPhotoPool(),
-    storage: openStorage(config.mediaUrl, config.s3),
+    storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';
   const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), { supervise: isWorker });

@@ -68,3 +68,32 @@ describe('the boundary settings', () => {
     }
   }
 });
+
+describe('MEDIA_URL', () => {
+  const keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'geheim' };
+  const settings = {
+    ...{ endpoint: 'https://s3.us-east-1.amazonaws.com', region: 'us-east-1' },
+    ...{ accessKeyId: 'id', secretAccessKey: 'geheim' },
+  };
+
+  it('is a directory, below DATA_DIR without it, or a bucket with or without a prefix', () => {
+    assert.deepEqual(loadConfig({ DATA_DIR: '/srv' }).media, { directory: '/srv/media' });
+    assert.deepEqual(loadConfig({ MEDIA_URL: 'fotos/2026' }).media, { directory: 'fotos/2026' });
+    for (const [url, prefix] of [
+      ['s3://fotos', ''],
+      ['s3://fotos/', ''],
+      ['s3://fotos/a/b', 'a/b'],
+      ['s3://fotos//a/b//', 'a/b'],
+    ] as const)
+      assert.deepEqual(loadConfig({ MEDIA_URL: url, ...keys }).media, { bucket: 'fotos', prefix, settings }, url);
+  });
+
+  for (const url of ['s3://', 's3://A_B', 's3://media/ä', 's3://media?x', 'http://media', 'file:///srv/media'])
+    it(`${url} is refused with what is allowed`, () => {
+      assert.throws(() => loadConfig({ MEDIA_URL: url, ...keys }), { message: /^MEDIA_URL ist „.*s3:\/\/bucket\/präfix/ });
+    });
+
+  it('with S3 needs its keys', () => {
+    assert.throws(() => loadConfig({ MEDIA_URL: 's3://media' }), ConfigError);
+  });
+});

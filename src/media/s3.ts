@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
 import { convert } from 'xmlbuilder2';
+import type { S3Place } from '../config.ts';
 import { isMediumName, requireMediumName } from './name.ts';
-import type { S3Settings, Storage, StoredMedium } from './storage.ts';
+import type { Storage, StoredMedium } from './storage.ts';
 import { StorageError } from './storage-error.ts';
 
 /** Bounds of one call. */
@@ -48,8 +49,7 @@ export class S3Storage implements Storage {
   readonly #prefix: string;
   readonly #limits: S3Limits;
 
-  /** @param place prefix without a slash at its end, empty for none */
-  constructor(place: { bucket: string; prefix: string; settings: S3Settings; limits?: S3Limits }) {
+  constructor(place: S3Place & { limits?: S3Limits }) {
     const { endpoint, ...credentials } = place.settings;
     this.#client = new AwsClient({ ...credentials, service: 's3', retries: 0 });
     this.#bucketUrl = `${endpoint.replace(/(?<!\/)\/+$/, '')}/${place.bucket}`;

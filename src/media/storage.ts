@@ -19,13 +19,3 @@ export interface Storage {
   /** Removes what broken writes left behind before this moment. */
   removeDrafts(olderThan: Date): Promise<void>;
 }
-
-/** How S3 is reached, as the usual environment variables have it. */
-export interface S3Settings {
-  /** Address of the server, https://s3.eu-central-1.amazonaws.com; the bucket becomes the first part of the path. */
-  endpoint: string;
-  region: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string;
-}

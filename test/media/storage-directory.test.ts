@@ -45,14 +45,14 @@ function mountSmall(t: TestContext, path: string): boolean {
 it('a file lies below its first two digits, and no draft stays', async () => {
   const directory = join(root, 'a');
   const name = makeMediumName('jpg');
-  await openStorage(directory, null).put(name, Buffer.from('photo'), 'image/jpeg');
+  await openStorage({ directory }).put(name, Buffer.from('photo'), 'image/jpeg');
   assert.equal((await stat(join(directory, name.slice(0, 2), name))).size, 5);
   assert.deepEqual(await listFiles(directory), [name]);
 });
 
 it('drafts are removed when they are old, and never listed, nor are foreign files', async () => {
   const directory = join(root, 'b');
-  const storage = openStorage(directory, null);
+  const storage = openStorage({ directory });
   const name = makeMediumName('jpg');
   await storage.put(name, Buffer.from('photo'), 'image/jpeg');
   const [old, young] = [join(directory, '.tmp', 'old'), join(directory, '.tmp', 'young')];
@@ -76,7 +76,7 @@ it('drafts are removed when they are old, and never listed, nor are foreign file
 });
 
 it('a name that several write at once holds one whole content at any time', async () => {
-  const storage = openStorage(join(root, 'c'), null);
+  const storage = openStorage({ directory: join(root, 'c') });
   const name = makeMediumName('jpg');
   const contents = Array.from({ length: 8 }, (_, i) => Buffer.alloc(200_000, i));
   const isWhole = (stored: Uint8Array | null) => stored === null || contents.some((bytes) => bytes.equals(stored));
@@ -92,7 +92,7 @@ it('S5.5 a full disk: the write fails, leaves nothing, and reads and removals go
   const directory = join(root, 'full');
   await mkdir(directory);
   if (!mountSmall(t, directory)) return;
-  const storage = openStorage(directory, null);
+  const storage = openStorage({ directory });
   const kept = makeMediumName('jpg');
   await storage.put(kept, Buffer.alloc(600_000, 1), 'image/jpeg');
   const refused = makeMediumName('jpg');
@@ -110,7 +110,7 @@ it('S5.5 a disk that is mounted read-only: writes and removals fail, reads go on
   const directory = join(root, 'read-only');
   await mkdir(directory);
   if (!mountSmall(t, directory)) return;
-  const storage = openStorage(directory, null);
+  const storage = openStorage({ directory });
   const name = makeMediumName('jpg');
   await storage.put(name, Buffer.from('photo'), 'image/jpeg');
   execFileSync('mount', ['-o', 'remount,ro', directory]);
@@ -125,7 +125,7 @@ it('S5.5 a directory without permission fails', async (t) => {
   await mkdir(directory, { mode: 0o500 });
   t.after(() => chmod(directory, 0o700));
   await assert.rejects(
-    openStorage(directory, null).put(makeMediumName('jpg'), Buffer.from('x'), 'image/jpeg'),
+    openStorage({ directory }).put(makeMediumName('jpg'), Buffer.from('x'), 'image/jpeg'),
     isFault(/^E(ACCES|PERM)$/),
   );
 });
@@ -133,7 +133,7 @@ it('S5.5 a directory without permission fails', async (t) => {
 it('a file in place of the directory fails for every call', async () => {
   const path = join(root, 'file');
   await writeFile(path, '');
-  const storage = openStorage(path, null);
+  const storage = openStorage({ directory: path });
   const name = makeMediumName('jpg');
   const fault = isFault(/^(ENOTDIR|EEXIST)$/);
   await assert.rejects(storage.put(name, Buffer.from('x'), 'image/jpeg'), fault);

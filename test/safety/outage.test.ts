@@ -134,7 +134,7 @@ describe('a service that is killed', { skip }, () => {
     const database = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
     const media = join(site.env.DATA_DIR ?? '', 'media');
     await assertAgrees(database, ledger, media, 2);
-    const storage = openStorage(media, null);
+    const storage = openStorage({ directory: media });
     await sweepStorage(database.sql, storage, new Date(Date.now() + 60_000));
     await assertAgrees(database, ledger, media, 2);
     const [named] = await database.sql`select 2 * count(*)::integer as files from portal.sichtbeobachtung`;

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { S3Settings } from '../../src/media/storage.ts';
+import type { S3Settings } from '../../src/config.ts';
 
 // The package has no types.
 const S3rver = createRequire(import.meta.url)('s3rver');

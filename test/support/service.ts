@@ -91,7 +91,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   const media = {
     photos,
     uploads: createUploads(join(directory, 'uploads'), { all: 8, perAccount: 8 }),
-    storage: openStorage(join(directory, 'media'), null),
+    storage: openStorage({ directory: join(directory, 'media') }),
   };
   const deps: Deps = {
     sql,
