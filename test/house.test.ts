@@ -58,8 +58,8 @@ const allowedRooms: Record<string, string[]> = {
 
 const packageHomes: [name: RegExp, home: RegExp][] = [
   [/^postgres$|^@electric-sql\//, /^src\/db\/(client\.ts|migrate\.ts|embedded\/.*)$/],
-  [/^drizzle-orm\/postgres-js(\/|$)/, /^src\/db\/(client\.ts|migrate\.ts|catalogue\.ts|embedded\/.*)$/],
-  [/^drizzle-orm(\/|$)/, /^src\/db\//],
+  // Declares the tables, and reads its own migrations; statements are plain SQL.
+  [/^drizzle-orm(\/|$)/, /^src\/db\/(schema\/.*|tables\.ts)$/],
   [/^hono(\/|$)|^@hono\//, /^src\/(app\.ts|main\.ts|http\/.*)$/],
   [/^pg-boss(\/|$)/, /^src\/jobs\//],
   [/^jimp$|^@jsquash\//, /^src\/media\//],

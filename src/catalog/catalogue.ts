@@ -88,8 +88,8 @@ export interface ImportOptions {
 export async function importCatalogue(database: Database, dir: string, options: ImportOptions): Promise<Catalogue> {
   const catalogue = await readCatalogue(dir, await listKnownIds(database.sql), options.warn);
   await requireBoundaries(database.sql, catalogue.mandanten, options);
-  await loadCatalogue(database, catalogue, options.progress.step, async (run) => {
-    const pairs = (await run(listMandantGleich)) as { kuerzel: string; anderer: string }[];
+  await loadCatalogue(database, catalogue, options.progress.step, async (tx) => {
+    const pairs = await listMandantGleich(tx);
     if (pairs.length === 0) return;
     throw new ImportError(
       pairs.map(({ kuerzel, anderer }) => mandantProblem(0, `${kuerzel} und ${anderer} haben dieselbe Grenze`)),

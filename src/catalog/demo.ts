@@ -60,12 +60,12 @@ export async function loadDemo(database: Database, progress: Progress): Promise<
   if (problems.length > 0) throw new ImportError(problems);
 
   const logins: DemoLogin[] = [];
-  await loadCatalogue(database, catalogue, progress.step, async (run) => {
+  await loadCatalogue(database, catalogue, progress.step, async (tx) => {
     const ids = new Map<string, number>();
     for (const { values } of nutzer) {
       const password = makeDemoPassword();
       const passwordHash = await hashPassword(sha1OfPlain(password));
-      const { id, created } = await createDemoNutzer(run, { ...values, artengruppen: [], passwordHash });
+      const { id, created } = await createDemoNutzer(tx, { ...values, artengruppen: [], passwordHash });
       ids.set(values.loginname, id);
       if (created) logins.push({ loginname: values.loginname, rolle: values.rolle, password });
     }
@@ -78,7 +78,7 @@ export async function loadDemo(database: Database, progress: Progress): Promise<
     });
     for (let at = 0; at < rows.length; at += rowsPerStep) {
       progress.step('Sichtbeobachtungen', at, rows.length);
-      await createSichtbeobachtungen(run, rows.slice(at, at + rowsPerStep));
+      await createSichtbeobachtungen(tx, rows.slice(at, at + rowsPerStep));
     }
   });
   progress.end();

@@ -1,12 +1,9 @@
 // Writes a catalogue that was read and checked: everything or nothing.
 import { randomUUID } from 'node:crypto';
-import { getTableColumns, inArray, sql as query, type SQL } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
-import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
-import type { Database, Sql } from './client.ts';
-import * as schema from './schema.ts';
+import type { Database, Sql, Transaction } from './client.ts';
+import type * as schema from './schema.ts';
 
-type Insert<T extends PgTable> = T['$inferInsert'];
+type Insert<T extends { $inferInsert: unknown }> = T['$inferInsert'];
 
 export interface NewMandant {
   kuerzel: string;
@@ -79,7 +76,9 @@ export async function listMandantMangel(
 }
 
 /** Pairs of tenants that have the same area; asked in the transaction that writes them. */
-export const listMandantGleich = query`select kuerzel, anderer from api.list_mandant_gleich()`;
+export async function listMandantGleich(tx: Transaction): Promise<{ kuerzel: string; anderer: string }[]> {
+  return [...(await tx<{ kuerzel: string; anderer: string }[]>`select kuerzel, anderer from api.list_mandant_gleich()`)];
+}
 
 /**
  * Loads or updates a catalogue. Tenants, groups, species, stages and activities are added or updated, never removed. For
@@ -90,63 +89,62 @@ export async function loadCatalogue(
   database: Database,
   catalogue: Catalogue,
   report: (label: string, done: number, total: number) => void = () => {},
-  alongside: (run: (statement: SQL) => Promise<Record<string, unknown>[]>) => Promise<void> = async () => {},
+  alongside: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<void> {
-  // drizzle changes the serializers of the client that it is handed.
   const client = database.connect();
   try {
-    await drizzle(client).transaction(async (tx) => {
+    await client.begin(async (tx) => {
       const ids = new Map<string, number>();
       for (const [index, mandant] of catalogue.mandanten.entries()) {
         report('Mandanten', index, catalogue.mandanten.length);
         const domains = `{${mandant.domains.map((domain) => JSON.stringify(domain)).join(',')}}`;
-        await tx.execute(query`
+        await tx`
           select api.set_mandant(
             kuerzel => ${mandant.kuerzel}::text, name => ${mandant.name}::text, schluessel => ${mandant.schluessel}::text,
             domains => ${domains}::text[], geojson => ${mandant.geojson}::text,
-            bemerkung_geschuetzter => ${mandant.bemerkung_geschuetzter}::text)`);
+            bemerkung_geschuetzter => ${mandant.bemerkung_geschuetzter}::text)`;
       }
-      for (const row of await tx.select({ id: schema.mandant.id, kuerzel: schema.mandant.kuerzel }).from(schema.mandant)) {
+      for (const row of await tx<{ id: number; kuerzel: string }[]>`select id, kuerzel from portal.mandant`) {
         ids.set(row.kuerzel.toLowerCase(), row.id);
       }
-      const arten = catalogue.arten.map((art) => art.id);
-      const upsert = <T extends PgTable>(label: string, table: T, rows: Insert<T>[] | null, key: (keyof Insert<T> & string)[]) =>
+      const upsert = (label: string, table: CatalogueTable, rows: object[] | null, key: string[]) =>
         upsertRows(tx, table, rows ?? [], key, (done, total) => report(label, done, total));
 
-      await upsert('Artengruppen', schema.artengruppe, catalogue.artengruppen, ['id']);
-      await upsert('Stadien', schema.stadium, catalogue.stadien, ['id']);
-      await upsert('Aktivitäten', schema.aktivitaet, catalogue.aktivitaeten, ['id']);
-      await upsert('Arten', schema.art, catalogue.arten, ['id']);
+      await upsert('Artengruppen', 'artengruppe', catalogue.artengruppen, ['id']);
+      await upsert('Stadien', 'stadium', catalogue.stadien, ['id']);
+      await upsert('Aktivitäten', 'aktivitaet', catalogue.aktivitaeten, ['id']);
+      await upsert('Arten', 'art', catalogue.arten, ['id']);
 
       const definitions = catalogue.artenMandanten.map(({ mandant, ...row }) => ({
         ...row,
         mandant_id: ids.get(mandant.toLowerCase()) ?? 0,
       }));
       const given = JSON.stringify(definitions.map(({ mandant_id, art, art_id }) => ({ mandant_id, art, art_id })));
-      const inFile = query`json_to_recordset(${given}::text::json) n (mandant_id integer, art integer, art_id text)`;
-      await tx.execute(query`
+      const inFile = tx`json_to_recordset(${given}::text::json) n (mandant_id integer, art integer, art_id text)`;
+      await tx`
         delete from portal.art_mandant am
         where am.mandant_id in (select n.mandant_id from ${inFile})
-          and not exists (select from ${inFile} where n.mandant_id = am.mandant_id and n.art = am.art)`);
+          and not exists (select from ${inFile} where n.mandant_id = am.mandant_id and n.art = am.art)`;
       // An art_id may move from one species to another: those that change are freed first.
-      await tx.execute(query`
+      await tx`
         update portal.art_mandant am
-        set art_id = ${`frei ${randomUUID()} `} || am.art
+        set art_id = ${`frei ${randomUUID()} `}::text || am.art
         from ${inFile}
-        where n.mandant_id = am.mandant_id and n.art = am.art and n.art_id <> am.art_id`);
-      await upsert('Arten der Mandanten', schema.artMandant, definitions, ['mandant_id', 'art']);
+        where n.mandant_id = am.mandant_id and n.art = am.art and n.art_id <> am.art_id`;
+      await upsert('Arten der Mandanten', 'art_mandant', definitions, ['mandant_id', 'art']);
 
+      const arten = `{${catalogue.arten.map((art) => art.id)}}`;
       for (const [table, rows] of [
-        [schema.artFoto, catalogue.artenFotos],
-        [schema.verwechslung, catalogue.verwechslungen],
-        [schema.verwechslungArt, catalogue.verwechslungArten],
-        [schema.verwechslungFoto, catalogue.verwechslungFotos],
+        ['art_foto', catalogue.artenFotos],
+        ['verwechslung', catalogue.verwechslungen],
+        ['verwechslung_art', catalogue.verwechslungArten],
+        ['verwechslung_foto', catalogue.verwechslungFotos],
       ] as const) {
         if (rows === null) continue;
-        if (arten.length > 0) await tx.delete(table).where(inArray(table.art, arten));
-        await upsertRows(tx, table as PgTable, rows, [], () => {});
+        await tx`delete from portal.${tx(table)} t where t.art = any (${arten}::integer[])`;
+        await upsertRows(tx, table, rows, [], () => {});
       }
-      await alongside(async (statement) => [...(await tx.execute(statement))]);
+      await alongside(tx);
     });
     // Fresh statistics at once: plans made for an empty table would stay until autovacuum comes by.
     await client`analyze portal.art, portal.art_mandant, portal.mandant_zelle, portal.mandant_teil, portal.sichtbeobachtung, portal.mandant_sichtbeobachtung,
@@ -199,28 +197,27 @@ const presentOrder = {
 } as const;
 export type CatalogueTable = keyof typeof presentOrder;
 
-type Transaction = Parameters<Parameters<PostgresJsDatabase['transaction']>[0]>[0];
+// So many rows to a statement, so that its progress shows.
+const rowsPerStatement = 2000;
 
-// A statement takes at most 65535 parameters.
-const maxParameters = 60000;
-
-async function upsertRows<T extends PgTable>(
+// The database makes rows of the JSON, whose members are named as the columns; all rows have the same ones.
+async function upsertRows(
   tx: Transaction,
-  table: T,
-  rows: Insert<T>[],
-  key: (keyof Insert<T> & string)[],
+  table: CatalogueTable,
+  rows: readonly object[],
+  key: readonly string[],
   report: (done: number, total: number) => void,
 ): Promise<void> {
-  const columns = getTableColumns(table);
   const names = Object.keys(rows[0] ?? {});
-  const size = Math.max(1, Math.floor(maxParameters / Math.max(1, names.length)));
-  const set = Object.fromEntries(
-    names.filter((name) => !key.includes(name as never)).map((name) => [name, query.raw(`excluded.${columns[name]?.name}`)]),
-  );
-  for (let at = 0; at < rows.length; at += size) {
+  const columns = names.join(', ');
+  const set = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
+  const conflict = key.length === 0 ? '' : `on conflict (${key.join(', ')}) do update set ${set.join(', ')}`;
+  for (let at = 0; at < rows.length; at += rowsPerStatement) {
     report(at, rows.length);
-    const insert = tx.insert(table).values(rows.slice(at, at + size) as never);
-    if (key.length === 0) await insert;
-    else await insert.onConflictDoUpdate({ target: key.map((name) => columns[name] as never), set: set as never });
+    await tx.unsafe(
+      `insert into portal.${table} (${columns})
+      select ${columns} from json_populate_recordset(null::portal.${table}, $1::text::json) ${conflict}`,
+      [JSON.stringify(rows.slice(at, at + rowsPerStatement))],
+    );
   }
 }

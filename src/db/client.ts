@@ -14,7 +14,7 @@ export interface Database {
   sql: Sql;
   /** A few more connections like those, for requests that find them all taken. */
   reserve: Sql;
-  /** A separate client for work that changes a client's settings (drizzle does) or holds a connection for long. */
+  /** A separate client for work that holds a connection for long, or needs other settings. */
   connect(options?: ConnectOptions): Sql;
   close(): Promise<void>;
 }

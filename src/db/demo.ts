@@ -1,8 +1,6 @@
 // What the demo writes beside its catalogue, in the catalogue's transaction.
-import { sql as query, type SQL } from 'drizzle-orm';
+import type { Transaction } from './client.ts';
 import type { NewNutzer } from './nutzer.ts';
-
-export type Run = (statement: SQL) => Promise<Record<string, unknown>[]>;
 
 export interface DemoSichtbeobachtung {
   nutzer_id: number;
@@ -22,18 +20,18 @@ export interface DemoSichtbeobachtung {
 }
 
 /** Creates a demo account unless its login name exists. */
-export async function createDemoNutzer(run: Run, nutzer: NewNutzer): Promise<{ id: number; created: boolean }> {
-  const [existing] = await run(query`select id from api.get_login(loginname => ${nutzer.loginname}::text)`);
+export async function createDemoNutzer(tx: Transaction, nutzer: NewNutzer): Promise<{ id: number; created: boolean }> {
+  const [existing] = await tx`select id from api.get_login(loginname => ${nutzer.loginname}::text)`;
   if (existing) return { id: Number(existing.id), created: false };
-  const [row] = await run(query`
+  const [row] = await tx`
     select api.create_nutzer(
       loginname => ${nutzer.loginname}::text, email => ${nutzer.email}::text, vorname => ${nutzer.vorname}::text,
       nachname => ${nutzer.nachname}::text, anonymisiert => ${nutzer.anonymisiert}::integer, rolle => ${nutzer.rolle}::text,
-      artengruppen => '{}'::integer[], password_hash => ${nutzer.passwordHash}::text) as id`);
+      artengruppen => '{}'::integer[], password_hash => ${nutzer.passwordHash}::text) as id`;
   return { id: Number(row?.id), created: true };
 }
 
 /** Stores sightings that are not there already. */
-export async function createSichtbeobachtungen(run: Run, rows: DemoSichtbeobachtung[]): Promise<void> {
-  await run(query`select api.create_sichtbeobachtungen(rows => ${JSON.stringify(rows)}::text)`);
+export async function createSichtbeobachtungen(tx: Transaction, rows: DemoSichtbeobachtung[]): Promise<void> {
+  await tx`select api.create_sichtbeobachtungen(rows => ${JSON.stringify(rows)}::text)`;
 }

@@ -81,33 +81,31 @@ const unavailableCodes = new Set([
 export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]> = new Map()): PortalError | null {
   if (error instanceof PortalError) return error;
   if (!(error instanceof Error)) return null;
-  // drizzle wraps the driver's error.
-  const source = 'code' in error ? error : error.cause;
-  if (!(source instanceof Error) || !('code' in source) || typeof source.code !== 'string') return null;
+  if (!('code' in error) || typeof error.code !== 'string') return null;
   // A statement that was cut off is the fault of a regular expression only where there is one.
   const isOther =
-    (source.code === '57014' && !sent.has('name_regexp_ci')) ||
+    (error.code === '57014' && !sent.has('name_regexp_ci')) ||
     // Of a table: that is a fault of the service.
-    (source.code === '23514' && !('data_type_name' in source));
-  const state = isOther ? undefined : states[source.code];
+    (error.code === '23514' && !('data_type_name' in error));
+  const state = isOther ? undefined : states[error.code];
   if (state) {
-    const column = 'column_name' in source && typeof source.column_name === 'string' ? source.column_name : null;
+    const column = 'column_name' in error && typeof error.column_name === 'string' ? error.column_name : null;
     // A login name that is taken is a bad value of a registration; a taken address is a conflict between accounts.
-    if (source.code === 'NTZER' && column === 'email') return new PortalError('adresse_vergeben');
-    if (source.code === 'DOPPL' && 'detail' in source) return new PortalError(state.code, { id: Number(source.detail) });
+    if (error.code === 'NTZER' && column === 'email') return new PortalError('adresse_vergeben');
+    if (error.code === 'DOPPL' && 'detail' in error) return new PortalError(state.code, { id: Number(error.detail) });
     const about = state.about ?? (column === null ? [] : [column]);
     const [name] = about;
     if (state.problem === undefined || name === undefined) return new PortalError(state.code);
     const got = about.map((part) => `${part} ist „${shorten(sent.get(part)?.[0] ?? '')}“`).join(', ');
     const reason =
-      source.code === '2201B'
-        ? regexpReasons.find(([pattern]) => pattern.test(source.message))?.[1]
-        : /^GB/.test(source.code) && looksLikeDegrees(sent)
+      error.code === '2201B'
+        ? regexpReasons.find(([pattern]) => pattern.test(error.message))?.[1]
+        : /^GB/.test(error.code) && looksLikeDegrees(sent)
           ? 'das sieht nach Grad aus: srid=EPSG:4326?'
           : undefined;
     return new PortalError(state.code, { [column ?? name]: `${got}: ${state.problem}${reason ? ` (${reason})` : ''}.` });
   }
-  if (unavailableCodes.has(source.code) || unavailable.some((pattern) => pattern.test(String(source.code)))) {
+  if (unavailableCodes.has(error.code) || unavailable.some((pattern) => pattern.test(String(error.code)))) {
     return new PortalError('ueberlastet');
   }
   return null;

@@ -26,7 +26,7 @@ export function describeStartError(error: unknown): string {
   return error.stack ?? error.message;
 }
 
-// drizzle hides the database's error behind the statement, which may be pages long.
+// A library may hide the database's error behind one of its own, with the statement in it, which may be pages long.
 function findDatabaseError(error: Error): (Error & { code: string }) | null {
   for (let each: unknown = error; each instanceof Error; each = each.cause)
     if ('code' in each && typeof each.code === 'string' && 'severity' in each) return each as Error & { code: string };
