@@ -1,23 +1,4 @@
--- Tenants: which ones a point lies in, which ones a cell touches, and the tables that answer it fast.
-
--- The tenants whose boundary contains a point, its edge included; a point on a border is in both.
---   point   EPSG:25832
--- returns   ids of tenants, none outside of all
-create or replace function private.list_mandant_of_point(point public.geometry)
-  returns setof integer
-  language sql
-  stable
-  parallel safe
-  rows 1
-as $$
-  select z.mandant_id
-  from portal.mandant_zelle z
-  where z.cell_x = private.to_cell(public.st_x(point))
-    and z.cell_y = private.to_cell(public.st_y(point))
-    and (z.ganz or exists (
-      select from portal.mandant_teil t
-      where t.mandant_id = z.mandant_id and public.st_intersects(t.teil, point)))
-$$;
+-- Tenants: their domains, and the tables that say fast which of them a point lies in and which a cell touches.
 
 -- Keeps the domains of tenants: one row each, so that two tenants can't claim the same one.
 --   mandant_id  tenants that were created or changed

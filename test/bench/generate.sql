@@ -124,7 +124,10 @@ begin
     select n, 280000 + 645000 * bench.unit(n, 111) as x, 5235000 + 870000 * bench.unit(n, 112) as y
     from generate_series(1, 6000) n
   ) p
-  where exists (select from private.list_mandant_of_point(st_setsrid(st_makepoint(p.x, p.y), 25832)))
+  where exists (
+    select
+    from private.list_mandant_of_sichtbeobachtung(
+      st_setsrid(st_makepoint(p.x, p.y), 25832), private.to_cell(p.x), private.to_cell(p.y), schutz => 0::smallint))
   order by p.n
   limit 600;
 end

@@ -179,6 +179,8 @@ function assertOrder(operation: Json, json: Json, isReader: boolean): void {
   assert.ok(record || name === 'Leer', 'the list is empty');
   if (!record) return;
   const { properties, required } = document.components.schemas[name];
+  const undocumented = Object.keys(record).filter((member) => !(member in properties));
+  assert.deepEqual(undocumented, [], `${name} has members that src/http/openapi/schemas.ts does not describe`);
   const expected = Object.keys(properties).filter((member) => isReader || required.includes(member));
   assert.deepEqual(Object.keys(record), expected);
 }
