@@ -46,13 +46,14 @@ function roomOf(path: string): string {
 const allowedRooms: Record<string, string[]> = {
   entry: ['entry', 'app', 'config', 'db', 'http', 'jobs', 'media', 'catalog', 'guard', 'observe'],
   app: ['http', 'observe', 'guard', 'db'],
-  http: ['http', 'db', 'media', 'guard', 'observe'],
+  http: ['http', 'db', 'media', 'felder', 'guard', 'observe'],
   jobs: ['jobs', 'db', 'media', 'guard', 'observe'],
   media: ['media', 'guard', 'observe'],
-  catalog: ['catalog', 'db', 'media', 'guard', 'observe'],
-  db: ['db'],
+  catalog: ['catalog', 'db', 'media', 'felder', 'guard', 'observe'],
+  db: ['db', 'felder'],
   guard: ['guard'],
   observe: ['observe'],
+  felder: [],
   config: [],
 };
 

@@ -12,7 +12,7 @@ import { type PhotoPool, PhotoUnavailableError } from '../media/photo.ts';
 import type { Storage } from '../media/storage.ts';
 import { describeCell } from './csv.ts';
 import type { ProblemList } from './csv-stream.ts';
-import { kinds } from './sichtbeobachtung-columns.ts';
+import { columns } from './sichtbeobachtung-columns.ts';
 
 export interface ImportMedia {
   /** Paths in the file are relative to it, and stay below it. */
@@ -106,7 +106,7 @@ export async function storeImportMedia(
 }
 
 async function findFile(root: string, field: MediumField, cell: string): Promise<{ path: string } | { problem: string }> {
-  const { allowed } = kinds[field];
+  const { allowed } = columns[field];
   const path = isAbsolute(cell) ? null : await realpath(join(root, cell)).catch(() => null);
   const inside = path === null ? '..' : relative(root, path);
   if (path === null || inside === '..' || inside.startsWith(`..${sep}`)) return { problem: describeCell(field, cell, allowed) };

@@ -1,8 +1,10 @@
 // The columns of a file of sightings: what a cell may hold, and what an empty one stands for. Read by hand instead of with schemas:
 // 200 000 rows have two million cells.
-import { type StagedColumn, stagedColumns } from '../db/sichtbeobachtung-import.ts';
+import { type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
+import { type ImportedFeld, type StagedColumn, stagedColumns } from '../db/sichtbeobachtung-import.ts';
+import { type Feld, felder, listFeld } from '../felder.ts';
 import { toIsoDate } from '../guard/date.ts';
-import { hasLongRun, isRemark, isStorable, maxMarks, maxRemarkLength } from '../guard/text.ts';
+import { hasAtMost, hasLongRun, isStorable, maxMarks } from '../guard/text.ts';
 
 export interface Kind {
   allowed: string;
@@ -54,16 +56,18 @@ const date: Kind = {
   },
 };
 
-const remark: Kind = {
-  allowed: `ein Text mit höchstens ${maxRemarkLength} Zeichen, ohne NUL und höchstens ${maxMarks} kombinierenden Zeichen hintereinander`,
-  read(cell) {
-    if (!isStorable(cell) || hasLongRun(cell)) return null;
-    const text = cell.normalize('NFC');
-    return isRemark(text) ? text : null;
-  },
-};
+function characters(max: number): Kind {
+  return {
+    allowed: `ein Text mit höchstens ${max} Zeichen, ohne NUL und höchstens ${maxMarks} kombinierenden Zeichen hintereinander`,
+    read(cell) {
+      if (!isStorable(cell) || hasLongRun(cell)) return null;
+      const text = cell.normalize('NFC');
+      return hasAtMost(text, max) ? text : null;
+    },
+  };
+}
 
-function oneOf(values: string[]): Kind {
+function oneOf(values: readonly string[]): Kind {
   return {
     allowed: `${values.slice(0, -1).join(', ')} oder ${values.at(-1)}`,
     read: (cell) => (values.includes(cell) ? cell : null),
@@ -93,82 +97,77 @@ const guid: Kind = {
 const path: Kind = { ...word(1000), allowed: 'der Pfad einer Datei unterhalb des Verzeichnisses von --dateien' };
 const account = word(254);
 
-const srids = oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']);
 const id = integer(0, 2147483647);
+
+function kindOf(feld: Feld): Kind {
+  switch (feld.kind) {
+    case 'id':
+      return id;
+    case 'integer':
+      return integer(feld.min, feld.max);
+    case 'number':
+      return double(feld.allowed);
+    case 'boolean':
+      return boolean;
+    case 'date':
+      return date;
+    case 'text':
+      return characters(feld.maxLength);
+    case 'word':
+      return oneOf(feld.words);
+  }
+}
 
 /** A column of the file. */
 export type ColumnName = Exclude<StagedColumn, 'zeile'>;
-
-/** What a cell of each column may hold. */
-export const kinds: Record<ColumnName, Kind> = {
-  art: id,
-  lat: double('eine Zahl (Hochwert im Koordinatensystem aus srid)'),
-  lon: double('eine Zahl (Rechtswert im Koordinatensystem aus srid)'),
-  srid: { allowed: srids.allowed, read: (cell) => srids.read(cell)?.slice(5) ?? null },
-  anzahl: integer(1, 20000),
-  sensibel: boolean,
-  datum: date,
-  bereich: oneOf(['privat', 'oeffentlich']),
-  bemerkung: remark,
-  stadium_id: id,
-  aktivitaet_id: id,
-  status: oneOf(['pruefung', 'hinweis', 'freigegeben', 'abgelehnt']),
-  loginname: account,
-  experte: account,
-  quelle_id: word(200),
-  guid,
-  foto: path,
-  foto_2: path,
-  foto_3: path,
-  biotopfoto: path,
-  audio: path,
-};
-
 export const columnNames = stagedColumns.filter((name): name is ColumnName => name !== 'zeile');
-export const requiredColumns = ['art', 'lat', 'lon'];
 
-/** What an empty cell stands for, null for nothing; datum: today, which is the database's. */
-export const defaults: { [name in ColumnName]?: string | null } = {
-  srid: '25832',
-  anzahl: '1',
-  sensibel: 'false',
-  bereich: 'privat',
-  bemerkung: null,
-  stadium_id: null,
-  aktivitaet_id: null,
-  status: 'pruefung',
-  experte: null,
-  guid: null,
-  foto: null,
-  foto_2: null,
-  foto_3: null,
-  biotopfoto: null,
-  audio: null,
-};
+interface ColumnOfFile extends Kind {
+  /** What operators are told of it. */
+  meaning: string;
+  /** What an empty cell stands for, null for nothing; undefined: it may not be empty. */
+  empty?: string | null;
+}
 
-const meanings: Record<ColumnName, string> = {
-  art: 'Nummer der Art aus dem Katalog',
-  lat: 'Hochwert oder geographische Breite',
-  lon: 'Rechtswert oder geographische Länge',
-  srid: 'EPSG:25832 (Standard), EPSG:4326 oder EPSG:3857',
-  anzahl: 'Individuen, 1 bis 20000 (Standard 1)',
-  sensibel: 'true: der Ort wird nie genau gezeigt (Standard false)',
-  datum: 'TT.MM.JJJJ oder JJJJ-MM-TT (Standard heute)',
-  bereich: 'privat (Standard) oder oeffentlich',
-  bemerkung: `höchstens ${maxRemarkLength} Zeichen`,
-  stadium_id: 'Nummer aus stadien.csv',
-  aktivitaet_id: 'Nummer aus aktivitaeten.csv',
-  status: 'pruefung (Standard), hinweis, freigegeben oder abgelehnt',
-  loginname: 'Anmeldename des Kontos, dem die Beobachtung gehört (Standard: --loginname)',
-  experte: 'Anmeldename dessen, der sie freigegeben oder abgelehnt hat: ein Experte oder Administrator',
-  quelle_id: 'Nummer oder Name in der Quelle, die --quelle nennt; was von dort schon geladen ist, wird ausgelassen',
-  guid: 'UUID, die die Beobachtung schon hat (Standard: eine neue)',
-  foto: 'Pfad eines JPEG-Fotos unterhalb von --dateien',
-  foto_2: 'ebenso',
-  foto_3: 'ebenso',
-  biotopfoto: 'ebenso',
-  audio: 'Pfad einer Tonaufnahme unterhalb von --dateien',
+function columnOf(feld: Feld): ColumnOfFile {
+  const kind = kindOf(feld);
+  const standard = feld.empty ?? feld.absent;
+  const empty = feld.empty === null ? null : standard === undefined ? undefined : kind.read(String(standard));
+  return { ...kind, meaning: feld.column ?? '', ...(empty !== undefined && { empty }) };
+}
+
+const srid = columnOf(felder.srid);
+// The database takes the number.
+const readSrid = (cell: string) => srid.read(cell)?.slice('EPSG:'.length) ?? null;
+const file = (meaning: string): ColumnOfFile => ({ ...path, empty: null, meaning });
+
+/** The columns that are fields people write, and those that only records of another portal have. */
+export const columns: Record<ColumnName, ColumnOfFile> = {
+  ...(Object.fromEntries(listFeld().map(([name, feld]) => [name, columnOf(feld)])) as Record<ImportedFeld, ColumnOfFile>),
+  srid: { ...srid, read: readSrid, empty: readSrid(felder.srid.empty) },
+  status: {
+    ...oneOf(['pruefung', 'hinweis', 'freigegeben', 'abgelehnt']),
+    empty: 'pruefung',
+    meaning: 'pruefung (Standard), hinweis, freigegeben oder abgelehnt',
+  },
+  loginname: { ...account, meaning: 'Anmeldename des Kontos, dem die Beobachtung gehört (Standard: --loginname)' },
+  experte: {
+    ...account,
+    empty: null,
+    meaning: 'Anmeldename dessen, der sie freigegeben oder abgelehnt hat: ein Experte oder Administrator',
+  },
+  quelle_id: {
+    ...word(200),
+    meaning: 'Nummer oder Name in der Quelle, die --quelle nennt; was von dort schon geladen ist, wird ausgelassen',
+  },
+  guid: { ...guid, empty: null, meaning: 'UUID, die die Beobachtung schon hat (Standard: eine neue)' },
+  ...(Object.fromEntries(mediumFields.map((name) => [name, file('ebenso')])) as Record<MediumField, ColumnOfFile>),
+  foto: file('Pfad eines JPEG-Fotos unterhalb von --dateien'),
+  audio: file('Pfad einer Tonaufnahme unterhalb von --dateien'),
 };
+export const requiredColumns: string[] = listFeld().flatMap(([name, { empty, absent, column }]) =>
+  column !== undefined && empty === undefined && absent === undefined ? [name] : [],
+);
 
 /** The format of a file of sightings for operators. */
 export function describeColumns(): string {
@@ -180,7 +179,9 @@ export function describeColumns(): string {
     'dürfen fehlen oder leer sein. Geladen wird alles oder nichts; Fotos und Töne, die schon umgewandelt sind, findet ein neuer Versuch',
     'innerhalb von sechs Tagen wieder.',
     '',
-    ...columnNames.map((name) => `  ${`${name}${requiredColumns.includes(name) ? ' *' : ''}`.padEnd(16)} ${meanings[name]}`),
+    ...columnNames.map(
+      (name) => `  ${`${name}${requiredColumns.includes(name) ? ' *' : ''}`.padEnd(16)} ${columns[name].meaning}`,
+    ),
     '',
     '  art,lat,lon,srid,datum,bereich,status,loginname,experte,quelle_id,foto',
     '  105,49.9912,8.2473,EPSG:4326,2021-05-14,oeffentlich,freigegeben,anna.muster,experte,A-4711,2021/milan.jpg',

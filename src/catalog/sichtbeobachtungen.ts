@@ -15,7 +15,13 @@ import type { Progress } from '../observe/progress.ts';
 import { describeCell, ImportError, listHeaderProblems } from './csv.ts';
 import { keptProblems, keptProblemsOfFile, ProblemList, streamCsv } from './csv-stream.ts';
 import { type ImportMedia, type MediumKey, storeImportMedia } from './import-media.ts';
-import { type ColumnName, columnNames, defaults, type Kind, kinds, requiredColumns } from './sichtbeobachtung-columns.ts';
+import {
+  type ColumnName,
+  columnNames,
+  columns as columnsOfFile,
+  type Kind,
+  requiredColumns,
+} from './sichtbeobachtung-columns.ts';
 
 /** How the cells of one file become values. */
 interface Column extends Kind {
@@ -145,13 +151,13 @@ async function* readRows(
     if (problems.total > 0) return;
     width = header.length;
     columns = columnNames.map((name) => {
-      const empty = {
-        ...defaults,
+      const { allowed, read, empty } = columnsOfFile[name];
+      const special: { [name in ColumnName]?: string | null } = {
         datum: today,
         ...(options.nutzerId !== null && { loginname: null }),
         ...(options.quelle === null && { quelle_id: null }),
       };
-      return { ...kinds[name], name, at: lacks(name) ? -1 : header.indexOf(name), empty: empty[name] };
+      return { allowed, read, name, at: lacks(name) ? -1 : header.indexOf(name), empty: name in special ? special[name] : empty };
     });
   }
   if (!columns && problems.total === 0) problems.add(1, `Die Kopfzeile fehlt, erwartet: ${columnNames.join(',')}`);

@@ -1,33 +1,24 @@
 // Bulk import of sightings: COPY into a staging table, checks, and into place, in one transaction.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { type FeldName, type felder, listFeld } from '../felder.ts';
 import { type Database, DatabaseError } from './client.ts';
-import type { MediumField } from './sichtbeobachtung.ts';
+import { type MediumField, mediumFields } from './sichtbeobachtung.ts';
+
+/** The fields that imports know. */
+export type ImportedFeld = { [name in FeldName]: (typeof felder)[name] extends { column: string } ? name : never }[FeldName];
+const importedFelder = listFeld().flatMap(([name, { column }]) => (column === undefined ? [] : [name as ImportedFeld]));
 
 /** The columns of the staging table, in the order in which a row gives its values. */
 export const stagedColumns = [
   'zeile',
-  'art',
-  'lat',
-  'lon',
-  'srid',
-  'anzahl',
-  'sensibel',
-  'datum',
-  'bereich',
-  'bemerkung',
-  'stadium_id',
-  'aktivitaet_id',
+  ...importedFelder,
   'status',
   'loginname',
   'experte',
   'quelle_id',
   'guid',
-  'foto',
-  'foto_2',
-  'foto_3',
-  'biotopfoto',
-  'audio',
+  ...mediumFields,
 ] as const;
 export type StagedColumn = (typeof stagedColumns)[number];
 

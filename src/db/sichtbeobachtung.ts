@@ -1,3 +1,4 @@
+import type { FeldValues } from '../felder.ts';
 import type { Sql } from './client.ts';
 import { type Page, toRawPage } from './page.ts';
 
@@ -11,22 +12,8 @@ export const kindOfMedium = (field: MediumField) => (field === 'audio' ? 'audio'
 /** Names of stored files; null removes one, a missing one stays as it is. */
 export type MediumNames = { [field in MediumField]?: string | null };
 
-/** The fields of a sighting that people write, as the interface and the database name them. */
-export interface NewSichtbeobachtung {
-  art: number;
-  /** Northing and easting in the unit of srid. */
-  lat: number;
-  lon: number;
-  srid: 25832 | 4326 | 3857;
-  anzahl: number;
-  sensibel: boolean;
-  /** YYYY-MM-DD; null = today in Europe/Berlin. */
-  datum: string | null;
-  bereich: 'privat' | 'oeffentlich';
-  bemerkung: string | null;
-  stadium_id: number | null;
-  aktivitaet_id: number | null;
-}
+/** The fields of a sighting that people write; lat and lon are northing and easting in the unit of srid. */
+export type NewSichtbeobachtung = Omit<FeldValues, 'srid'> & { srid: 25832 | 4326 | 3857 };
 
 /**
  * Stores a sighting of this reader. Fails with the SQLSTATEs that api.create_sichtbeobachtung names.

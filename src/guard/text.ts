@@ -20,12 +20,9 @@ export function hasLongRun(text: string): boolean {
   return false;
 }
 
-/** Characters of a remark (D6.1), whatever each of them is made of. */
-export const maxRemarkLength = 4000;
-
-/** Whether a remark is short enough; an emoji is one character, though two units of JavaScript's. */
-export function isRemark(text: string): boolean {
-  return text.length <= maxRemarkLength || (text.length <= 2 * maxRemarkLength && [...text].length <= maxRemarkLength);
+/** Whether a text is short enough (D6.1); an emoji is one character, though two units of JavaScript's. */
+export function hasAtMost(text: string, characters: number): boolean {
+  return text.length <= characters || (text.length <= 2 * characters && [...text].length <= characters);
 }
 
 /** A value as a sentence repeats it: sixty letters at most, and nothing that could act on a terminal or a page. */

@@ -1,7 +1,9 @@
 // What is written: reports, publications, and both among reads. Everything is removed again afterwards.
+import * as v from 'valibot';
 import type { Sql } from '../../src/db/client.ts';
 import { createSichtbeobachtung, type NewSichtbeobachtung, updateSichtbeobachtung } from '../../src/db/sichtbeobachtung.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
+import { createSichtbeobachtungFields } from '../../src/http/routes/sichtbeobachtung-fields.ts';
 import { type Call, captureStatement, headersOf, Raw } from './calls.ts';
 import { type Case, readCases } from './cases.ts';
 import { type Facts, makeVariants, pick } from './facts.ts';
@@ -60,19 +62,9 @@ async function reportCall(facts: Facts, n: number, place: Place): Promise<Call> 
   const { art } = pick(facts.species, n, 'report');
   const remark = 'Am Waldrand, ein Männchen "warnt" deutlich; Bestimmung nach Ruf.';
   const fields = { art, anzahl: 3, bereich: 'oeffentlich', srid: `EPSG:${place.srid}`, bemerkung: remark, datum: '01.03.2024' };
-  const values: NewSichtbeobachtung = {
-    art,
-    lat: standIns.lat,
-    lon: standIns.lon,
-    srid: place.srid,
-    anzahl: 3,
-    sensibel: false,
-    datum: '2024-03-01',
-    bereich: 'oeffentlich',
-    bemerkung: remark,
-    stadium_id: null,
-    aktivitaet_id: null,
-  };
+  const form = { art: String(art), lat: String(standIns.lat), lon: String(standIns.lon), anzahl: '3', datum: '1.3.2024' };
+  const checked = v.parse(v.object(createSichtbeobachtungFields), { ...form, bereich: 'oeffentlich', bemerkung: remark });
+  const values: NewSichtbeobachtung = { ...checked, srid: place.srid };
   const captured = await captureStatement((sql) => createSichtbeobachtung(sql, facts.plain.id, reader, null, values));
   // Inside of the text that the fields travel as; a colon before a letter would be a variable of pgbench's.
   const drawn = captured

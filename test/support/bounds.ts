@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
 import { callBounds, connectionCount, poolSize, slowCallBounds, statementMs } from '../../src/db/client.ts';
+import { felder, listFeld } from '../../src/felder.ts';
 import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { hashBounds } from '../../src/guard/password.ts';
-import { maxMarks, maxRemarkLength } from '../../src/guard/text.ts';
+import { maxMarks } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
 import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
@@ -88,7 +89,12 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     ['head of a form part', `${size(maxHeaderBytes)}, of all together ${size(maxHeadersBytes)}`, '400'],
     ['value of any parameter or field', `${number(maxValueLength)} characters, ${maxMarks} combining marks in a row`, '400'],
-    ['remark, expert’s remark', `${number(maxRemarkLength)} characters; in the database too`, '400'],
+    ['remark, expert’s remark', `${number(felder.bemerkung.maxLength)} characters; in the database too`, '400'],
+    ...listFeld().flatMap(([name, feld]): [string, string, string][] =>
+      feld.kind === 'text' && name !== 'bemerkung'
+        ? [[`\`${name}\``, `${number(feld.maxLength)} characters; in the database too`, '400']]
+        : [],
+    ),
     ['text that a function of schema `api` takes', `${number(shortBytes)} bytes, a remark 16 000`, 'SQLSTATE 23514'],
     ['`X-Auth-User`, `X-Auth-Token`', `${number(maxLoginnameBytes)} and ${maxTokenLength} bytes`, '401'],
     [

@@ -2,6 +2,7 @@
 // disagree, and described in the words of users.
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
+import { listFeld } from '../../felder.ts';
 import type { Entries } from '../wire/input.ts';
 import type { Operation } from './operation.ts';
 import type { Schema } from './schemas.ts';
@@ -10,10 +11,8 @@ const wildcard = 'ganzer Name, Groß- und Kleinschreibung egal, `%` steht für b
 
 // By name; where an operation means something of its own by a name, it says so itself.
 const descriptions: Record<string, string> = {
-  aktivitaet_id: 'Nummer der Aktivität, siehe `/aktivitaeten`.',
+  ...Object.fromEntries(listFeld().map(([name, { meaning }]) => [name, meaning])),
   anonymisiert: '1: anderen werden nur die Initialen gezeigt; 0: der volle Name.',
-  anzahl: 'Anzahl der Individuen.',
-  art: 'Nummer der Art: `id` aus `/arten` dieses Mandanten.',
   art_id: 'Kennung der Art bei diesem Mandanten.',
   artengruppe: `Name der Artengruppe: ${wildcard}.`,
   artengruppe_id: 'Nummer der Artengruppe.',
@@ -21,12 +20,9 @@ const descriptions: Record<string, string> = {
   audio: 'Tonaufnahme, höchstens 1 MB.',
   bbox: 'Ausschnitt `links,unten,rechts,oben` in EPSG:25832 (Meter).',
   bis: 'Bis wann die Adresse gilt, Sekunden seit 1970.',
-  bemerkung: 'Bemerkung: die der meldenden oder die der prüfenden Person, je nachdem, wer sie schickt.',
-  bereich: 'Eigener Bereich (`privat`) oder öffentlich (`oeffentlich`).',
   biotopfoto: 'Foto des Biotops, JPEG, höchstens 12 MB.',
   callback: 'Name der JavaScript-Funktion für JSONP; nur mit `format=json`.',
   cursor: 'Wo die Seite beginnt. Kommt aus `next` und gilt nur mit denselben Filtern unter demselben Host.',
-  datum: 'Tag der Beobachtung, `TT.MM.JJJJ`, vom 01.01.1800 bis heute. Leer gesendet: heute.',
   datum_bis: 'Bis zu diesem Tag einschließlich, `TT.MM.JJJJ`.',
   datum_von: 'Von diesem Tag an einschließlich, `TT.MM.JJJJ`.',
   email: 'E-Mail-Adresse.',
@@ -40,13 +36,11 @@ const descriptions: Record<string, string> = {
   jahr: 'Jahr der Beobachtung.',
   lanis_rlp_osiris_art_id: 'Veraltet: früherer Name von `legacy_regional_art_id`.',
   lanis_rlp_osiris_artengruppe_id: 'Veraltet: früherer Name von `legacy_regional_artengruppe_id`.',
-  lat: 'Hochwert (geografische Breite) im Koordinatensystem aus `srid`.',
   legacy_regional_art_id: 'Veraltet: `art_id` benutzen.',
   legacy_regional_artengruppe_id: 'Veraltet: `artengruppe_id` benutzen.',
   leser: 'Konto, für das die Adresse gilt.',
   limit: 'Höchstzahl der Datensätze auf einer Seite.',
   loginname: "Anmeldename: Buchstaben, Ziffern, Leerzeichen und `. - ' _`.",
-  lon: 'Rechtswert (geografische Länge) im Koordinatensystem aus `srid`.',
   mandant: 'Kürzel eines Mandanten, in dessen Gebiet die Beobachtung liegt.',
   nachname: 'Nachname.',
   name_regexp_ci:
@@ -57,9 +51,6 @@ const descriptions: Record<string, string> = {
   'portal-url': 'Adresse der Website, von der die Registrierung kommt (http oder https).',
   restrict: 'Felder der Antwort, mit Komma dazwischen; alle anderen Felder fehlen dann. Leer: alle.',
   rollen: '`expert`, `administrator` oder beide mit Komma dazwischen; ersetzt die bisherigen, leer: keine.',
-  sensibel: 'Den genauen Ort nur Ihnen, Experten und Administratoren zeigen.',
-  srid: 'Koordinatensystem von `lat` und `lon`.',
-  stadium_id: 'Nummer des Stadiums, siehe `/stadien`.',
   status: 'Stand der Prüfung.',
   signatur: 'Was die Adresse gültig macht.',
   status_aenderung: 'Der neue Status.',

@@ -1,5 +1,6 @@
 // The records of the interface as JSON schemas, for the document. Members stand in the order in which the
 // service writes them (D2.18).
+import { type FeldName, listFeld } from '../../felder.ts';
 import { catalogue } from '../wire/errors.ts';
 
 /** A JSON schema. */
@@ -48,7 +49,27 @@ const art = {
 // What only authenticated readers get.
 const forReaders = ['erfasser', 'uid', 'experte', 'bemerkung_experte'];
 
-const sichtbeobachtungDetail = {
+// Fields that are shown as they were sent.
+const shownFelder = new Map(listFeld().flatMap(([name, feld]) => (feld.shown ? [[name, { ...feld, ...feld.shown }]] : [])));
+
+function shown(name: FeldName): Schema {
+  const feld = shownFelder.get(name);
+  if (!feld) throw new Error(`${name} is not shown as it was sent`);
+  const schema = schemasOfKind[feld.kind](feld.meaning);
+  return feld.empty === null ? orNull(schema) : schema;
+}
+
+const schemasOfKind = {
+  id: integer,
+  integer,
+  number: (description: string): Schema => ({ type: 'number', description }),
+  boolean,
+  date: day,
+  text: string,
+  word: string,
+};
+
+const sichtbeobachtungDetail: Record<string, Schema> = {
   id: integer('Nummer der Beobachtung'),
   guid: string('UUID der Beobachtung (Version 5)', { format: 'uuid' }),
   bereich: string('Bereich', { enum: ['Öffentliche Meldungen', 'Persönliche Erfassungen'] }),
@@ -76,7 +97,7 @@ const sichtbeobachtungDetail = {
   foto_3: media('des dritten Fotos'),
   biotopfoto: media('des Fotos vom Biotop'),
   audio: media('der Tonaufnahme'),
-  bemerkung: orNull(string('Bemerkung der meldenden Person')),
+  bemerkung: shown('bemerkung'),
   bemerkung_experte: orNull(string('Bemerkung der prüfenden Person (nur angemeldet)')),
   phaenogramm: boolean('Der Fund zählt im Phänogramm'),
   art_id: orNull(string('Kennung der Art bei diesem Mandanten; null, wenn er die Art nicht führt')),
@@ -84,11 +105,11 @@ const sichtbeobachtungDetail = {
   is_animal: boolean('Tier (true) oder Pflanze, Pilz, Flechte (false)'),
   is_rasterized: boolean('lat und lon sind die Mitte einer Rasterzelle von 5 × 5 km'),
   sensible_art: boolean('Die Art ist hier naturschutzfachlich sensibel'),
-  sensibel: boolean('Die meldende Person hat den Fund als sensibel gekennzeichnet'),
+  sensibel: shown('sensibel'),
   stadium: orNull(string('Entwicklungsstadium')),
-  stadium_id: orNull(integer('Nummer des Stadiums, siehe /stadien')),
+  stadium_id: shown('stadium_id'),
   aktivitaet: orNull(string('Aktivität')),
-  aktivitaet_id: orNull(integer('Nummer der Aktivität, siehe /aktivitaeten')),
+  aktivitaet_id: shown('aktivitaet_id'),
   artengruppe: string('Name der Artengruppe'),
   artengruppe_id: integer('Nummer der Artengruppe'),
   legacy_regional_artengruppe_id: { ...orNull(integer('Veraltet: artengruppe_id benutzen')), deprecated: true },
@@ -96,14 +117,17 @@ const sichtbeobachtungDetail = {
     record('Mandant', { kuerzel: string('Kürzel'), name: string('Name') }),
     'Mandanten, in deren Gebiet der Fund liegt; bei geschützten Funden alle, die die Rasterzelle berührt',
   ),
+  // At the end, those that have no place of their own above.
+  ...Object.fromEntries([...shownFelder.keys()].map((name) => [name, shown(name)])),
 };
-const detailOnly = [
-  ...['experte', 'eu_guid', 'stadium', 'stadium_id', 'aktivitaet', 'aktivitaet_id', 'artengruppe', 'artengruppe_id'],
+const detailOnly: string[] = [
+  ...['experte', 'eu_guid', 'stadium', 'aktivitaet', 'artengruppe', 'artengruppe_id'],
   ...['legacy_regional_artengruppe_id', 'mandanten'],
+  ...[...shownFelder].flatMap(([name, { inLists }]) => (inLists ? [] : [name])),
 ];
 const sichtbeobachtung = Object.fromEntries(
   Object.entries(sichtbeobachtungDetail).filter(([name]) => !detailOnly.includes(name)),
-) as Record<string, Schema>;
+);
 
 const portraitText = (about: string) => orNull(string(about));
 

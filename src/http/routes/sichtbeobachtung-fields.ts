@@ -1,48 +1,48 @@
 // What may be sent of a sighting, and what sightings are looked for by.
 import * as v from 'valibot';
+import { type Feld, type FeldName, type FeldValues, listFeld } from '../../felder.ts';
 import * as field from '../wire/fields.ts';
 import { textFilter } from '../wire/input.ts';
 
-const lat = field.double('eine Zahl (Hochwert im Koordinatensystem aus srid)');
-const lon = field.double('eine Zahl (Rechtswert im Koordinatensystem aus srid)');
-const bereich = field.oneOf(['privat', 'oeffentlich']);
-// An empty field stands for its default (D3.7).
-const defaulted = {
-  srid: field.emptyAs(field.oneOf(['EPSG:25832', 'EPSG:4326', 'EPSG:3857']), 'EPSG:25832'),
-  anzahl: field.emptyAs(field.integer(1, 20000), 1),
-  sensibel: field.emptyAs(field.boolean, false),
-  datum: field.emptyAs(field.date, null),
-  bemerkung: field.emptyAs(field.remark, null),
-  stadium_id: field.emptyAs(field.id, null),
-  aktivitaet_id: field.emptyAs(field.id, null),
-};
+type Value = v.GenericSchema<string, unknown>;
 
-export const createSichtbeobachtungFields = {
-  art: field.id,
-  lat,
-  lon,
-  srid: v.optional(defaulted.srid, ''),
-  anzahl: v.optional(defaulted.anzahl, ''),
-  sensibel: v.optional(defaulted.sensibel, ''),
-  datum: v.optional(defaulted.datum, ''),
-  bereich: v.optional(bereich, 'privat'),
-  bemerkung: v.optional(defaulted.bemerkung, ''),
-  stadium_id: v.optional(defaulted.stadium_id, ''),
-  aktivitaet_id: v.optional(defaulted.aktivitaet_id, ''),
+function schemaOf(feld: Feld): Value {
+  switch (feld.kind) {
+    case 'id':
+      return field.id;
+    case 'integer':
+      return field.integer(feld.min, feld.max);
+    case 'number':
+      return field.double(feld.allowed);
+    case 'boolean':
+      return field.boolean;
+    case 'date':
+      return field.date;
+    case 'text':
+      return field.characters(feld.maxLength);
+    case 'word':
+      return field.oneOf(feld.words);
+  }
+}
+
+// An empty field stands for its default (D3.7).
+const orEmpty = (feld: Feld): Value => (feld.empty === undefined ? schemaOf(feld) : field.emptyAs(schemaOf(feld), feld.empty));
+
+function whenCreated(feld: Feld): v.GenericSchema<string | undefined, unknown> {
+  if (feld.absent !== undefined) return v.optional(orEmpty(feld), feld.absent);
+  return feld.empty === undefined ? schemaOf(feld) : v.optional(orEmpty(feld), '');
+}
+
+const formOf = (make: (feld: Feld) => unknown) => Object.fromEntries(listFeld().map(([name, feld]) => [name, make(feld)]));
+
+export const createSichtbeobachtungFields = formOf(whenCreated) as {
+  [name in FeldName]: v.GenericSchema<string | undefined, FeldValues[name]>;
 };
 
 export const changeSichtbeobachtungFields = {
-  art: v.optional(field.id),
-  lat: v.optional(lat),
-  lon: v.optional(lon),
-  srid: v.optional(defaulted.srid),
-  anzahl: v.optional(defaulted.anzahl),
-  sensibel: v.optional(defaulted.sensibel),
-  datum: v.optional(defaulted.datum),
-  bereich: v.optional(bereich),
-  bemerkung: v.optional(defaulted.bemerkung),
-  stadium_id: v.optional(defaulted.stadium_id),
-  aktivitaet_id: v.optional(defaulted.aktivitaet_id),
+  ...(formOf((feld) => v.optional(orEmpty(feld))) as {
+    [name in FeldName]: v.OptionalSchema<v.GenericSchema<string, FeldValues[name]>, undefined>;
+  }),
   status: v.optional(field.status),
 };
 

@@ -3,24 +3,24 @@
 // its metadata, which http/openapi turns into the interface's document.
 import * as v from 'valibot';
 import { toIsoDate } from '../../guard/date.ts';
-import { isRemark, maxRemarkLength } from '../../guard/text.ts';
+import { hasAtMost } from '../../guard/text.ts';
 
 export const anyText = 'ein Text';
 /** Text as sent, NFC; never empty. */
 export const text = (allowed = anyText) =>
   v.pipe(v.string(), v.normalize('NFC'), v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
 
-/** A remark, NFC; never empty. */
-export const remark = (() => {
-  const allowed = `ein Text mit höchstens ${maxRemarkLength} Zeichen`;
+/** Text of so many characters, NFC; never empty. */
+export const characters = (max: number) => {
+  const allowed = `ein Text mit höchstens ${max} Zeichen`;
   return v.pipe(
     v.string(),
     v.normalize('NFC'),
     v.minLength(1, allowed),
-    v.metadata({ maxLength: maxRemarkLength }),
-    v.check(isRemark, allowed),
+    v.metadata({ maxLength: max }),
+    v.check((value) => hasAtMost(value, max), allowed),
   );
-})();
+};
 
 export const integer = (min: number, max: number) => {
   const allowed = `eine ganze Zahl von ${min} bis ${max}`;

@@ -1,5 +1,6 @@
 // Checks what a request carries against a schema, field by field.
 import * as v from 'valibot';
+import { listFeld } from '../../felder.ts';
 import { hasLongRun, isStorable, maxMarks } from '../../guard/text.ts';
 import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
@@ -15,8 +16,10 @@ const secretNames = new Set(['password', 'passwort']);
 /** Characters (UTF-16) of a value, before anything else is done with it; its schema may allow fewer. */
 export const maxValueLength = 2000;
 const longValues: Record<string, number> = {
-  // 4 000 characters, each of two units or of a letter and its mark
-  bemerkung: 16_000,
+  // each character of two units, or of a letter and its mark
+  ...Object.fromEntries(
+    listFeld().flatMap(([name, feld]) => (feld.kind === 'text' ? [[name, Math.max(maxValueLength, 4 * feld.maxLength)]] : [])),
+  ),
   // as much as a request line holds
   restrict: 16_000,
   // what nobody can have is a wrong one, however long (D2.9)
