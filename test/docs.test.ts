@@ -6,6 +6,10 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Deps } from '../src/http/context.ts';
+import { makeOpenapi } from '../src/http/openapi/document.ts';
+import type { Schema } from '../src/http/openapi/schemas.ts';
+import { listRoutes } from '../src/http/routes/routes.ts';
 import { makeSite, type RunningService, runCli, type Site, startProcess } from './support/process.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -69,6 +73,75 @@ describe('the documents', () => {
         .map(([, name]) => `${path}: ${name}`),
     );
     assert.deepEqual(wrong, []);
+  });
+});
+
+interface OpenapiOperation {
+  parameters: { name: string }[];
+  requestBody?: { content: Record<string, { schema: { properties: Record<string, Schema> } }> };
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+}
+
+describe('docs/interface.md', () => {
+  const text = read('docs/interface.md');
+  const openapi = makeOpenapi(listRoutes({} as Deps), '') as {
+    paths: Record<string, Record<string, OpenapiOperation>>;
+    components: { schemas: Record<string, Schema> };
+  };
+  // Heading of the second level → all up to the next one.
+  const chapters = text.split(/^(?=## )/m).slice(1);
+  const conventions = chapters.find((chapter) => chapter.startsWith('## Conventions')) ?? '';
+  const chapterOf = (anchor: string) =>
+    chapters.find((chapter) => [...chapter.matchAll(/^#+ +(.+)$/gm)].some(([, heading = '']) => anchorOf(heading) === anchor));
+
+  // The table of operations says where each is described: [`GET /nutzer/{id}`](#read-accounts), [`PUT`](#change-an-account)
+  const homes = new Map<string, string>();
+  for (const [row] of (chapters.find((chapter) => chapter.startsWith('## Operations')) ?? '').matchAll(/^\| \[.*$/gm)) {
+    let path = '';
+    for (const [, names = '', anchor = ''] of row.matchAll(/\[([^\]]*)\]\(#([^)]+)\)/g))
+      for (const [, method = '', of] of names.matchAll(/`([A-Z]+)(?: (\/[^`]*))?`/g)) {
+        path = of ?? path;
+        homes.set(`${method.toLowerCase()} ${path}`, chapterOf(anchor) ?? '');
+      }
+  }
+
+  /** Names of the members of a record, and of the records in it. */
+  function listMembers(schema: Schema): string[] {
+    const ref = typeof schema.$ref === 'string' ? openapi.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : undefined;
+    const properties = (schema.properties ?? {}) as Record<string, Schema>;
+    return [
+      ...(ref ? listMembers(ref) : []),
+      ...(schema.items ? listMembers(schema.items as Schema) : []),
+      ...Object.entries(properties).flatMap(([name, member]) => [name, ...listMembers(member)]),
+    ];
+  }
+  const listUnnamed = (where: string, names: string[]) =>
+    names.filter((name) => !new RegExp(`[\`"]${name}(=[^\`]*)?[\`"]`).test(where));
+
+  it('has every operation in its table', () => {
+    const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    // The override is a convention, not an operation of its own.
+    const overrides = ['post /nutzer/{id}', 'post /sichtbeobachtungen/{id}'];
+    assert.deepEqual([...homes.keys(), ...overrides].sort(), operations.sort());
+    assert.ok([...homes.values()].every((chapter) => chapter !== ''));
+  });
+
+  it('names every parameter, every part of a form and every member of an answer where it describes the operation', () => {
+    const unnamed = Object.entries(openapi.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { parameters, requestBody, responses }]) => {
+        const where = `${conventions}${homes.get(`${method} ${path}`) ?? homes.get(`put ${path}`)}`;
+        const success =
+          Object.entries(responses).find(([status]) => status < '300')?.[1].content?.['application/json']?.schema ?? {};
+        const forms = Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => Object.keys(schema.properties));
+        const names = [...parameters.map(({ name }) => name), ...forms, ...listMembers(success)];
+        return listUnnamed(where, names).map((name) => `${method} ${path}: ${name}`);
+      }),
+    );
+    assert.deepEqual([...new Set(unnamed)], []);
+    assert.deepEqual(listUnnamed(conventions, listMembers({ $ref: '#/components/schemas/Fehler' })), []);
+    assert.deepEqual(listUnnamed(conventions, ['nirgends']), ['nirgends']);
   });
 });
 

@@ -34,7 +34,7 @@ const values = () => ({
   ...{ stadium: 'Raupe', stadium_id: 2, aktivitaet: 'ruhend', aktivitaet_id: 1 },
   ...{ artengruppe: 'Vögel', artengruppe_id: 1, legacy_regional_artengruppe_id: 11 },
   mandanten: [{ kuerzel: 'N', name: 'Nordland' }],
-  ...Object.fromEntries(added.map(([name, { empty, absent }]) => [name, empty ?? absent])),
+  ...Object.fromEntries(added.map(([name, { empty, absent }]) => [name, empty === undefined ? absent : empty])),
 });
 
 describe('a sighting has exactly the members of D2.18, in order, with their types', () => {
