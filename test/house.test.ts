@@ -343,3 +343,93 @@ describe('the SQL of the functions', () => {
     );
   });
 });
+
+// Longer than this, a file needs a reason to be one file.
+const maxLines = 300;
+const longFiles: Record<string, string> = {
+  'src/catalog/catalogue.ts': 'all files of a catalogue are read and checked together, because they refer to each other',
+  'src/cli.ts': 'each command is some lines; the table of commands and their options is one',
+  'src/config.ts': 'each setting with its default, meaning and check; the table is most of it',
+  'src/db/embedded/bridge.ts': "the server's side of one protocol, whose states depend on each other",
+  'src/db/nutzer.ts': 'one noun, one file: a function for each of api’s functions of accounts',
+  'sql/code/60_sichtbeobachtung.sql': 'the masking rule and what is derived at each write from it, in firing order',
+  'sql/code/63_sichtbeobachtung_import.sql':
+    'one import: the staging table and the functions that pass it on, of which one lists all errors',
+  'sql/code/64_sichtbeobachtung_read.sql': 'both renderings, which must say the same, side by side',
+  'sql/code/65_sichtbeobachtung_list.sql': 'the choice of a walk, with the table of walks at its head',
+  'sql/code/80_nutzer.sql': 'one noun, one file: accounts, their keys and logins',
+  'sql/code/85_konto.sql': 'what people do with their own account: one flow with its links and mails',
+};
+
+/** Files that are long without a reason, and reasons for files that are not long. */
+function listLengthProblems(sources: Sources, reasons: Record<string, string>): string[] {
+  const long = Object.entries(sources).filter(([, text]) => text.trimEnd().split('\n').length > maxLines);
+  const names = long.map(([file]) => file);
+  return [
+    ...names.filter((file) => !(file in reasons)).map((file) => `${file} has more than ${maxLines} lines`),
+    ...Object.keys(reasons).flatMap((file) => (names.includes(file) ? [] : [`${file} needs no reason any more`])),
+  ];
+}
+
+describe('the length of a file', () => {
+  it(`is at most ${maxLines} lines, or has a reason; no reason is left over`, () => {
+    const sources = { ...readSources('src/**/*.ts'), ...readSources('sql/code/*.sql') };
+    assert.deepEqual(listLengthProblems(sources, longFiles), []);
+  });
+
+  it('would be noticed in either direction', () => {
+    const long = 'x\n'.repeat(maxLines + 1);
+    assert.deepEqual(listLengthProblems({ 'src/a.ts': long }, {}), [`src/a.ts has more than ${maxLines} lines`]);
+    assert.deepEqual(listLengthProblems({ 'src/a.ts': 'x\n'.repeat(maxLines) }, {}), []);
+    assert.deepEqual(listLengthProblems({ 'src/a.ts': 'x\n' }, { 'src/a.ts': 'r' }), ['src/a.ts needs no reason any more']);
+  });
+});
+
+interface Synonym {
+  not: string;
+  but: string;
+  /** Beginnings of paths. */
+  within: string[];
+}
+
+/** The table in docs/glossary.md: | not | but | in | */
+function readSynonyms(): Synonym[] {
+  const [, table = ''] = readFileSync(join(root, 'docs/glossary.md'), 'utf8').split('## Words that are not used');
+  const split = (cell: string) => cell.split(',').map((part) => part.trim());
+  return [...table.matchAll(/^\| (.+?) \| (.+?) \| (.+?) \|$/gm)]
+    .filter(([, not = '']) => not !== 'not' && not !== '---')
+    .flatMap(([, not = '', but = '', within = '']) => split(not).map((word) => ({ not: word, but, within: split(within) })));
+}
+
+/** Uses of words that the glossary has another one for: in comments, texts and the parts of names. */
+function listWordProblems(sources: Sources, synonyms: Synonym[]): string[] {
+  return Object.entries(sources).flatMap(([file, text]) => {
+    const words = text.replace(/([a-z0-9])(?=[A-Z])/g, '$1 ').replaceAll('_', ' ');
+    return synonyms
+      .filter(({ within }) => within.some((beginning) => file.startsWith(`${beginning}/`)))
+      .filter(({ not }) =>
+        new RegExp(`(?<![\\p{L}])${not.replaceAll(' ', '\\s+(?:(?:--|//|\\*)\\s+)?')}s?(?![\\p{L}])`, 'iu').test(words),
+      )
+      .map(({ not, but }) => `${file} says ${not}: ${but}`);
+  });
+}
+
+describe('the words of the glossary', () => {
+  const synonyms = readSynonyms();
+
+  it('are used instead of their synonyms', () => {
+    assert.ok(synonyms.length > 20, 'the table is read');
+    const sources = { ...readSources('src/**/*.{ts,js}'), ...readSources('sql/code/*.sql') };
+    assert.deepEqual(listWordProblems(sources, synonyms), []);
+  });
+
+  it('are missed where a synonym stands in a name, in a comment, in the plural or over two lines', () => {
+    const caught = (file: string, text: string) => listWordProblems({ [file]: text }, synonyms).length;
+    assert.equal(caught('src/db/a.ts', 'export function listObservations() {}\n'), 1);
+    assert.equal(caught('sql/code/a.sql', 'select observer_id\n'), 1);
+    assert.equal(caught('sql/code/a.sql', '-- Everybody is shown the exact\n-- place of it.\n'), 1);
+    assert.equal(caught('src/media/a.ts', 'const draft = 1;\n'), 1);
+    assert.equal(caught('src/jobs/a.ts', 'const draft = 1;\n'), 0);
+    assert.equal(caught('src/db/a.ts', '// The sighting of a recorder, masked.\n'), 0);
+  });
+});

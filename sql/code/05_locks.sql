@@ -16,7 +16,7 @@ end
 $$;
 
 -- The catalogue lock. Whether a record is protected is read from the species' definitions and the tenants' cells; a
--- writer that read "not sensitive" while somebody else commits "sensitive" would leave an exact place public for ever.
+-- writer that read "not sensitive" while somebody else commits "sensitive" would leave a true place public for ever.
 -- So every write of a sighting holds this lock shared, every change of what the decision is read from holds it alone.
 -- Not `for share` on the species: it would write a row version for every sighting of a common species. Row share, because
 -- PostgreSQL keeps so weak a lock with the connection instead of in the table of locks that all share.

@@ -4,7 +4,7 @@
 -- filters or exports a place goes through it. Scalars instead of the row, so that it is inlined into where-clauses.
 --   schutz     of the record: 2 protected under every domain, 1 only where the addressed tenant protects the species
 --   sensibel_here  the addressed tenant protects the species (null counts as no)
---   nutzer_id  owner of the record
+--   nutzer_id  recorder
 --   reader     who asks, null for anonymous
 --   exempt     the reader is administrator or expert
 -- returns      true: only the cell may be seen

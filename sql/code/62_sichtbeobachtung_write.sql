@@ -122,7 +122,7 @@ comment on function api.create_sichtbeobachtung(integer, bigint, portal.felder) 
   'Stores a sighting at a position in EPSG:25832, 4326 or 3857, as the addressed tenant and the user; returns id and guid';
 
 -- What a reader may do to a record, as the record is now.
---   author   edit and publish: the owner, unless it is released
+--   author   edit and publish: the recorder, unless it is released
 --   review   status and expert's remark: experts within their groups and administrators, on published records of others
 --   delete   the author, and administrators on any published record
 create or replace function private.get_recht(sichtbeobachtung portal.sichtbeobachtung, reader bigint)

@@ -1,7 +1,7 @@
 -- Importing sightings in bulk (D5): COPY fills a staging table, everything is checked at once, then it is stored through the
 -- same triggers as every other write. All of it in one transaction.
 
--- Makes the staging table that COPY fills, one row per record of the file. Temporary: exact places reach neither the
+-- Makes the staging table that COPY fills, one row per record of the file. Temporary: true places reach neither the
 -- write-ahead log nor anybody else, and nothing of it is left behind.
 --   zeile      line of the file
 --   lat, lon   northing and easting in the unit of srid; srid 25832, 4326 or 3857

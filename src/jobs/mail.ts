@@ -104,7 +104,7 @@ async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{
 async function writeMail(directory: string, message: Buffer): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const name = `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${randomUUID()}`;
-  const draft = join(directory, `.${name}`);
-  await writeFile(draft, message, { mode: 0o600 });
-  await rename(draft, join(directory, `${name}.eml`));
+  const partial = join(directory, `.${name}`);
+  await writeFile(partial, message, { mode: 0o600 });
+  await rename(partial, join(directory, `${name}.eml`));
 }

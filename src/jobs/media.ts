@@ -20,7 +20,7 @@ export async function workMedia({ boss }: Boss, sql: Sql, media: { storage: Stor
     // No upload takes that long: whatever is older belongs to none that is under way.
     const yesterday = new Date(Date.now() - 24 * hour);
     await media.uploads.removeLeftovers(yesterday);
-    await media.storage.removeDrafts(yesterday);
+    await media.storage.removePartialFiles(yesterday);
     await sweepMediumImport(sql);
     await sweepStorage(sql, media.storage, yesterday);
   });

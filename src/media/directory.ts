@@ -8,7 +8,7 @@ import type { Storage, StoredMedium } from './storage.ts';
 import { StorageError } from './storage-error.ts';
 
 // On the same file system as the files, or the rename would be a copy.
-const draftDirectory = '.tmp';
+const partialDirectory = '.tmp';
 
 export class DirectoryStorage implements Storage {
   readonly #root: string;
@@ -18,15 +18,15 @@ export class DirectoryStorage implements Storage {
 
   async put(name: string, bytes: Uint8Array): Promise<void> {
     const path = this.#pathOf(name);
-    const draft = join(this.#root, draftDirectory, randomUUID());
+    const partial = join(this.#root, partialDirectory, randomUUID());
     try {
-      await makeDirectory(dirname(draft));
-      await writeDurably(draft, bytes);
+      await makeDirectory(dirname(partial));
+      await writeDurably(partial, bytes);
       await makeDirectory(dirname(path));
-      await rename(draft, path);
+      await rename(partial, path);
       await syncDirectory(dirname(path));
     } catch (cause) {
-      await rm(draft, { force: true }).catch(() => {});
+      await rm(partial, { force: true }).catch(() => {});
       throw toStorageError(cause);
     }
   }
@@ -55,11 +55,13 @@ export class DirectoryStorage implements Storage {
     }
   }
 
-  async removeDrafts(olderThan: Date): Promise<void> {
-    for await (const name of this.#listEntries(draftDirectory, /./)) {
-      const modified = await this.#readTime(draftDirectory, name);
+  async removePartialFiles(olderThan: Date): Promise<void> {
+    for await (const name of this.#listEntries(partialDirectory, /./)) {
+      const modified = await this.#readTime(partialDirectory, name);
       if (modified && modified < olderThan) {
-        await rm(join(this.#root, draftDirectory, name), { force: true }).catch((cause) => Promise.reject(toStorageError(cause)));
+        await rm(join(this.#root, partialDirectory, name), { force: true }).catch((cause) =>
+          Promise.reject(toStorageError(cause)),
+        );
       }
     }
   }

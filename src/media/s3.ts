@@ -94,7 +94,7 @@ export class S3Storage implements Storage {
   }
 
   /** Nothing to do: an object appears whole or not at all. */
-  async removeDrafts(): Promise<void> {}
+  async removePartialFiles(): Promise<void> {}
 
   // Names are given encoded: a foreign key may hold characters that no XML can.
   async #listPage(token: string | undefined): Promise<ListBucketResult> {

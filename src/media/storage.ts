@@ -17,5 +17,5 @@ export interface Storage {
   /** Every object in no order, with its age; other files at the same place are passed over. */
   list(): AsyncIterable<StoredMedium>;
   /** Removes what broken writes left behind before this moment. */
-  removeDrafts(olderThan: Date): Promise<void>;
+  removePartialFiles(olderThan: Date): Promise<void>;
 }

@@ -42,7 +42,7 @@ function mountSmall(t: TestContext, path: string): boolean {
   return true;
 }
 
-it('a file lies below its first two digits, and no draft stays', async () => {
+it('a file lies below its first two digits, and no partial file stays', async () => {
   const directory = join(root, 'a');
   const name = makeMediumName('jpg');
   await openStorage({ directory }).put(name, Buffer.from('photo'), 'image/jpeg');
@@ -50,7 +50,7 @@ it('a file lies below its first two digits, and no draft stays', async () => {
   assert.deepEqual(await listFiles(directory), [name]);
 });
 
-it('drafts are removed when they are old, and never listed, nor are foreign files', async () => {
+it('partial files are removed when they are old, and never listed, nor are foreign files', async () => {
   const directory = join(root, 'b');
   const storage = openStorage({ directory });
   const name = makeMediumName('jpg');
@@ -70,7 +70,7 @@ it('drafts are removed when they are old, and never listed, nor are foreign file
     (await collectMedia(storage)).map((medium) => medium.name),
     [name],
   );
-  await storage.removeDrafts(new Date('2026-02-01'));
+  await storage.removePartialFiles(new Date('2026-02-01'));
   assert.deepEqual(await readdir(join(directory, '.tmp')), ['young']);
   assert.ok(await storage.get(name));
 });
@@ -140,5 +140,5 @@ it('a file in place of the directory fails for every call', async () => {
   await assert.rejects(storage.get(name), fault);
   await assert.rejects(storage.remove([name]), fault);
   await assert.rejects(collectMedia(storage), fault);
-  await assert.rejects(storage.removeDrafts(new Date()), fault);
+  await assert.rejects(storage.removePartialFiles(new Date()), fault);
 });

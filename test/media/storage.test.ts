@@ -86,13 +86,13 @@ for (const [what, open] of Object.entries(places)) {
     it('lists nothing where nothing was put, and each object with its age', async () => {
       const storage = open('c');
       assert.deepEqual(await collectNames(storage), []);
-      await storage.removeDrafts(new Date());
+      await storage.removePartialFiles(new Date());
       const name = makeMediumName('oga');
       await storage.put(name, Buffer.from('x'), 'audio/ogg');
       const [medium] = await collectMedia(storage);
       assert.equal(medium?.name, name);
       assert.ok(Math.abs(Date.now() - (medium?.modified.getTime() ?? 0)) < 3_600_000);
-      await storage.removeDrafts(new Date(Date.now() + 3_600_000));
+      await storage.removePartialFiles(new Date(Date.now() + 3_600_000));
       assert.deepEqual(await collectNames(storage), [name]);
       await storage.remove([name]);
     });

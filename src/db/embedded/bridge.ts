@@ -14,6 +14,7 @@
 import { randomInt } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import type { Engine } from './engine.ts';
+import { EngineTurn, EngineTurnCancelledError, EngineTurnTimeoutError } from './engine-turn.ts';
 import {
   backend,
   buildError,
@@ -40,7 +41,6 @@ import {
   settingsKey,
   type Traits,
 } from './settings.ts';
-import { Turn, TurnCancelledError, TurnTimeoutError } from './turn.ts';
 
 /** Data of COPY FROM STDIN that may wait in memory before the writer is told to pause. */
 const copyBuffer = 1024 * 1024;
@@ -52,7 +52,7 @@ const checkpointBytes = 48 * 1024 * 1024;
 export class Bridge {
   readonly engine: Engine;
   readonly lockTimeoutMs: number;
-  readonly turn = new Turn();
+  readonly turn = new EngineTurn();
   readonly connections = new Set<VirtualConnection>();
   readonly #parameters: Map<string, string>;
   readonly #checkpoints: NodeJS.Timeout;
@@ -494,9 +494,9 @@ export class VirtualConnection extends Duplex {
       await this.#bridge.turn.take(this, this.#bridge.lockTimeoutMs);
     } catch (error) {
       if (this.destroyed) return false;
-      if (error instanceof TurnCancelledError) {
+      if (error instanceof EngineTurnCancelledError) {
         this.#refuse(batch, buildError('57014', 'canceling statement due to user request'));
-      } else if (error instanceof TurnTimeoutError) {
+      } else if (error instanceof EngineTurnTimeoutError) {
         // postgres.js doesn't catch an error of its own first query, and the process would end:
         // let it find no types, so that the caller's query is the one that fails
         if (batch.asksForTypes && batch.ends === 'sync') this.push(buildNothing());

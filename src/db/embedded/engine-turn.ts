@@ -1,13 +1,13 @@
 // Who may use the engine now: one owner at a time, the others in the order of their arrival.
 
 /** Somebody waited longer than allowed. */
-export class TurnTimeoutError extends Error {
-  override name = 'TurnTimeoutError';
+export class EngineTurnTimeoutError extends Error {
+  override name = 'EngineTurnTimeoutError';
 }
 
 /** Somebody was taken out of the queue (connection gone, request cancelled). */
-export class TurnCancelledError extends Error {
-  override name = 'TurnCancelledError';
+export class EngineTurnCancelledError extends Error {
+  override name = 'EngineTurnCancelledError';
 }
 
 interface Waiting {
@@ -18,7 +18,7 @@ interface Waiting {
 }
 
 /** A fair lock with a bound on waiting. */
-export class Turn {
+export class EngineTurn {
   #owner: object | null = null;
   #queue: Waiting[] = [];
 
@@ -33,7 +33,7 @@ export class Turn {
       if (timeoutMs !== undefined) {
         waiting.timer = setTimeout(() => {
           this.#remove(waiting);
-          reject(new TurnTimeoutError(`waited ${timeoutMs} ms`));
+          reject(new EngineTurnTimeoutError(`waited ${timeoutMs} ms`));
         }, timeoutMs);
       }
       this.#queue.push(waiting);
@@ -55,7 +55,7 @@ export class Turn {
     const waiting = this.#queue.find((entry) => entry.who === who);
     if (!waiting) return false;
     this.#remove(waiting);
-    waiting.reject(new TurnCancelledError('cancelled'));
+    waiting.reject(new EngineTurnCancelledError('cancelled'));
     return true;
   }
 
