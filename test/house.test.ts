@@ -357,6 +357,7 @@ const longFiles: Record<string, string> = {
     'one import: the staging table and the functions that pass it on, of which one lists all errors',
   'sql/code/64_sichtbeobachtung_read.sql': 'both renderings, which must say the same, side by side',
   'sql/code/65_sichtbeobachtung_list.sql': 'the choice of a walk, with the table of walks at its head',
+  'sql/code/75_abgleich_read.sql': 'a page of the feed and the two kinds of steps that it is made of, in one snapshot',
   'sql/code/80_nutzer.sql': 'one noun, one file: accounts, their keys and logins',
   'sql/code/85_konto.sql': 'what people do with their own account: one flow with its links and mails',
 };
