@@ -95,6 +95,19 @@ describe('a change', () => {
     }
   });
 
+  it('of a place that only some tenants mask makes an entry, also at the host that masks it', async () => {
+    const falcon = await service.makeReleased({ art: String(arten.wanderfalke), lat: '5533600', lon: '421000' });
+    const move = () =>
+      service.database.sql`update portal.sichtbeobachtung set point = st_translate(point, 10, 0) where id = ${falcon}`;
+    const told = await run(move);
+    assert.deepEqual(idsOf(told), [falcon]);
+    assert.equal(told[0].sichtbeobachtung.lon, 421010);
+    const masked = await follow(null, { host: 's.test' });
+    await move();
+    const [there] = (await follow(masked.cursor, { host: 's.test' })).told;
+    assert.deepEqual([there.id, there.sichtbeobachtung.lon], [falcon, 422500]);
+  });
+
   it('that takes a record away makes an entry that says so; released again it is there again', async () => {
     const { sql } = service.database;
     const set = (status: string) => sql`update portal.sichtbeobachtung set status = ${status} where id = ${id}`;
