@@ -211,6 +211,8 @@ declare
   v_id bigint := coalesce(list_abgleich.id, 0);
   -- so many rows are looked at for a page: what is filtered away must not keep it from ending
   v_budget integer := 4 * row_limit + 1000;
+  -- and so many in one step: the usual page needs no more
+  v_scan integer;
   v_block portal.abgleich_block;
   v_until bigint;
   v_step record;
@@ -245,6 +247,7 @@ begin
   end if;
 
   while v_budget > 0 and cardinality(v_ids) < v_wanted loop
+    v_scan := least(v_budget, v_wanted - cardinality(v_ids) + 50);
     if v_teil = 0 then
       select b.* into v_block
       from portal.abgleich_block b
@@ -263,19 +266,19 @@ begin
           select coalesce(range_agg(int8range(b.von, b.bis, '[]')), '{}')
           from portal.abgleich_block b
           where b.stelle > v_block.stelle and b.von <= v_block.bis and b.bis >= v_block.von),
-        v_wanted - cardinality(v_ids), v_budget) s;
+        v_wanted - cardinality(v_ids), v_scan) s;
       v_ids := v_ids || v_step.ids;
       v_gone := v_gone || array_fill(false, array[cardinality(v_step.ids)]);
       v_stellen := v_stellen || array_fill(v_stelle, array[cardinality(v_step.ids)]);
       v_teile := v_teile || array_fill(0, array[cardinality(v_step.ids)]);
-      v_id := case when v_step.scanned < v_budget and cardinality(v_ids) < v_wanted then v_block.bis else v_step.last_id end;
+      v_id := case when v_step.scanned < v_scan and cardinality(v_ids) < v_wanted then v_block.bis else v_step.last_id end;
       v_budget := v_budget - v_step.scanned - 1;
     else
       v_until := coalesce(
         (select min(b.stelle) from portal.abgleich_block b where b.stelle > v_stelle and b.stelle < v_grenze), v_grenze);
       select * into v_step
       from private.list_abgleich_entry(
-        tenant, v_mandant, v_stelle, v_id, v_until, ab, v_wanted - cardinality(v_ids), v_budget) s;
+        tenant, v_mandant, v_stelle, v_id, v_until, ab, v_wanted - cardinality(v_ids), v_scan) s;
       v_ids := v_ids || v_step.ids;
       v_gone := v_gone || v_step.gone;
       v_stellen := v_stellen || v_step.stellen;
@@ -284,13 +287,14 @@ begin
         v_stelle := v_step.last_stelle;
         v_id := v_step.last_id;
       end if;
-      exit when v_step.scanned = v_budget or cardinality(v_ids) = v_wanted;
+      exit when cardinality(v_ids) = v_wanted;
+      v_budget := v_budget - v_step.scanned - 1;
+      continue when v_step.scanned = v_scan;
       v_at_end := v_until = v_grenze;
       exit when v_at_end;
       v_stelle := v_until;
       v_teil := 0;
       v_id := 0;
-      v_budget := v_budget - v_step.scanned - 1;
     end if;
   end loop;
 
