@@ -56,16 +56,15 @@ declare
   v_kennung constant text := private.get_kennung();
   v_end bigint;
 begin
-  -- One at a time: who waited here finds what the other one wrote.
-  select * into v_last from portal.abgleich_verlauf v order by v.nummer desc limit 1 for update;
+  -- One at a time: who waited here finds the row that the other one wrote, by looking again.
+  perform from portal.abgleich_verlauf v order by v.nummer desc limit 1 for update;
   select * into v_last from portal.abgleich_verlauf v order by v.nummer desc limit 1;
   if v_last.kennung = v_kennung then
-    update portal.abgleich_verlauf v
-    set gestartet = pg_catalog.pg_postmaster_start_time(), ort = private.get_ort()
-    where v.nummer = v_last.nummer and not private.is_verlauf(v_last)
-    returning v.* into v_last;
-    if not found then
-      select * into v_last from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+    if not private.is_verlauf(v_last) then
+      update portal.abgleich_verlauf v
+      set gestartet = pg_catalog.pg_postmaster_start_time(), ort = private.get_ort()
+      where v.nummer = v_last.nummer
+      returning v.* into v_last;
     end if;
     return v_last;
   end if;
@@ -177,7 +176,7 @@ end
 $$;
 comment on function api.get_abgleich_kopf() is 'The last place of the feed for mirrors that may be read, and whether changes wait behind it';
 
--- Looks what was started or restored. Called when a read says VERLF, and at the start of the service.
+-- Looks what was started or restored. Called when a read says VERLF.
 create or replace function api.set_abgleich_verlauf()
   returns void
   language plpgsql

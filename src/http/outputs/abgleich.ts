@@ -6,6 +6,7 @@ import { type FeedPage, type FeedPlace, listAbgleich } from '../../db/abgleich.t
 import { currentScope } from '../../guard/request.ts';
 import { type Deps, type Env, tenantMiddleware } from '../context.ts';
 import { addressMedia } from '../media/address.ts';
+import { matches } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
 import { send } from '../wire/reply.ts';
 import { feedCursors } from './cursor.ts';
@@ -31,7 +32,8 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   const read = (tenant: number, mandant: string | null, place: FeedPlace | null, limit: number): Promise<FeedPage> => {
     const key = JSON.stringify([tenant, mandant, place, limit]);
     const known = reading.get(key);
-    if (known) return known;
+    // It fails when its own client has left, or has too much under way: that is no reason for the others.
+    if (known) return known.catch(() => listAbgleich(sql, tenant, mandant, place, limit));
     const page = listAbgleich(sql, tenant, mandant, place, limit).finally(() => reading.delete(key));
     reading.set(key, page);
     return page;
@@ -90,8 +92,7 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
     // Of the bytes: a change becomes readable when the transactions before it have ended, which no counter tells.
     const tag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
     c.header('ETag', tag);
-    if ((c.req.header('if-none-match') ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === tag))
-      return c.body(null, 304);
+    if (matches(c.req.header('if-none-match'), tag)) return c.body(null, 304);
     return send(c, { body, type: 'application/json; charset=utf-8', status: 200 });
   });
 }

@@ -58,7 +58,8 @@ export function answerConditionally({ sql, secretKey, build, config }: Deps) {
   };
 }
 
-function matches(header: string | undefined, tag: string): boolean {
+/** Whether an If-None-Match names this tag. */
+export function matches(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   return header.split(',').some((candidate) => ['*', tag].includes(candidate.trim().replace(/^W\//, '')));
 }

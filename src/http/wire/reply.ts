@@ -107,12 +107,7 @@ export function respond(answer: (c: Context<Env>) => Promise<Answer | Response>)
 /** An error, in the requested format as far as that can be read. */
 export async function replyError(c: Context<Env>, error: PortalError): Promise<Response> {
   const answer = answerError(error);
-  // Of the answer that was expected.
-  c.header('ETag', undefined);
-  // So that whoever asks about it can be told what the log says.
-  const id = currentScope()?.id;
-  if (id) c.header('X-Request-Id', id);
-  for (const [name, value] of Object.entries(answer.headers)) c.header(name, value);
+  setErrorHeaders(c, answer.headers);
   let format = plainJson;
   try {
     format = queryOfRequest(c).format;
@@ -120,6 +115,16 @@ export async function replyError(c: Context<Env>, error: PortalError): Promise<R
     // The format is what is wrong: plain JSON.
   }
   return send(c, await makeValue(format, 'xml', answer.body, answer.status));
+}
+
+/** What every error has beside its body. */
+export function setErrorHeaders(c: Context<Env>, headers: Record<string, string>): void {
+  // Of the answer that was expected.
+  c.header('ETag', undefined);
+  // So that whoever asks about it can be told what the log says.
+  const id = currentScope()?.id;
+  if (id) c.header('X-Request-Id', id);
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
 }
 
 const toBytes = (json: Json) => (typeof json === 'string' ? Buffer.from(json) : json);
