@@ -271,17 +271,18 @@ describe('the SQL of the functions', () => {
   it('is read as a whole: every function is found', () => {
     const heads = Object.values(sources).flatMap((text) => [...text.matchAll(/^create .*\bfunction\b/gim)]);
     assert.equal(functions.length, heads.length);
-    assert.ok(functions.every((f) => f.returns !== '' && /^(private|api)\./.test(f.name)));
+    assert.ok(functions.every((f) => f.returns !== '' && /^(private|api|ausgabe)\./.test(f.name)));
   });
 
-  it('projects in 10_projection only', () => {
-    assert.deepEqual(filesWith(/\bst_transform\b/i), ['sql/code/10_projection.sql']);
+  // The grids of other systems are computed in views, which may call no function of ours.
+  it('projects in 10_projection only, and in views', () => {
+    assert.deepEqual(filesWith(/\bst_transform\b/i), ['sql/code/10_projection.sql', 'sql/code/91_gis_raster.sql']);
   });
 
   it('snaps to the grid in 20_raster only', () => {
     assert.deepEqual(filesWith(/\b5000(\.0+)?\b/), ['sql/code/20_raster.sql']);
     assert.deepEqual(filesWith(/\bst_snaptogrid\b|\bst_squaregrid\b/i), []);
-    assert.deepEqual(filesWith(/\bfloor\s*\(/i), ['sql/code/20_raster.sql']);
+    assert.deepEqual(filesWith(/\bfloor\s*\(/i), ['sql/code/20_raster.sql', 'sql/code/91_gis_raster.sql']);
     assert.deepEqual(filesWith(/function\s+private\.to_(raster_point|cell|cell_polygon)\b/i), ['sql/code/20_raster.sql']);
   });
 
@@ -340,9 +341,16 @@ describe('the SQL of the functions', () => {
 
   it('keeps what analysts read out of api and private', () => {
     assert.deepEqual(
-      functions.filter((f) => /\bgis\./i.test(f.body)).map((f) => f.name),
+      functions.filter((f) => !f.name.startsWith('ausgabe.') && /\bgis\./i.test(f.body)).map((f) => f.name),
       [],
     );
+  });
+
+  it('O0.1 has outputs read what analysts read, and nothing else', () => {
+    const beyond = (list: SqlFunction[]) =>
+      list.filter((f) => f.name.startsWith('ausgabe.') && /\b(portal|private|api)\./i.test(f.body)).map((f) => f.name);
+    assert.deepEqual(beyond(functions), []);
+    assert.equal(beyond([{ file: 'x.sql', name: 'ausgabe.x', returns: 'integer', body: 'select 1 from portal.art' }]).length, 1);
   });
 });
 

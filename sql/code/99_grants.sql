@@ -30,7 +30,7 @@ begin
   for v_statement in
     select format('revoke execute on routine %s from public', p.oid::regprocedure)
     from pg_proc p
-    where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
+    where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'ausgabe'::regnamespace)
       and exists (
         select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
         where a.grantee = 0 and a.privilege_type = 'EXECUTE')
@@ -49,11 +49,27 @@ begin
     execute format('revoke all on all tables in schema gis from %I', v_role);
     execute format('grant usage on schema gis to %I', v_role);
     execute format(
-      'grant select on gis.sichtbeobachtung, gis.raster_5km, gis.mandant, gis.art, gis.protokoll to %I', v_role);
+      'grant select on gis.sichtbeobachtung, gis.raster_5km, gis.raster_eea10, gis.raster_mtb, gis.raster_mtbq, gis.mandant, gis.art, '
+      'gis.protokoll to %I', v_role);
+    -- With the rights of whoever calls them: they give nobody more than the views do.
+    execute format('grant usage on schema ausgabe to %I', v_role);
+    execute format('grant execute on all functions in schema ausgabe to %I', v_role);
   end loop;
   if to_regrole('gis_exact') is not null then
     grant select on gis.sichtbeobachtung_exakt, gis.qs to gis_exact;
   end if;
+end
+$$;
+
+-- The service answers maps and GIS programs as gis_public (O0.1): whoever migrates may become that. To a role that made the group
+-- that is not given by itself.
+do $$
+begin
+  if to_regrole('gis_public') is not null and not private.is_ausgabe_erlaubt() then
+    execute format('grant gis_public to %I', current_user);
+  end if;
+exception
+  when insufficient_privilege then null;
 end
 $$;
 

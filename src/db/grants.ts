@@ -7,7 +7,14 @@ import type { Sql } from './client.ts';
  */
 export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   const [facts] = await sql<
-    { roles: string[]; functions: string[]; open_schema: boolean; locks: string[]; temporary: string | null }[]
+    {
+      roles: string[];
+      functions: string[];
+      open_schema: boolean;
+      locks: string[];
+      temporary: string | null;
+      output: string | null;
+    }[]
   >`
     select
       array_to_json(array(
@@ -25,11 +32,17 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       array_to_json(array(select f::text from api.list_sperrende_funktion(public_only => true) f)) as locks,
       (select quote_ident(d.datname)
         from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
-        where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary`;
+        where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary,
+      case when to_regrole('gis_public') is not null and not api.is_ausgabe_erlaubt() then quote_ident(current_user) end as output`;
   const warnings: string[] = [];
   if (facts && facts.roles.length > 0) {
     warnings.push(
       `Für Auswertungen fehlen Rollen, und diese Datenbankrolle darf keine anlegen: ${facts.roles.map((role) => `create role ${role} nologin;`).join(' ')} Danach noch einmal: npm run migrate`,
+    );
+  }
+  if (facts?.output) {
+    warnings.push(
+      `Karten und GIS-Programme (/ogc und was sonst neben /api/v2 steht) antworten mit 503, bis der Administrator diese Datenbankrolle in die Gruppe aufnimmt: grant gis_public to ${facts.output};`,
     );
   }
   if (facts && facts.functions.length > 0) {

@@ -102,7 +102,7 @@ export async function isMigrated(sql: Sql): Promise<boolean> {
 
 // Replaced only when they changed: unlike everything else they wait for analysts who left a transaction open, and hold up
 // the others behind them.
-const viewsFile = '90_gis.sql';
+const isViews = (name: string) => /^\d\d_gis[_.]/.test(name);
 // Applied every time, at the end: the roles belong to the server and may have come after this code.
 const grantsFile = '99_grants.sql';
 
@@ -112,7 +112,7 @@ async function replaceCode(sql: Sql, options: CodeOptions, report: (line: string
   const release = options.release ?? (await readRelease());
   const files = await readCode(options.codeDir ?? join(root, 'sql/code'));
   const hash = hashOf([...files.values()]);
-  const viewsHash = hashOf([files.get(viewsFile) ?? '']);
+  const viewsHash = hashOf([...files].filter(([name]) => isViews(name)).map(([, text]) => text));
   const [current] = await sql`
     select coalesce(code_hash = ${hash} and code_release = ${`{${release}}`}::integer[], false) as same,
       coalesce(gis_hash = ${viewsHash}, false) as same_views,
@@ -120,7 +120,7 @@ async function replaceCode(sql: Sql, options: CodeOptions, report: (line: string
     from portal.installation`;
   if (current?.newer) return 'database is newer';
   const applied = [...files].filter(
-    ([name]) => name === grantsFile || (!current?.same && !(name === viewsFile && current?.same_views)),
+    ([name]) => name === grantsFile || (!current?.same && !(isViews(name) && current?.same_views)),
   );
 
   await runPatiently(sql, report, async (tx) => {
@@ -176,7 +176,8 @@ async function dropLeftovers(tx: Transaction, views: boolean): Promise<void> {
         union all
         select format('drop function %s', p.oid::regprocedure)
         from pg_proc p
-        where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace) and p.xmin <> pg_current_xact_id()::xid
+        where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'ausgabe'::regnamespace)
+          and p.xmin <> pg_current_xact_id()::xid
       loop
         execute v_statement;
       end loop;

@@ -105,6 +105,7 @@ export function toPortalError(error: unknown, sent: ReadonlyMap<string, string[]
           : undefined;
     return new PortalError(state.code, { [column ?? name]: `${got}: ${state.problem}${reason ? ` (${reason})` : ''}.` });
   }
+  if (error.code === 'AUSGABE_ROLLE') return new PortalError('ausgabe_nicht_eingerichtet');
   if (unavailableCodes.has(error.code) || unavailable.some((pattern) => pattern.test(String(error.code)))) {
     return new PortalError('ueberlastet');
   }

@@ -153,7 +153,7 @@ describe('a migration that is killed', { skip }, () => {
         select c.relnamespace::regnamespace || '.' || c.relname || ' ' || c.relkind::text as what from pg_class c
         where c.relnamespace::regnamespace::text in ('portal', 'gis') union all
         select p.oid::regprocedure || md5(p.prosrc) from pg_proc p
-        where p.pronamespace::regnamespace::text in ('portal', 'private', 'api') union all
+        where p.pronamespace::regnamespace::text in ('portal', 'private', 'api', 'ausgabe') union all
         select 'installations ' || count(*) from portal.installation order by 1`;
       await database.close();
       return rows.map((row) => row.what);

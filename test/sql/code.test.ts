@@ -19,7 +19,7 @@ async function describeCode(sql: Sql): Promise<string[]> {
     select text from (
       select format('%s acl %s comment %s', pg_get_functiondef(p.oid), p.proacl, obj_description(p.oid, 'pg_proc')) as text
       from pg_proc p
-      where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace)
+      where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace, 'ausgabe'::regnamespace)
       union all
       select format('%s enabled %s comment %s', pg_get_triggerdef(t.oid), t.tgenabled, obj_description(t.oid, 'pg_trigger'))
       from pg_trigger t
@@ -28,11 +28,11 @@ async function describeCode(sql: Sql): Promise<string[]> {
       union all
       select format('%s %s %s acl %s comment %s', c.oid::regclass, c.relkind, pg_get_viewdef(c.oid), c.relacl, obj_description(c.oid, 'pg_class'))
       from pg_class c
-      where c.relnamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace)
+      where c.relnamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace, 'ausgabe'::regnamespace)
       union all
       select format('%s acl %s comment %s', n.nspname, n.nspacl, obj_description(n.oid, 'pg_namespace'))
       from pg_namespace n
-      where n.nspname in ('portal', 'private', 'api', 'gis')
+      where n.nspname in ('portal', 'private', 'api', 'gis', 'ausgabe')
     ) d
     order by text`;
   return rows.map((row) => row.text);
@@ -77,10 +77,10 @@ describe('the database', () => {
     sql = database.sql;
   });
 
-  it('says of every function of schema api what it does', async () => {
+  it('says of every function of schemas api and ausgabe what it does', async () => {
     const rows = await sql`
       select p.oid::regprocedure::text as name, coalesce(obj_description(p.oid, 'pg_proc'), '') as comment
-      from pg_proc p where p.pronamespace = 'api'::regnamespace`;
+      from pg_proc p where p.pronamespace in ('api'::regnamespace, 'ausgabe'::regnamespace)`;
     assert.ok(rows.length > 5);
     assert.deepEqual(
       rows.filter((row) => row.comment.length < 20).map((row) => row.name),
@@ -118,10 +118,16 @@ describe('the database', () => {
     );
   });
 
+  it('O0.1 has no function of ausgabe with the rights of another than its caller', async () => {
+    const rows = await sql`
+      select p.oid::regprocedure::text as name from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.prosecdef`;
+    assert.deepEqual([...rows], []);
+  });
+
   it('gives no schema and no table to everyone', async () => {
     const rows = await sql`
       select n.nspname as name from pg_namespace n, aclexplode(n.nspacl) a
-      where n.nspname in ('portal', 'private', 'api', 'gis') and a.grantee = 0
+      where n.nspname in ('portal', 'private', 'api', 'gis', 'ausgabe') and a.grantee = 0
       union all
       select c.oid::regclass::text from pg_class c, aclexplode(c.relacl) a
       where c.relnamespace = 'portal'::regnamespace and a.grantee = 0`;
@@ -133,7 +139,7 @@ describe('the database', () => {
     select pg_describe_object(d.classid, d.objid, d.objsubid) as object, p.proname as function
     from pg_depend d
     join pg_proc p on d.refclassid = 'pg_proc'::regclass and p.oid = d.refobjid
-      and p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
+      and p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'ausgabe'::regnamespace)
     where d.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass, 'pg_policy'::regclass)
     order by object`;
 
@@ -227,6 +233,7 @@ describe('the database', () => {
       create function private.left_over_trigger() returns trigger language plpgsql volatile as 'begin return null; end';
       create trigger _900_left_over after insert on portal.sichtbeobachtung
         for each statement execute function private.left_over_trigger();
+      create function ausgabe.left_over() returns integer language sql immutable as 'select 1';
       create function public.of_the_operator() returns integer language sql immutable as 'select 1';
       comment on function api.list_mandant() is 'a comment of an older release';
     `);

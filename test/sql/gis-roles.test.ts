@@ -39,7 +39,7 @@ describe('an analyst', { skip }, () => {
   });
 
   it('S6 in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {
-    const views = ['sichtbeobachtung', 'raster_5km', 'mandant', 'art', 'protokoll'];
+    const views = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant', 'art', 'protokoll'];
     for (const [group, own] of [
       ['gis_public', views],
       ['gis_exact', [...views, 'sichtbeobachtung_exakt', 'qs']],
@@ -149,7 +149,7 @@ describe('an analyst', { skip }, () => {
     });
   });
 
-  it('S6 may execute no function of the project, and otherwise only what comes with PostgreSQL and its extensions', async () => {
+  it('S6 may execute no function of the project but those of outputs (O0.1), and otherwise only what comes with PostgreSQL and its extensions', async () => {
     const rows = await sql`
       select distinct r.rolname || ' ' || p.oid::regprocedure as name
       from pg_proc p
@@ -157,7 +157,7 @@ describe('an analyst', { skip }, () => {
       where has_function_privilege(r.rolname, p.oid, 'execute')
         and (p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'gis'::regnamespace)
           or (has_schema_privilege(r.rolname, p.pronamespace, 'usage')
-            and p.pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+            and p.pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'ausgabe'::regnamespace)
             and not exists (
               select from pg_depend d
               where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' and d.refclassid = 'pg_extension'::regclass)))`;
@@ -179,6 +179,9 @@ describe('an analyst', { skip }, () => {
       'gis.mandant',
       'gis.protokoll',
       'gis.raster_5km',
+      'gis.raster_eea10',
+      'gis.raster_mtb',
+      'gis.raster_mtbq',
       'gis.sichtbeobachtung',
       'geography_columns',
       'geometry_columns',

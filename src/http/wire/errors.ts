@@ -40,6 +40,12 @@ export const catalogue = {
   zu_oft: { status: 429, message: 'Das waren zu viele Versuche, bitte später noch einmal.' },
   kopf_zu_gross: { status: 431, message: 'Der Kopf der Anfrage ist zu groß, erlaubt sind zusammen 16 KiB und 100 Felder.' },
   interner_fehler: { status: 500, message: 'Im Dienst ist ein Fehler aufgetreten. Er ist vermerkt.' },
+  ausgabe_nicht_eingerichtet: {
+    status: 503,
+    message:
+      'Diese Ausgabe ist nicht eingerichtet: Der Dienst darf die Datenbankrolle gis_public nicht annehmen. Sein Start sagt, was zu tun ist.',
+    retryAfter: 300,
+  },
   ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },
 } satisfies Record<string, CatalogueEntry>;
 
