@@ -20,6 +20,7 @@ import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
 import { workMail } from './jobs/mail.ts';
 import { workMedia } from './jobs/media.ts';
+import { workRaster } from './jobs/raster.ts';
 import { workSweep } from './jobs/sweep.ts';
 import { openStorage } from './media/open-storage.ts';
 import { createPhotoPool } from './media/photo.ts';
@@ -82,6 +83,9 @@ async function main(): Promise<void> {
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
     await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
   }
+  const endRaster = isWorker
+    ? workRaster(database.sql, (error) => log.warn(describeFault(error), 'counts by squares'))
+    : undefined;
   const drain = { active: false };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, (error) => log.warn(describeFault(error), 'feed'));
@@ -123,7 +127,7 @@ async function main(): Promise<void> {
       feed?.watch.release();
     },
     server,
-    closers: [() => boss.stop(), () => media.photos.close(), () => database.close()],
+    closers: [async () => endRaster?.(), () => boss.stop(), () => media.photos.close(), () => database.close()],
   });
 }
 

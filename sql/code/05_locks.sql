@@ -63,6 +63,18 @@ begin
 end
 $$;
 
+-- The lock on counting squares: by one session at a time, and who comes second has nothing to wait for.
+-- errors  55P03 while another session counts
+create or replace function private.require_raster_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.raster_zahl in share row exclusive mode nowait;
+end
+$$;
+
 -- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
 -- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
 -- or that queue for a lock on a table before they ask for rights on it. 99_grants.sql takes them away.

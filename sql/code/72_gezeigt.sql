@@ -38,17 +38,27 @@ create or replace function private.set_gezeigt(id bigint[])
   volatile
 as $$
 #variable_conflict use_column
+declare
+  v_eea10 integer[];
+  v_tk integer[];
 begin
   if pg_catalog.cardinality(set_gezeigt.id) = 0 then
     return;
   end if;
   with shown as materialized (
-    select * from private.list_gezeigt(set_gezeigt.id)
+    select k.*, private.to_eea10(k.place) as eea10, private.to_tk(k.place) as tk from private.list_gezeigt(set_gezeigt.id) k
+  ),
+  -- As it was: this statement doesn't see what it writes.
+  shown_before as materialized (
+    select g.id, g.cell_x, g.cell_y, g.eea10, g.tk
+    from pg_catalog.unnest(set_gezeigt.id) u (id)
+    join portal.sichtbeobachtung_gezeigt g on g.id = u.id
   ),
   hidden as (
     delete from portal.sichtbeobachtung_gezeigt g
     using (select pg_catalog.unnest(set_gezeigt.id) except select k.id from shown k) u (id)
     where g.id = u.id
+    returning g.id
   ),
   opened as (
     delete from portal.sichtbeobachtung_exakt e
@@ -64,21 +74,34 @@ begin
     on conflict (id) do update
       set bemerkung = excluded.bemerkung, place = excluded.place
       where e.bemerkung is distinct from excluded.bemerkung or not public.st_orderingequals(e.place, excluded.place)
+  ),
+  written as (
+    insert into portal.sichtbeobachtung_gezeigt as g
+      (id, guid, art, anzahl, datum, stadium_id, aktivitaet_id, bemerkung, unschaerfe_m, cell_x, cell_y, place, eea10, tk)
+    select k.id, k.guid, k.art, k.anzahl, k.datum, k.stadium_id, k.aktivitaet_id, case when not k.masked then k.bemerkung end,
+      private.to_unschaerfe(k.masked), k.cell_x, k.cell_y, k.place, k.eea10, k.tk
+    from shown k
+    order by k.id
+    on conflict (id) do update
+      set art = excluded.art, anzahl = excluded.anzahl, datum = excluded.datum, stadium_id = excluded.stadium_id,
+        aktivitaet_id = excluded.aktivitaet_id, bemerkung = excluded.bemerkung, unschaerfe_m = excluded.unschaerfe_m,
+        cell_x = excluded.cell_x, cell_y = excluded.cell_y, place = excluded.place, eea10 = excluded.eea10, tk = excluded.tk
+      where (g.art, g.anzahl, g.datum, g.stadium_id, g.aktivitaet_id, g.bemerkung, g.unschaerfe_m)
+          is distinct from
+          (excluded.art, excluded.anzahl, excluded.datum, excluded.stadium_id, excluded.aktivitaet_id, excluded.bemerkung, excluded.unschaerfe_m)
+        or not public.st_orderingequals(g.place, excluded.place)
+    returning g.id, g.cell_x, g.cell_y, g.eea10, g.tk
+  ),
+  counted_anew as (
+    insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+    select w.cell_x, w.cell_y, w.eea10, w.tk from written w
+    union
+    select b.cell_x, b.cell_y, b.eea10, b.tk from shown_before b join (select w.id from written w union all select h.id from hidden h) c using (id)
   )
-  insert into portal.sichtbeobachtung_gezeigt as g
-    (id, guid, art, anzahl, datum, stadium_id, aktivitaet_id, bemerkung, unschaerfe_m, cell_x, cell_y, place)
-  select k.id, k.guid, k.art, k.anzahl, k.datum, k.stadium_id, k.aktivitaet_id, case when not k.masked then k.bemerkung end,
-    private.to_unschaerfe(k.masked), k.cell_x, k.cell_y, k.place
-  from shown k
-  order by k.id
-  on conflict (id) do update
-    set art = excluded.art, anzahl = excluded.anzahl, datum = excluded.datum, stadium_id = excluded.stadium_id,
-      aktivitaet_id = excluded.aktivitaet_id, bemerkung = excluded.bemerkung, unschaerfe_m = excluded.unschaerfe_m,
-      cell_x = excluded.cell_x, cell_y = excluded.cell_y, place = excluded.place
-    where (g.art, g.anzahl, g.datum, g.stadium_id, g.aktivitaet_id, g.bemerkung, g.unschaerfe_m)
-        is distinct from
-        (excluded.art, excluded.anzahl, excluded.datum, excluded.stadium_id, excluded.aktivitaet_id, excluded.bemerkung, excluded.unschaerfe_m)
-      or not public.st_orderingequals(g.place, excluded.place);
+  select pg_catalog.array_agg(w.eea10), pg_catalog.array_agg(w.tk) into v_eea10, v_tk from written w;
+  if v_eea10 is not null then
+    perform private.set_raster_feld(v_eea10, v_tk);
+  end if;
 end
 $$;
 

@@ -1,19 +1,18 @@
--- Counts by the grids of other systems, for analysts: European squares, sheets and quadrants of the TK25 (O2.1, O2.2).
+-- Grids: counts by squares of other systems, for analysts; and, for the outputs, what all grids are counted from (O2.1 to O2.3).
+-- Squares are those of the shown place only: one of the true place, cut with the 5 km cell, would narrow it (O0.4).
 
--- Squares of the European reference grid. Here and below of the shown place only: a square of the true place, cut with the 5 km cell,
--- would narrow it (O0.4). `offset 0` so that a row is projected once, and not wherever its coordinates are named.
 create or replace view gis.raster_eea10 as
-select q.code || '/' || q.art || '/' || q.jahr as id, q.code, q.art, a.name_deutsch,
-  a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, q.jahr, q.meldungen, q.individuen,
-  st_transform(st_makeenvelope(q.e * 10000, q.n * 10000, q.e * 10000 + 10000, q.n * 10000 + 10000, 3035), 25832)::geometry(Polygon, 25832)
-    as cell
+select f.code || '/' || q.art || '/' || q.jahr as id, f.code, q.art, a.name_deutsch,
+  a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, q.jahr, q.meldungen, q.individuen, f.cell
 from (
-  select '10kmE' || k.e || 'N' || k.n as code, k.e, k.n, g.art, g.jahr, count(*) as meldungen, sum(g.anzahl) as individuen
+  select g.eea10 as feld, g.art, g.jahr, count(*) as meldungen, sum(g.anzahl) as individuen
   from portal.sichtbeobachtung_gezeigt g
-  cross join lateral (select st_transform(g.place, 3035) as p offset 0) t
-  cross join lateral (select floor(st_x(t.p) / 10000)::integer as e, floor(st_y(t.p) / 10000)::integer as n offset 0) k
-  group by k.e, k.n, g.art, g.jahr
+  where g.eea10 is not null
+  group by g.eea10, g.art, g.jahr
 ) q
+-- One of them: two transactions may both have made the same square.
+cross join lateral (
+  select k.code, k.cell from portal.raster_feld k where k.gitter = 'eea10' and k.x = q.feld / 1000 and k.y = q.feld % 1000 limit 1) f
 left join portal.art a on a.id = q.art
 left join portal.artengruppe r on r.id = a.gid;
 
@@ -21,7 +20,7 @@ comment on view gis.raster_eea10 is
   'Public released sightings counted per 10 km square of the European reference grid, species and year, each at the place that everyone may see';
 comment on column gis.raster_eea10.id is 'code/art/jahr: names the row, for programs that need a key of one column';
 comment on column gis.raster_eea10.code is
-  'Square of the reference grid, 10kmE432N312: hundreds of kilometres, tens and kilometres of its south-western corner in EPSG:3035';
+  'Square of the reference grid, 10kmE432N312: column and row of its south-western corner, in 10 km of EPSG:3035';
 comment on column gis.raster_eea10.art is 'Species, gis.art.id';
 comment on column gis.raster_eea10.name_deutsch is 'General German name of the species, null where it has none';
 comment on column gis.raster_eea10.name_wissenschaftlich is 'General scientific name of the species';
@@ -32,57 +31,18 @@ comment on column gis.raster_eea10.meldungen is 'Number of sightings';
 comment on column gis.raster_eea10.individuen is 'Number of individuals: the sum of their anzahl';
 comment on column gis.raster_eea10.cell is 'Square of the cell in EPSG:3035, as a polygon in EPSG:25832 (metres)';
 
--- Quadrants of the TK25 (10 by 6 minutes in DHDN, sheet 0101 from 5 degrees 50 minutes east and 55.9 degrees north). The datum by its
--- seven parameters, as PROJ does by +ellps=bessel +towgs84=598.1,73.7,418.2,0.202,0.045,-2.455,6.7: by the number of the system, PROJ
--- takes whatever grid it finds; and by that text PostGIS reads the definition anew for each row (0.9 ms instead of 0.02). The two
--- differ by 3 micrometres. A place within a centimetre of a northern or western edge lies in that sheet: reports are rounded to
--- centimetres, and there and back these parameters are off by a millimetre; neither must decide.
 create or replace view gis.raster_mtbq as
-select q.code || '/' || q.art || '/' || q.jahr as id, q.code, q.art, a.name_deutsch,
-  a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, q.jahr, q.meldungen, q.individuen,
-  (
-    select st_transform(st_setsrid(st_makepolygon(st_makeline(st_makepoint(degrees(c.l), degrees(c.b)) order by c.n)), 4326), 25832)
-    from (
-      select r.n, atan2(g.y, g.x) as l,
-        atan2(g.z + 0.006739496742276 * 6356752.314245 * sin(t.t) ^ 3, t.p - 0.0066943799901413 * 6378137 * cos(t.t) ^ 3) as b
-      from (values (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)) r (n, e, s)
-      cross join lateral (
-        select radians((35 + (q.i + r.e) * 0.5) / 6.0) as l, radians((560 - (q.j + r.s) * 0.5) / 10.0) as b offset 0) d
-      cross join lateral (select 6377397.155 / sqrt(1 - 0.006674372230614 * sin(d.b) ^ 2) as n offset 0) k
-      cross join lateral (
-        select k.n * cos(d.b) * cos(d.l) as x, k.n * cos(d.b) * sin(d.l) as y, k.n * (1 - 0.006674372230614) * sin(d.b) as z offset 0) h
-      cross join lateral (
-        select (1 + 6.7e-6) * (h.x + radians(2.455 / 3600) * h.y + radians(0.045 / 3600) * h.z) + 598.1 as x,
-          (1 + 6.7e-6) * (h.y - radians(2.455 / 3600) * h.x - radians(0.202 / 3600) * h.z) + 73.7 as y,
-          (1 + 6.7e-6) * (h.z - radians(0.045 / 3600) * h.x + radians(0.202 / 3600) * h.y) + 418.2 as z offset 0) g
-      cross join lateral (
-        select sqrt(g.x ^ 2 + g.y ^ 2) as p, atan2(g.z * 6378137, sqrt(g.x ^ 2 + g.y ^ 2) * 6356752.314245) as t offset 0) t) c
-    )::geometry(Polygon, 25832) as cell
+select f.code || '/' || q.art || '/' || q.jahr as id, f.code, q.art, a.name_deutsch,
+  a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, q.jahr, q.meldungen, q.individuen, f.cell
 from (
-  select lpad((k.j / 2)::text, 2, '0') || lpad((k.i / 2 + 1)::text, 2, '0') || '/' || 1 + k.i % 2 + k.j % 2 * 2 as code, k.i, k.j,
-    g.art, g.jahr, count(*) as meldungen, sum(g.anzahl) as individuen
+  select g.tk as feld, g.art, g.jahr, count(*) as meldungen, sum(g.anzahl) as individuen
   from portal.sichtbeobachtung_gezeigt g
-  cross join lateral (select st_transform(g.place, 4326) as p offset 0) w
-  cross join lateral (select radians(st_x(w.p)) as l, radians(st_y(w.p)) as b offset 0) d
-  cross join lateral (select 6378137 / sqrt(1 - 0.0066943799901413 * sin(d.b) ^ 2) as n offset 0) v
-  cross join lateral (
-    select (v.n * cos(d.b) * cos(d.l) - 598.1) / (1 + 6.7e-6) as x, (v.n * cos(d.b) * sin(d.l) - 73.7) / (1 + 6.7e-6) as y,
-      (v.n * (1 - 0.0066943799901413) * sin(d.b) - 418.2) / (1 + 6.7e-6) as z offset 0) h
-  cross join lateral (
-    select h.x - radians(2.455 / 3600) * h.y - radians(0.045 / 3600) * h.z as x,
-      h.y + radians(2.455 / 3600) * h.x + radians(0.202 / 3600) * h.z as y,
-      h.z + radians(0.045 / 3600) * h.x - radians(0.202 / 3600) * h.y as z offset 0) c
-  cross join lateral (
-    select sqrt(c.x ^ 2 + c.y ^ 2) as p, atan2(c.z * 6377397.155, sqrt(c.x ^ 2 + c.y ^ 2) * 6356078.962818) as t offset 0) t
-  cross join lateral (
-    select floor(2 * (degrees(atan2(c.y, c.x)) * 6 - 35 + 1e-6))::integer as i,
-      floor(2 * (560 + 1e-6 - 10 * degrees(atan2(
-        c.z + 0.006719218798677 * 6356078.962818 * sin(t.t) ^ 3, t.p - 0.006674372230614 * 6377397.155 * cos(t.t) ^ 3))))::integer as j
-    offset 0) k
-  -- Rows and columns 01 to 99: beyond them there is no sheet.
-  where k.i between 0 and 197 and k.j between 2 and 199
-  group by k.i, k.j, g.art, g.jahr
+  where g.tk is not null
+  group by g.tk, g.art, g.jahr
 ) q
+-- One of them: two transactions may both have made the same square.
+cross join lateral (
+  select k.code, k.cell from portal.raster_feld k where k.gitter = 'mtbq' and k.x = q.feld / 10 and k.y = q.feld % 10 limit 1) f
 left join portal.art a on a.id = q.art
 left join portal.artengruppe r on r.id = a.gid;
 
@@ -101,35 +61,20 @@ comment on column gis.raster_mtbq.meldungen is 'Number of sightings';
 comment on column gis.raster_mtbq.individuen is 'Number of individuals: the sum of their anzahl';
 comment on column gis.raster_mtbq.cell is 'Quadrant (5 by 3 minutes in DHDN), polygon in EPSG:25832 (metres)';
 
--- The sheets, from their quadrants.
 create or replace view gis.raster_mtb as
-select q.code || '/' || q.art || '/' || q.jahr as id, q.code, q.art, q.name_deutsch, q.name_wissenschaftlich, q.gid, q.artengruppe, q.jahr,
-  q.meldungen, q.individuen,
-  (
-    select st_transform(st_setsrid(st_makepolygon(st_makeline(st_makepoint(degrees(c.l), degrees(c.b)) order by c.n)), 4326), 25832)
-    from (
-      select r.n, atan2(g.y, g.x) as l,
-        atan2(g.z + 0.006739496742276 * 6356752.314245 * sin(t.t) ^ 3, t.p - 0.0066943799901413 * 6378137 * cos(t.t) ^ 3) as b
-      from (values (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)) r (n, e, s)
-      cross join lateral (
-        select radians((35 + (q.i + r.e) * 1.0) / 6.0) as l, radians((560 - (q.j + r.s) * 1.0) / 10.0) as b offset 0) d
-      cross join lateral (select 6377397.155 / sqrt(1 - 0.006674372230614 * sin(d.b) ^ 2) as n offset 0) k
-      cross join lateral (
-        select k.n * cos(d.b) * cos(d.l) as x, k.n * cos(d.b) * sin(d.l) as y, k.n * (1 - 0.006674372230614) * sin(d.b) as z offset 0) h
-      cross join lateral (
-        select (1 + 6.7e-6) * (h.x + radians(2.455 / 3600) * h.y + radians(0.045 / 3600) * h.z) + 598.1 as x,
-          (1 + 6.7e-6) * (h.y - radians(2.455 / 3600) * h.x - radians(0.202 / 3600) * h.z) + 73.7 as y,
-          (1 + 6.7e-6) * (h.z - radians(0.045 / 3600) * h.x + radians(0.202 / 3600) * h.y) + 418.2 as z offset 0) g
-      cross join lateral (
-        select sqrt(g.x ^ 2 + g.y ^ 2) as p, atan2(g.z * 6378137, sqrt(g.x ^ 2 + g.y ^ 2) * 6356752.314245) as t offset 0) t) c
-    )::geometry(Polygon, 25832) as cell
+select f.code || '/' || q.art || '/' || q.jahr as id, f.code, q.art, a.name_deutsch,
+  a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, q.jahr, q.meldungen, q.individuen, f.cell
 from (
-  select left(v.code, 4) as code, substr(v.code, 3, 2)::integer - 1 as i, left(v.code, 2)::integer as j,
-    v.art, v.name_deutsch, v.name_wissenschaftlich, v.gid, v.artengruppe, v.jahr,
-    sum(v.meldungen)::bigint as meldungen, sum(v.individuen)::bigint as individuen
-  from gis.raster_mtbq v
-  group by left(v.code, 4), substr(v.code, 3, 2), left(v.code, 2), v.art, v.name_deutsch, v.name_wissenschaftlich, v.gid, v.artengruppe, v.jahr
-) q;
+  select g.tk / 10 as feld, g.art, g.jahr, count(*) as meldungen, sum(g.anzahl) as individuen
+  from portal.sichtbeobachtung_gezeigt g
+  where g.tk is not null
+  group by g.tk / 10, g.art, g.jahr
+) q
+-- One of them: two transactions may both have made the same square.
+cross join lateral (
+  select k.code, k.cell from portal.raster_feld k where k.gitter = 'mtb' and k.x = q.feld / 100 and k.y = q.feld % 100 limit 1) f
+left join portal.art a on a.id = q.art
+left join portal.artengruppe r on r.id = a.gid;
 
 comment on view gis.raster_mtb is
   'Public released sightings counted per sheet of the TK25 map, species and year, each at the place that everyone may see';
@@ -145,3 +90,112 @@ comment on column gis.raster_mtb.jahr is 'Year of the sightings';
 comment on column gis.raster_mtb.meldungen is 'Number of sightings';
 comment on column gis.raster_mtb.individuen is 'Number of individuals: the sum of their anzahl';
 comment on column gis.raster_mtb.cell is 'Sheet (10 by 6 minutes in DHDN), polygon in EPSG:25832 (metres)';
+
+create or replace view gis.raster_feld as
+select z.cell_x as x, z.cell_y as y, '5km' as gitter, z.cell_x || '/' || z.cell_y as code, z.cell
+from portal.raster_zelle z
+union all
+select f.x, f.y, f.gitter, f.code, f.cell
+from portal.raster_feld f
+-- Not those that only held what is shown elsewhere by now: a record that became protected was in the squares of its true place.
+where case f.gitter
+  when 'eea10' then exists (select from portal.sichtbeobachtung_gezeigt g where g.eea10 = f.x * 1000 + f.y)
+  when 'mtb' then exists (
+    select from portal.sichtbeobachtung_gezeigt g where g.tk between (f.x * 100 + f.y) * 10 + 1 and (f.x * 100 + f.y) * 10 + 4)
+  else exists (select from portal.sichtbeobachtung_gezeigt g where g.tk = f.x * 10 + f.y)
+end;
+
+comment on view gis.raster_feld is
+  'Squares of the grids: all 5 km cells of the service area, and those of other grids that hold a sighting; a square may be there twice';
+comment on column gis.raster_feld.x is '5km: cell_x; eea10: column in 10 km; mtb: row of the sheet; mtbq: number of the sheet';
+comment on column gis.raster_feld.y is '5km: cell_y; eea10: row in 10 km; mtb: column of the sheet; mtbq: quadrant';
+comment on column gis.raster_feld.gitter is '5km, eea10, mtb or mtbq';
+comment on column gis.raster_feld.code is 'As code of the view of this grid; cell_x/cell_y of the 5 km grid';
+comment on column gis.raster_feld.cell is 'Polygon in EPSG:25832 (metres)';
+
+create or replace view gis.sichtbeobachtung_raster as
+select g.id, g.art, g.datum, g.unschaerfe_m, g.cell_x, g.cell_y, g.eea10, g.tk, g.stadium_id, g.place
+from portal.sichtbeobachtung_gezeigt g;
+
+comment on view gis.sichtbeobachtung_raster is 'In which square of each grid the shown place of a sighting lies; narrow, to count by';
+comment on column gis.sichtbeobachtung_raster.id is 'Number of the sighting, gis.sichtbeobachtung.id';
+comment on column gis.sichtbeobachtung_raster.art is 'Species, gis.art.id';
+comment on column gis.sichtbeobachtung_raster.datum is 'Day of the sighting';
+comment on column gis.sichtbeobachtung_raster.unschaerfe_m is 'As in gis.sichtbeobachtung';
+comment on column gis.sichtbeobachtung_raster.cell_x is 'Column of the 5 km grid';
+comment on column gis.sichtbeobachtung_raster.cell_y is 'Row of the 5 km grid';
+comment on column gis.sichtbeobachtung_raster.eea10 is 'Square of the European grid: 1000 times its column and its row in 10 km, 432312 for 10kmE432N312';
+comment on column gis.sichtbeobachtung_raster.tk is 'Quadrant of the TK25: ten times the number of the sheet and the quadrant, 65173 for 6517/3; null outside';
+comment on column gis.sichtbeobachtung_raster.stadium_id is 'Developmental stage, if reported';
+comment on column gis.sichtbeobachtung_raster.place is 'The place that everyone may see, point in EPSG:25832 (metres)';
+
+-- Squares in which something changed since they were counted are counted here and now (74_raster_zahl.sql).
+create or replace view gis.raster_zahl as
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+from portal.raster_zahl k
+where k.gitter = '5km' and not exists (select from portal.raster_offen o where o.cell_x = k.x and o.cell_y = k.y)
+union all
+select '5km', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+from (select distinct o.cell_x as x, o.cell_y as y from portal.raster_offen o) d
+cross join lateral (
+  select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
+    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    bit_or(set_bit((
+      select repeat('0', (max(m.platz) / 256 + 1) * 256)::bit varying from portal.art_platz m), p.platz, 1)) as artenmenge
+  from portal.sichtbeobachtung_gezeigt g
+  left join portal.art_platz p on p.art = g.art
+  where g.cell_x = d.x and g.cell_y = d.y
+  having count(*) > 0) c
+union all
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+from portal.raster_zahl k
+where k.gitter = 'eea10' and not exists (select from portal.raster_offen o where o.eea10 / 1000 = k.x and o.eea10 % 1000 = k.y)
+union all
+select 'eea10', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+from (select distinct o.eea10 / 1000 as x, o.eea10 % 1000 as y from portal.raster_offen o where o.eea10 is not null) d
+cross join lateral (
+  select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
+    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    null::bit varying as artenmenge
+  from portal.sichtbeobachtung_gezeigt g
+  where g.eea10 = d.x * 1000 + d.y
+  having count(*) > 0) c
+union all
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+from portal.raster_zahl k
+where k.gitter = 'mtb' and not exists (select from portal.raster_offen o where o.tk / 1000 = k.x and o.tk / 10 % 100 = k.y)
+union all
+select 'mtb', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+from (select distinct o.tk / 1000 as x, o.tk / 10 % 100 as y from portal.raster_offen o where o.tk is not null) d
+cross join lateral (
+  select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
+    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    null::bit varying as artenmenge
+  from portal.sichtbeobachtung_gezeigt g
+  where g.tk between (d.x * 100 + d.y) * 10 + 1 and (d.x * 100 + d.y) * 10 + 4
+  having count(*) > 0) c
+union all
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+from portal.raster_zahl k
+where k.gitter = 'mtbq' and not exists (select from portal.raster_offen o where o.tk / 10 = k.x and o.tk % 10 = k.y)
+union all
+select 'mtbq', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+from (select distinct o.tk / 10 as x, o.tk % 10 as y from portal.raster_offen o where o.tk is not null) d
+cross join lateral (
+  select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
+    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    null::bit varying as artenmenge
+  from portal.sichtbeobachtung_gezeigt g
+  where g.tk = d.x * 10 + d.y
+  having count(*) > 0) c;
+
+comment on view gis.raster_zahl is 'Public released sightings counted per square of each grid, all species and years together';
+comment on column gis.raster_zahl.gitter is '5km, eea10, mtb or mtbq';
+comment on column gis.raster_zahl.x is 'As in gis.raster_feld';
+comment on column gis.raster_zahl.y is 'As in gis.raster_feld';
+comment on column gis.raster_zahl.meldungen is 'Number of sightings';
+comment on column gis.raster_zahl.arten is 'Number of species';
+comment on column gis.raster_zahl.verschleiert is 'How many of the sightings are masked, and so may lie beside the square';
+comment on column gis.raster_zahl.erstes_jahr is 'Year of the first sighting';
+comment on column gis.raster_zahl.letztes_jahr is 'Year of the last sighting';
+comment on column gis.raster_zahl.artenmenge is 'Of the 5 km grid: its species as bits, in an order of their own';

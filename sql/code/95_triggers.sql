@@ -20,6 +20,9 @@ create or replace trigger _200_derive_truncate after truncate on portal.mandant
 -- species
 create or replace trigger _100_catalogue_lock before insert or update or delete on portal.art
   for each statement execute function private.catalogue_before_write();
+create or replace trigger _200_platz after insert on portal.art
+  referencing new table as new_row
+  for each statement execute function private.art_after_insert();
 create or replace trigger _200_gruppe after update on portal.art
   referencing old table as old_row new table as new_row
   for each statement execute function private.art_after_update();

@@ -11,8 +11,11 @@ begin
     insert into portal.abgleich_block (stelle, von, bis)
     select 0, 1, max(s.id) from portal.sichtbeobachtung s having max(s.id) is not null;
   end if;
+  perform private.set_art_platz();
   if not exists (select from portal.sichtbeobachtung_gezeigt) then
     perform private.set_gezeigt_all();
+    -- Then the rest was found with them. Else it is done afterwards, in small steps (api.set_raster_lage).
+    update portal.installation set has_raster_lage = true;
   end if;
   -- Up to 0003 another table held the links of tenants. What is left over goes when this file is applied once more, because to drop
   -- it shuts out readers: not for as long as this transaction takes.

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
 import { checkDatabase, type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { completeRaster } from './raster.ts';
 import { codeOf, isLocked, migrateTables, runPatiently } from './tables.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -35,7 +36,9 @@ export async function migrateDatabase(database: Database, options: CodeOptions =
       const isKnown = await migrateTables(database, sql, report);
       if (!isKnown) return 'database is newer';
       await sql`insert into portal.installation (guid_namespace) values (${v4()}) on conflict do nothing`;
-      return await replaceCode(sql, options, report);
+      const outcome = await replaceCode(sql, options, report);
+      if (outcome !== 'database is newer') await completeRaster(sql, report);
+      return outcome;
     });
   } finally {
     await sql.end({ timeout: 5 });

@@ -9,4 +9,5 @@ export * from './schema/gezeigt.ts';
 export * from './schema/mandant.ts';
 export * from './schema/nutzer.ts';
 export * from './schema/protokoll.ts';
+export * from './schema/raster.ts';
 export * from './schema/sichtbeobachtung.ts';

@@ -39,7 +39,10 @@ describe('an analyst', { skip }, () => {
   });
 
   it('S6 in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {
-    const views = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant', 'art', 'protokoll'];
+    const views = [
+      ...['sichtbeobachtung', 'sichtbeobachtung_raster', 'mandant', 'art', 'protokoll'],
+      ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'raster_feld', 'raster_zahl'],
+    ];
     for (const [group, own] of [
       ['gis_public', views],
       ['gis_exact', [...views, 'sichtbeobachtung_exakt', 'qs']],
@@ -180,9 +183,12 @@ describe('an analyst', { skip }, () => {
       'gis.protokoll',
       'gis.raster_5km',
       'gis.raster_eea10',
+      'gis.raster_feld',
       'gis.raster_mtb',
       'gis.raster_mtbq',
+      'gis.raster_zahl',
       'gis.sichtbeobachtung',
+      'gis.sichtbeobachtung_raster',
       'geography_columns',
       'geometry_columns',
       'spatial_ref_sys',

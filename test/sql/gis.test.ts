@@ -294,6 +294,11 @@ describe('the views as a contract', () => {
     raster_mtbq: grid,
     raster_5km:
       'id text, cell_x integer, cell_y integer, art integer, name_deutsch text, name_wissenschaftlich text, gid integer, artengruppe text, jahr integer, meldungen bigint, individuen bigint, cell geometry(Polygon,25832)',
+    raster_feld: 'x integer, y integer, gitter text, code text, cell geometry(Polygon,25832)',
+    raster_zahl:
+      'gitter text, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, erstes_jahr integer, letztes_jahr integer, artenmenge bit varying',
+    sichtbeobachtung_raster:
+      'id bigint, art integer, datum date, unschaerfe_m integer, cell_x integer, cell_y integer, eea10 integer, tk integer, stadium_id integer, place geometry(Point,25832)',
     sichtbeobachtung: `${head}, unschaerfe_m integer, cell_x integer, cell_y integer, place geometry(Point,25832)`,
     sichtbeobachtung_exakt: `${head}, geschuetzt boolean, cell_x integer, cell_y integer, place geometry(Point,25832)`,
   };
@@ -352,8 +357,13 @@ describe('the views as a contract', () => {
       'gis.protokoll': 'protokoll',
       'gis.qs': 'qs',
       'gis.raster_5km': 'art artengruppe raster_zelle sichtbeobachtung_gezeigt',
-      'gis.raster_eea10': 'art artengruppe sichtbeobachtung_gezeigt',
-      'gis.raster_mtbq': 'art artengruppe sichtbeobachtung_gezeigt',
+      'gis.raster_eea10': 'art artengruppe raster_feld sichtbeobachtung_gezeigt',
+      'gis.raster_mtb': 'art artengruppe raster_feld sichtbeobachtung_gezeigt',
+      'gis.raster_mtbq': 'art artengruppe raster_feld sichtbeobachtung_gezeigt',
+      // Squares that hold nothing any more are left out by the view.
+      'gis.raster_feld': 'raster_feld raster_zelle sichtbeobachtung_gezeigt',
+      'gis.raster_zahl': 'art_platz raster_offen raster_zahl sichtbeobachtung_gezeigt',
+      'gis.sichtbeobachtung_raster': 'sichtbeobachtung_gezeigt',
       'gis.sichtbeobachtung': 'aktivitaet art artengruppe sichtbeobachtung_gezeigt stadium',
       'gis.sichtbeobachtung_exakt': 'aktivitaet art artengruppe sichtbeobachtung_exakt sichtbeobachtung_gezeigt stadium',
     });
@@ -369,10 +379,12 @@ describe('the views as a contract', () => {
         'mandant.boundary MULTIPOLYGON 25832',
         'raster_5km.cell POLYGON 25832',
         'raster_eea10.cell POLYGON 25832',
+        'raster_feld.cell POLYGON 25832',
         'raster_mtb.cell POLYGON 25832',
         'raster_mtbq.cell POLYGON 25832',
         'sichtbeobachtung.place POINT 25832',
         'sichtbeobachtung_exakt.place POINT 25832',
+        'sichtbeobachtung_raster.place POINT 25832',
       ],
     );
   });

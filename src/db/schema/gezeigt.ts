@@ -1,7 +1,7 @@
 // What analysts read.
 import { sql } from 'drizzle-orm';
-import { bigint, date, index, integer, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { point, polygon, portal } from './common.ts';
+import { bigint, date, index, integer, text, uuid } from 'drizzle-orm/pg-core';
+import { point, portal } from './common.ts';
 
 const shownColumn = () => bigint('id', { mode: 'number' }).primaryKey();
 
@@ -27,11 +27,17 @@ export const sichtbeobachtungGezeigt = portal.table(
     cell_x: integer('cell_x').notNull(),
     cell_y: integer('cell_y').notNull(),
     place: point('place').notNull(),
+    // the same place in other grids: null until a database from before has been filled, tk also where there is no sheet
+    eea10: integer('eea10'),
+    tk: integer('tk'),
   },
   (t) => [
     index('sichtbeobachtung_gezeigt_place').using('gist', t.place),
-    index('sichtbeobachtung_gezeigt_art').on(t.art, t.datum),
+    // With all that counts need: half a million records of a common species are counted from the index alone.
+    index('sichtbeobachtung_gezeigt_art_lage').on(t.art, t.datum, t.unschaerfe_m, t.cell_x, t.cell_y, t.eea10, t.tk),
     index('sichtbeobachtung_gezeigt_zelle').on(t.cell_x, t.cell_y),
+    index('sichtbeobachtung_gezeigt_eea10').on(t.eea10),
+    index('sichtbeobachtung_gezeigt_tk').on(t.tk),
   ],
 );
 
@@ -44,14 +50,3 @@ export const sichtbeobachtungExakt = portal.table('sichtbeobachtung_exakt', {
   bemerkung: text('bemerkung'),
   place: point('place').notNull(),
 });
-
-/** Every 5 km cell of the service area, so that counts per cell are found by a box on the map. */
-export const rasterZelle = portal.table(
-  'raster_zelle',
-  {
-    cell_x: integer('cell_x').notNull(),
-    cell_y: integer('cell_y').notNull(),
-    cell: polygon('cell').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.cell_x, t.cell_y] }), index('raster_zelle_cell').using('gist', t.cell)],
-);

@@ -31,6 +31,8 @@ export const installation = portal.table(
     code_hash: text('code_hash'),
     // Which views of schema gis: they are replaced only when they changed, because an analyst's open transaction is in the way.
     gis_hash: text('gis_hash'),
+    // Whether the squares of all records that were there before them are known and are to be counted.
+    has_raster_lage: boolean('has_raster_lage').notNull().default(false),
   },
   (t) => [
     check('installation_one_row', sql`${t.id}`),

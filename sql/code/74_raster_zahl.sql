@@ -1,0 +1,162 @@
+-- Counts per square of each grid, kept (O2.3): how many records, species and years there are in a square changes seldom and is asked
+-- often. A writer adds a row to portal.raster_offen that says where something changed, and waits for nobody; whoever reads counts the
+-- squares named there anew (gis.raster_zahl), and takes the others as they were counted last. So what is read is exact at any time, and
+-- counting can wait.
+
+-- Counts squares that changed, and keeps the counts. One session at a time; another one finds nothing to do.
+--   row_limit  cells of the 5 km grid at most, with the squares of other grids that were named with them
+-- returns      how many squares were counted; 0 for nothing to do, or while another session counts
+create or replace function api.set_raster_zahl(row_limit integer)
+  returns integer
+  language plpgsql
+  volatile
+as $$
+declare
+  v_offen bigint[];
+  v_gitter text[];
+  v_x integer[];
+  v_y integer[];
+begin
+  if not exists (select from portal.raster_offen) then
+    return 0;
+  end if;
+  begin
+    perform private.require_raster_lock();
+  exception
+    when lock_not_available then return 0;
+  end;
+  with offen as materialized (
+    select o.id, o.cell_x, o.cell_y, o.eea10, o.tk
+    from portal.raster_offen o
+    join (
+      select distinct d.cell_x, d.cell_y from portal.raster_offen d order by d.cell_x, d.cell_y limit set_raster_zahl.row_limit
+    ) z using (cell_x, cell_y)
+  )
+  select (select array_agg(o.id) from offen o), array_agg(f.gitter), array_agg(f.x), array_agg(f.y)
+  into v_offen, v_gitter, v_x, v_y
+  from (
+    select '5km', o.cell_x, o.cell_y from offen o
+    union select 'eea10', o.eea10 / 1000, o.eea10 % 1000 from offen o where o.eea10 is not null
+    union select 'mtb', o.tk / 1000, o.tk / 10 % 100 from offen o where o.tk is not null
+    union select 'mtbq', o.tk / 10, o.tk % 10 from offen o where o.tk is not null
+  ) f (gitter, x, y);
+  delete from portal.raster_zahl k
+  using unnest(v_gitter, v_x, v_y) f (gitter, x, y)
+  where k.gitter = f.gitter and k.x = f.x and k.y = f.y;
+  -- What is counted here is at least as new as what was named above; what is named since then stays named.
+  insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr, artenmenge)
+  select z.gitter, z.x, z.y, z.meldungen, z.arten, z.verschleiert, z.erstes_jahr, z.letztes_jahr, z.artenmenge
+  from unnest(v_gitter, v_x, v_y) f (gitter, x, y)
+  join gis.raster_zahl z using (gitter, x, y);
+  delete from portal.raster_offen o using unnest(v_offen) u (id) where o.id = u.id;
+  -- Of squares that two transactions made at once.
+  delete from portal.raster_feld k
+  using unnest(v_gitter, v_x, v_y) f (gitter, x, y), portal.raster_feld l
+  where k.gitter = f.gitter and k.x = f.x and k.y = f.y
+    and l.gitter = f.gitter and l.x = f.x and l.y = f.y and l.id < k.id;
+  return cardinality(v_gitter);
+end
+$$;
+comment on function api.set_raster_zahl(integer) is 'Counts the squares of the grids in which something changed, and keeps the counts';
+
+-- Whether a database from before still has records without their squares.
+create or replace function api.is_raster_vollstaendig()
+  returns boolean
+  language sql
+  stable
+as $$
+  select coalesce((select i.has_raster_lage from portal.installation i), true)
+$$;
+comment on function api.is_raster_vollstaendig() is 'Whether the squares of all records are known, also of those from before there were counts';
+
+-- Finds the squares of records that were there before they were kept. Records that another transaction has in hand are left out.
+--   after_id, row_limit  the part of the records to look at
+-- returns                the last id looked at, null at the end
+create or replace function api.set_raster_lage(after_id bigint, row_limit integer)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_last bigint;
+  v_eea10 integer[];
+  v_tk integer[];
+begin
+  select max(p.id) into v_last
+  from (
+    select g.id from portal.sichtbeobachtung_gezeigt g where g.id > set_raster_lage.after_id order by g.id limit set_raster_lage.row_limit
+  ) p;
+  if v_last is null then
+    return null;
+  end if;
+  with part as (
+    select g.id
+    from portal.sichtbeobachtung_gezeigt g
+    where g.id > set_raster_lage.after_id and g.id <= v_last and g.eea10 is null
+    order by g.id
+    for no key update skip locked
+  ),
+  written as (
+    update portal.sichtbeobachtung_gezeigt g
+    set eea10 = private.to_eea10(g.place), tk = private.to_tk(g.place)
+    from part p
+    where g.id = p.id
+    returning g.eea10, g.tk
+  )
+  select array_agg(w.eea10), array_agg(w.tk) into v_eea10, v_tk from (select distinct w.eea10, w.tk from written w) w;
+  perform private.set_raster_feld(v_eea10, v_tk);
+  return v_last;
+end
+$$;
+comment on function api.set_raster_lage(bigint, integer) is 'Finds the squares of records that were there before they were kept';
+
+-- Has everything counted that is there, once the squares of all records are known.
+-- returns  false while some are not
+create or replace function api.set_raster_vollstaendig()
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+begin
+  if exists (select from portal.sichtbeobachtung_gezeigt g where g.eea10 is null) then
+    return false;
+  end if;
+  insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+  select distinct g.cell_x, g.cell_y, g.eea10, g.tk from portal.sichtbeobachtung_gezeigt g;
+  update portal.installation i set has_raster_lage = true;
+  return true;
+end
+$$;
+comment on function api.set_raster_vollstaendig() is 'Has all squares counted, once they are known of all records';
+
+-- Gives species the bits by which larger squares are counted.
+create or replace function private.set_art_platz()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  -- Alone, for the numbers; species are made seldom, and under the catalogue lock.
+  lock table portal.art_platz in share row exclusive mode;
+  insert into portal.art_platz (art, platz)
+  select a.id, coalesce((select max(p.platz) + 1 from portal.art_platz p), 0) + row_number() over (order by a.id) - 1
+  from portal.art a
+  where not exists (select from portal.art_platz p where p.art = a.id);
+end
+$$;
+
+create or replace function private.art_after_insert()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  if exists (select from new_row) then
+    perform private.set_art_platz();
+  end if;
+  return null;
+end
+$$;

@@ -1,0 +1,206 @@
+-- Counts by squares of the grids, for maps and GIS programs (O2.3). Without a filter they are those that are kept; with one, records are
+-- counted: where a species or a group is named, by an index that holds all that is needed.
+
+-- The squares of a grid that hold records, in the order of their numbers.
+--   gitter                5km, eea10, mtb or mtbq; another one has no squares
+--   art, gid              species, group; null for all
+--   jahr_von, jahr_bis    years, both included; null for no bound
+--   box                   EPSG:25832: squares that meet it; null for all
+--   after_code            squares behind this one; null from the beginning
+--   row_limit             at most so many
+-- returns                 verschleiert: how many of meldungen are masked, and so may lie beside it; cell: polygon, EPSG:25832
+create or replace function ausgabe.list_raster(
+  gitter text, art integer, gid integer, jahr_von integer, jahr_bis integer, box public.geometry, after_code text, row_limit integer)
+  returns table (
+    code text, meldungen bigint, arten bigint, erstes_jahr integer, letztes_jahr integer, verschleiert bigint, cell public.geometry)
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_after_x integer;
+  v_after_y integer;
+begin
+  if after_code is not null then
+    select f.x, f.y into v_after_x, v_after_y
+    from gis.raster_feld f where f.gitter = list_raster.gitter and f.code = after_code limit 1;
+  end if;
+  return query
+  with meets as materialized (
+    select distinct f.x, f.y
+    from gis.raster_feld f
+    where box is not null and f.gitter = list_raster.gitter and f.cell && box and public.st_intersects(f.cell, box)
+  ),
+  page as materialized (
+    select z.*
+    from ausgabe.list_raster_zahl(gitter, art, gid, jahr_von, jahr_bis, box) z
+    where (v_after_x is null or (z.x, z.y) > (v_after_x, v_after_y)) and (box is null or (z.x, z.y) in (select m.x, m.y from meets m))
+    order by z.x, z.y
+    limit row_limit
+  )
+  select f.code, p.meldungen, p.arten, p.erstes_jahr, p.letztes_jahr, p.verschleiert, f.cell
+  from page p
+  cross join lateral (
+    select f.code, f.cell from gis.raster_feld f where f.gitter = list_raster.gitter and f.x = p.x and f.y = p.y limit 1) f
+  order by p.x, p.y;
+end
+$$;
+comment on function ausgabe.list_raster(text, integer, integer, integer, integer, public.geometry, text, integer) is
+  'Squares of a grid with their counts of sightings and species, by species, group, years and box';
+
+-- One square of a grid, as ausgabe.list_raster has it; no row where it holds no record.
+create or replace function ausgabe.get_raster(
+  gitter text, code text, art integer, gid integer, jahr_von integer, jahr_bis integer)
+  returns table (
+    code text, meldungen bigint, arten bigint, erstes_jahr integer, letztes_jahr integer, verschleiert bigint, cell public.geometry)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select f.code, z.meldungen, z.arten, z.erstes_jahr, z.letztes_jahr, z.verschleiert, f.cell
+  from (select f.* from gis.raster_feld f where f.gitter = get_raster.gitter and f.code = get_raster.code limit 1) f
+  -- A box around its middle, so that it alone is counted where years are named.
+  cross join lateral ausgabe.list_raster_zahl(gitter, art, gid, jahr_von, jahr_bis, public.st_centroid(f.cell)) z
+  where z.x = f.x and z.y = f.y;
+end
+$$;
+comment on function ausgabe.get_raster(text, text, integer, integer, integer, integer) is
+  'One square of a grid with its counts of sightings and species, by species, group and years';
+
+-- Counts by the numbers of squares: what the other functions here choose from.
+--   box      no records are left out that lie in a square that meets it; others may be counted or not
+-- returns    x, y as in gis.raster_feld
+create or replace function ausgabe.list_raster_zahl(
+  gitter text, art integer, gid integer, jahr_von integer, jahr_bis integer, box public.geometry)
+  returns table (
+    x integer, y integer, meldungen bigint, arten bigint, erstes_jahr integer, letztes_jahr integer, verschleiert bigint)
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+begin
+  if art is null and gid is null and jahr_von is null and jahr_bis is null then
+    return query
+    select z.x, z.y, z.meldungen, z.arten::bigint, z.erstes_jahr, z.letztes_jahr, z.verschleiert
+    from gis.raster_zahl z
+    where z.gitter = list_raster_zahl.gitter;
+  else
+    return query
+    select a.x, a.y, sum(a.meldungen)::bigint, count(*), extract(year from min(a.erster_tag))::integer,
+      extract(year from max(a.letzter_tag))::integer, sum(a.verschleiert)::bigint
+    from ausgabe.list_art_zahl(gitter, 0, art, gid, jahr_von, jahr_bis, box) a
+    group by a.x, a.y;
+  end if;
+end
+$$;
+comment on function ausgabe.list_raster_zahl(text, integer, integer, integer, integer, public.geometry) is
+  'Counts of sightings and species by the numbers of squares of a grid';
+
+-- Records counted by square and species. Of the 5 km grid, 2 to the power of stufe cells make a side.
+create or replace function ausgabe.list_art_zahl(
+  gitter text, stufe integer, art integer, gid integer, jahr_von integer, jahr_bis integer, box public.geometry)
+  returns table (x integer, y integer, art integer, meldungen bigint, erster_tag date, letzter_tag date, verschleiert bigint)
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_from constant date := coalesce(pg_catalog.make_date(jahr_von, 1, 1), '-infinity');
+  v_before constant date := coalesce(pg_catalog.make_date(jahr_bis + 1, 1, 1), 'infinity');
+  v_arten constant integer[] := case when list_art_zahl.art is not null or gid is not null then array(
+    select a.id from gis.art a
+    where (list_art_zahl.art is null or a.id = list_art_zahl.art) and (list_art_zahl.gid is null or a.gid = list_art_zahl.gid)) end;
+begin
+  -- Apart, because one statement for all would have one plan for all.
+  if v_arten is not null then
+    return query
+    select q.x, q.y, q.art, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
+    from (
+      select g.art, g.datum, g.unschaerfe_m,
+        case gitter when '5km' then g.cell_x >> stufe when 'eea10' then g.eea10 / 1000 when 'mtb' then g.tk / 1000 when 'mtbq' then g.tk / 10 end as x,
+        case gitter when '5km' then g.cell_y >> stufe when 'eea10' then g.eea10 % 1000 when 'mtb' then g.tk / 10 % 100 when 'mtbq' then g.tk % 10 end as y
+      from gis.sichtbeobachtung_raster g
+      where g.art = any (v_arten) and g.datum >= v_from and g.datum < v_before
+    ) q
+    where q.x is not null
+    group by q.x, q.y, q.art;
+  elsif box is not null then
+    -- The widest square is 15 km from corner to corner.
+    return query
+    select q.x, q.y, q.art, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
+    from (
+      select g.art, g.datum, g.unschaerfe_m,
+        case gitter when '5km' then g.cell_x >> stufe when 'eea10' then g.eea10 / 1000 when 'mtb' then g.tk / 1000 when 'mtbq' then g.tk / 10 end as x,
+        case gitter when '5km' then g.cell_y >> stufe when 'eea10' then g.eea10 % 1000 when 'mtb' then g.tk / 10 % 100 when 'mtbq' then g.tk % 10 end as y
+      from gis.sichtbeobachtung_raster g
+      where g.place && public.st_expand(box, 16000) and g.datum >= v_from and g.datum < v_before
+    ) q
+    where q.x is not null
+    group by q.x, q.y, q.art;
+  else
+    return query
+    select q.x, q.y, q.art, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
+    from (
+      select g.art, g.datum, g.unschaerfe_m,
+        case gitter when '5km' then g.cell_x >> stufe when 'eea10' then g.eea10 / 1000 when 'mtb' then g.tk / 1000 when 'mtbq' then g.tk / 10 end as x,
+        case gitter when '5km' then g.cell_y >> stufe when 'eea10' then g.eea10 % 1000 when 'mtb' then g.tk / 10 % 100 when 'mtbq' then g.tk % 10 end as y
+      from gis.sichtbeobachtung_raster g
+      where g.datum >= v_from and g.datum < v_before
+    ) q
+    where q.x is not null
+    group by q.x, q.y, q.art;
+  end if;
+end
+$$;
+comment on function ausgabe.list_art_zahl(text, integer, integer, integer, integer, integer, public.geometry) is
+  'Counts of sightings by square of a grid and species, by species, group and years';
+
+-- Larger squares, for small maps: cells of the 5 km grid put together.
+--   stufe     a square has 5 km times 2 to the power of this; 0 to 8
+--   box       EPSG:25832: squares of cells that meet it, with what else belongs to them; null for all
+-- returns     cell: polygon, EPSG:25832
+create or replace function ausgabe.list_raster_grob(
+  stufe integer, art integer, gid integer, jahr_von integer, jahr_bis integer, box public.geometry)
+  returns table (meldungen bigint, arten bigint, cell public.geometry)
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_side constant float8 := 5000 * 2 ^ stufe;
+  -- Whole squares, so that their counts don't depend on how the map is cut.
+  v_x_min constant integer := case when box is not null then pg_catalog.floor(public.st_xmin(box) / v_side)::integer << stufe end;
+  v_y_min constant integer := case when box is not null then pg_catalog.floor(public.st_ymin(box) / v_side)::integer << stufe end;
+  v_x_max constant integer := case when box is not null then (pg_catalog.floor(public.st_xmax(box) / v_side)::integer + 1) << stufe end;
+  v_y_max constant integer := case when box is not null then (pg_catalog.floor(public.st_ymax(box) / v_side)::integer + 1) << stufe end;
+  v_whole constant public.geometry := case when box is not null then public.st_makeenvelope(
+    v_x_min * 5000.0, v_y_min * 5000.0, v_x_max * 5000.0, v_y_max * 5000.0, 25832) end;
+  v_bits integer;
+begin
+  if art is null and gid is null and jahr_von is null and jahr_bis is null then
+    v_bits := (select max(pg_catalog.length(z.artenmenge)) from gis.raster_zahl z where z.gitter = '5km');
+    return query
+    select sum(z.meldungen)::bigint, pg_catalog.bit_count(pg_catalog.bit_or(pg_catalog.bit(z.artenmenge, v_bits, true))),
+      public.st_makeenvelope(
+        (z.x >> stufe) * v_side, (z.y >> stufe) * v_side, (z.x >> stufe) * v_side + v_side, (z.y >> stufe) * v_side + v_side, 25832)
+    from gis.raster_zahl z
+    where z.gitter = '5km'
+      and (box is null or z.x >= v_x_min and z.x < v_x_max and z.y >= v_y_min and z.y < v_y_max)
+    group by z.x >> stufe, z.y >> stufe
+    order by z.x >> stufe, z.y >> stufe;
+  else
+    return query
+    select sum(a.meldungen)::bigint, count(*),
+      public.st_makeenvelope(a.x * v_side, a.y * v_side, a.x * v_side + v_side, a.y * v_side + v_side, 25832)
+    from ausgabe.list_art_zahl('5km', stufe, art, gid, jahr_von, jahr_bis, v_whole) a
+    where box is null or a.x >= v_x_min >> stufe and a.x < v_x_max >> stufe and a.y >= v_y_min >> stufe and a.y < v_y_max >> stufe
+    group by a.x, a.y
+    order by a.x, a.y;
+  end if;
+end
+$$;
+comment on function ausgabe.list_raster_grob(integer, integer, integer, integer, integer, public.geometry) is
+  'Counts of sightings and species by squares of 5 km times a power of two, for small maps';
