@@ -49,8 +49,9 @@ comment on function ausgabe.list_raster(text, integer, integer, integer, integer
   'Squares of a grid with their counts of sightings and species, by species, group, years and box';
 
 -- One square of a grid, as ausgabe.list_raster has it; no row where it holds no record.
+--   feld  code of the square
 create or replace function ausgabe.get_raster(
-  gitter text, code text, art integer, gid integer, jahr_von integer, jahr_bis integer)
+  gitter text, feld text, art integer, gid integer, jahr_von integer, jahr_bis integer)
   returns table (
     code text, meldungen bigint, arten bigint, erstes_jahr integer, letztes_jahr integer, verschleiert bigint, cell public.geometry)
   language plpgsql
@@ -61,7 +62,7 @@ as $$
 begin
   return query
   select f.code, z.meldungen, z.arten, z.erstes_jahr, z.letztes_jahr, z.verschleiert, f.cell
-  from (select f.* from gis.raster_feld f where f.gitter = get_raster.gitter and f.code = get_raster.code limit 1) f
+  from (select f.* from gis.raster_feld f where f.gitter = get_raster.gitter and f.code = get_raster.feld limit 1) f
   -- A box around its middle, so that it alone is counted where years are named.
   cross join lateral ausgabe.list_raster_zahl(gitter, art, gid, jahr_von, jahr_bis, public.st_centroid(f.cell)) z
   where z.x = f.x and z.y = f.y;
@@ -99,10 +100,10 @@ $$;
 comment on function ausgabe.list_raster_zahl(text, integer, integer, integer, integer, public.geometry) is
   'Counts of sightings and species by the numbers of squares of a grid';
 
--- Records counted by square and species. Of the 5 km grid, 2 to the power of stufe cells make a side.
+-- Records counted by square and species, a row for each species. Of the 5 km grid, 2 to the power of stufe cells make a side.
 create or replace function ausgabe.list_art_zahl(
   gitter text, stufe integer, art integer, gid integer, jahr_von integer, jahr_bis integer, box public.geometry)
-  returns table (x integer, y integer, art integer, meldungen bigint, erster_tag date, letzter_tag date, verschleiert bigint)
+  returns table (x integer, y integer, meldungen bigint, erster_tag date, letzter_tag date, verschleiert bigint)
   language plpgsql
   stable
 as $$
@@ -117,7 +118,7 @@ begin
   -- Apart, because one statement for all would have one plan for all.
   if v_arten is not null then
     return query
-    select q.x, q.y, q.art, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
+    select q.x, q.y, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
     from (
       select g.art, g.datum, g.unschaerfe_m,
         case gitter when '5km' then g.cell_x >> stufe when 'eea10' then g.eea10 / 1000 when 'mtb' then g.tk / 1000 when 'mtbq' then g.tk / 10 end as x,
@@ -130,7 +131,7 @@ begin
   elsif box is not null then
     -- The widest square is 15 km from corner to corner.
     return query
-    select q.x, q.y, q.art, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
+    select q.x, q.y, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
     from (
       select g.art, g.datum, g.unschaerfe_m,
         case gitter when '5km' then g.cell_x >> stufe when 'eea10' then g.eea10 / 1000 when 'mtb' then g.tk / 1000 when 'mtbq' then g.tk / 10 end as x,
@@ -142,7 +143,7 @@ begin
     group by q.x, q.y, q.art;
   else
     return query
-    select q.x, q.y, q.art, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
+    select q.x, q.y, count(*), min(q.datum), max(q.datum), count(*) filter (where q.unschaerfe_m > 0)
     from (
       select g.art, g.datum, g.unschaerfe_m,
         case gitter when '5km' then g.cell_x >> stufe when 'eea10' then g.eea10 / 1000 when 'mtb' then g.tk / 1000 when 'mtbq' then g.tk / 10 end as x,

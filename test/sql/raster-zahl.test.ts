@@ -1,0 +1,155 @@
+// O2.3: counts by squares agree with counting the records, after every kind of change, counted anew or not.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { Sql } from '../../src/db/client.ts';
+import { completeRaster, countRaster } from '../../src/db/raster.ts';
+import { arten } from '../support/catalogue.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { makeDice } from '../support/dice.ts';
+
+let sql: Sql;
+before(async () => {
+  sql = (await openTestDatabase()).sql;
+});
+
+const grids = ['5km', 'eea10', 'mtb', 'mtbq'] as const;
+
+/** Squares of a grid by counting what analysts see, with the numbers of squares from where they lie. */
+const naive: Record<(typeof grids)[number], string> = {
+  '5km': "floor(st_x(place) / 5000) || '/' || floor(st_y(place) / 5000)",
+  eea10: "'10kmE' || floor(st_x(st_transform(place, 3035)) / 10000) || 'N' || floor(st_y(st_transform(place, 3035)) / 10000)",
+  mtb: 'left(private.to_tk(place)::text, -1)',
+  mtbq: "left(private.to_tk(place)::text, -1) || '/' || right(private.to_tk(place)::text, 1)",
+};
+
+async function countNaively(grid: (typeof grids)[number], where: string) {
+  const rows = await sql.unsafe(`
+    select ${naive[grid]} as code, count(*)::integer as meldungen, count(distinct art)::integer as arten, min(jahr) as erstes_jahr,
+      max(jahr) as letztes_jahr, (count(*) filter (where unschaerfe_m > 0))::integer as verschleiert
+    from gis.sichtbeobachtung where ${where} group by 1 having ${naive[grid]} is not null`);
+  return rows.map((row) => ({ ...row, code: String(row.code) }));
+}
+
+const byCode = (a: { code: string }, b: { code: string }) => (a.code < b.code ? -1 : 1);
+
+async function readCounts(grid: string, filter: { art?: number; gid?: number; von?: number; bis?: number } = {}) {
+  const rows = await sql`
+    select code, meldungen::integer as meldungen, arten::integer as arten, erstes_jahr, letztes_jahr, verschleiert::integer as verschleiert
+    from ausgabe.list_raster(${grid}, ${filter.art ?? null}, ${filter.gid ?? null}, ${filter.von ?? null}, ${filter.bis ?? null}, null, null, 100000)`;
+  return rows.map((row) => ({ ...row, code: String(row.code) })).sort(byCode);
+}
+
+/** Compares every grid, without a filter and with each, and the larger squares. */
+async function checkAll(what: string): Promise<void> {
+  for (const grid of grids) {
+    const pad = grid === 'mtb' || grid === 'mtbq';
+    const gid = await gidOf(arten.uhu);
+    const check = async (where: string, filter: Parameters<typeof readCounts>[1]) => {
+      const expected = await countNaively(grid, where);
+      // Numbers of sheets have four digits.
+      const padded = expected.map((row) => (pad ? { ...row, code: row.code.replace(/^\d+/, (n) => n.padStart(4, '0')) } : row));
+      padded.sort(byCode);
+      assert.deepEqual(await readCounts(grid, filter), padded, `${what}: ${grid} ${where}`);
+    };
+    await check('true', {});
+    await check(`art = ${arten.uhu}`, { art: arten.uhu });
+    await check(`gid = ${gid}`, { gid });
+    await check('jahr between 2001 and 2003', { von: 2001, bis: 2003 });
+    await check(`art = ${arten.gelbflechte} and jahr >= 2002`, { art: arten.gelbflechte, von: 2002 });
+  }
+  for (const stufe of [0, 1, 3, 6]) {
+    const side = 5000 * 2 ** stufe;
+    const expected = await sql.unsafe(`
+      select floor(st_x(place) / ${side}) * ${side} as x, floor(st_y(place) / ${side}) * ${side} as y, count(*)::integer as meldungen,
+        count(distinct art)::integer as arten
+      from gis.sichtbeobachtung group by 1, 2 order by 1, 2`);
+    for (const von of [null, 1000]) {
+      const counted = await sql`
+        select st_xmin(cell) as x, st_ymin(cell) as y, meldungen::integer as meldungen, arten::integer as arten
+        from ausgabe.list_raster_grob(${stufe}, null, null, ${von}, null, null) order by 1, 2`;
+      assert.deepEqual([...counted], [...expected], `${what}: ${side} m from ${von}`);
+    }
+  }
+}
+
+async function gidOf(art: number): Promise<number> {
+  const [row] = await sql`select gid from gis.art where id = ${art}`;
+  return row?.gid;
+}
+
+describe('counts by squares', () => {
+  it('O2.3 are those of the records, whatever was written, and whether it was counted since', async () => {
+    const dice = makeDice(2023);
+    const kinds = [arten.uhu, arten.gelbflechte, arten.hornisse, arten.amsel];
+    const { pick, below, chance } = dice;
+    const place = () => `st_setsrid(st_makepoint(${400_000 + below(30_000)}, ${5_500_000 + below(30_000)}), 25832)`;
+    const day = () => `date '2000-01-01' + ${below(2000)}`;
+    const some = (share: number) => `id % 97 < ${Math.floor(share * 97)} and id % 7 = ${below(7)}`;
+    const changes: (() => string)[] = [
+      () =>
+        `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, anzahl, sensibel)
+         select (select min(id) from portal.nutzer), ${pick(kinds)}, st_translate(${place()}, i, i * 17), ${day()} + i, 'oeffentlich',
+           ${chance(0.7) ? "'freigegeben'" : "'pruefung'"}, i, i % 5 = 0 from generate_series(1, ${below(60)}) i`,
+      () => `update portal.sichtbeobachtung set point = ${place()}, datum = ${day()} where ${some(0.3)}`,
+      () => `update portal.sichtbeobachtung set art = ${pick(kinds)} where ${some(0.5)}`,
+      () => `update portal.sichtbeobachtung set status = ${pick(["'freigegeben'", "'hinweis'"])} where ${some(0.5)}`,
+      () => `update portal.sichtbeobachtung set bereich = ${pick(["'privat'", "'oeffentlich'"])} where ${some(0.3)}`,
+      () => `update portal.sichtbeobachtung set sensibel = not sensibel where ${some(0.4)}`,
+      () => `update portal.sichtbeobachtung set anzahl = anzahl + 1 where ${some(0.4)}`,
+      () => `delete from portal.sichtbeobachtung where ${some(0.2)}`,
+      () => `update portal.art_mandant set sensibel = not sensibel where art = ${pick(kinds)}`,
+    ];
+    for (let round = 0; round < 40; round++) {
+      const change = pick(changes)();
+      await sql.unsafe(change);
+      if (chance(0.3)) await countRaster(sql);
+      if (round % 4 === 3) await checkAll(`round ${round}, ${change}`);
+    }
+    while ((await countRaster(sql)) > 0);
+    const [open] = await sql`select count(*)::integer as n from portal.raster_offen`;
+    assert.equal(open?.n, 0);
+    await checkAll('all counted');
+  });
+
+  it('of a species that came after the others are told in larger squares too', async () => {
+    await sql`
+      insert into portal.art (id, name_deutsch, name_wissenschaftlich, gid, eu_guid)
+      select 990000 + i, 'Prüfart ' || i, 'Specimen ' || i, (select min(id) from portal.artengruppe), null from generate_series(1, 300) i`;
+    await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      select (select min(id) from portal.nutzer), 990000 + i, st_setsrid(st_makepoint(405000 + i, 5505000), 25832), date '2004-02-03',
+        'oeffentlich', 'freigegeben' from generate_series(1, 300) i`;
+    await checkAll('three hundred species more');
+    while ((await countRaster(sql)) > 0);
+    await checkAll('and counted');
+  });
+
+  it('O0.4 tell nothing of squares in which a record was before it was protected', async () => {
+    const squares = async () => (await sql`select gitter, code from gis.raster_feld where gitter <> '5km'`).length;
+    await sql`delete from portal.sichtbeobachtung`;
+    const [row] = await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      values ((select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(420001, 5534999), 25832), '2004-02-03',
+        'oeffentlich', 'freigegeben') returning id`;
+    const codes = async () => (await sql`select code from gis.raster_feld where gitter = 'mtbq'`).map(({ code }) => code);
+    const before_ = await codes();
+    assert.equal(await squares(), 3);
+    await sql`update portal.sichtbeobachtung set sensibel = true where id = ${row?.id}`;
+    assert.equal(await squares(), 3);
+    assert.notDeepEqual(await codes(), before_, 'the place was chosen so that the middle of its cell lies in another quadrant');
+  });
+
+  it('are made for the records of a database from before', async () => {
+    await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(400000 + 777 * i, 5500000 + 333 * i), 25832),
+        date '2004-02-03' + i, 'oeffentlich', 'freigegeben' from generate_series(1, 100) i`;
+    await sql`update portal.installation set has_raster_lage = false`;
+    await sql`update portal.sichtbeobachtung_gezeigt set eea10 = null, tk = null`;
+    await sql`truncate portal.raster_zahl, portal.raster_offen, portal.raster_feld`;
+    await completeRaster(sql, () => {});
+    const [left] = await sql`select count(*)::integer as n from portal.sichtbeobachtung_gezeigt where eea10 is null`;
+    assert.equal(left?.n, 0);
+    await checkAll('filled');
+  });
+});
