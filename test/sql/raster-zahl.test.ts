@@ -4,7 +4,7 @@ import { before, describe, it } from 'node:test';
 import type { Sql } from '../../src/db/client.ts';
 import { completeRaster, countRaster } from '../../src/db/raster.ts';
 import { arten } from '../support/catalogue.ts';
-import { openTestDatabase } from '../support/database.ts';
+import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
 
 let sql: Sql;
@@ -90,10 +90,12 @@ describe('counts by squares', () => {
         `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, anzahl, sensibel)
          select (select min(id) from portal.nutzer), ${pick(kinds)}, st_translate(${place()}, i, i * 17), ${day()} + i, 'oeffentlich',
            ${chance(0.7) ? "'freigegeben'" : "'pruefung'"}, i, i % 5 = 0 from generate_series(1, ${below(60)}) i`,
-      () => `update portal.sichtbeobachtung set point = ${place()}, datum = ${day()} where ${some(0.3)}`,
+      () =>
+        `update portal.sichtbeobachtung set point = st_translate(${place()}, id % 5000, id), datum = ${day()} where ${some(0.3)}`,
       () => `update portal.sichtbeobachtung set art = ${pick(kinds)} where ${some(0.5)}`,
-      () => `update portal.sichtbeobachtung set status = ${pick(["'freigegeben'", "'hinweis'"])} where ${some(0.5)}`,
-      () => `update portal.sichtbeobachtung set bereich = ${pick(["'privat'", "'oeffentlich'"])} where ${some(0.3)}`,
+      () =>
+        `update portal.sichtbeobachtung set bereich = 'oeffentlich', status = ${pick(["'freigegeben'", "'hinweis'"])} where ${some(0.5)}`,
+      () => `update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where ${some(0.3)}`,
       () => `update portal.sichtbeobachtung set sensibel = not sensibel where ${some(0.4)}`,
       () => `update portal.sichtbeobachtung set anzahl = anzahl + 1 where ${some(0.4)}`,
       () => `delete from portal.sichtbeobachtung where ${some(0.2)}`,
@@ -108,6 +110,40 @@ describe('counts by squares', () => {
     while ((await countRaster(sql)) > 0);
     const [open] = await sql`select count(*)::integer as n from portal.raster_offen`;
     assert.equal(open?.n, 0);
+    await checkAll('all counted');
+  });
+
+  it('O2.3 stay right while several write and several count', {
+    skip: onPostgres ? false : 'the embedded database runs one transaction at a time',
+  }, async () => {
+    let isWriting = true;
+    const write = async (writer: number) => {
+      const dice = makeDice(writer);
+      for (let n = 0; n < 60; n++) {
+        await sql
+          .begin(async (tx) => {
+            await tx`
+              insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+              select (select min(id) from portal.nutzer), ${arten.amsel},
+                st_setsrid(st_makepoint(${410_000 + dice.below(20_000)}::float8 + i, ${5_510_000 + dice.below(20_000)}::float8), 25832),
+                date '1950-01-01' + ${writer * 1000 + n}::integer, 'oeffentlich', 'freigegeben' from generate_series(1, 4) i`;
+            await tx`
+              delete from portal.sichtbeobachtung where id in (
+                select id from portal.sichtbeobachtung where id % 6 = ${writer}::integer order by random() limit 3)`;
+            if (dice.chance(0.2)) throw new Error('taken back');
+          })
+          .catch((error: Error) => assert.equal(error.message, 'taken back'));
+      }
+    };
+    const count = async () => {
+      while (isWriting) await countRaster(sql);
+    };
+    const counting = [count(), count()];
+    await Promise.all([0, 1, 2, 3, 4, 5].map(write));
+    await checkAll('at the end');
+    isWriting = false;
+    await Promise.all(counting);
+    while ((await countRaster(sql)) > 0);
     await checkAll('all counted');
   });
 
