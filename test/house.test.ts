@@ -343,10 +343,10 @@ describe('the SQL of the functions', () => {
     }
   });
 
-  it('keeps what analysts read out of api and private, but for the counts, which have one home', () => {
+  it('keeps what analysts read out of api and private', () => {
     assert.deepEqual(
       functions.filter((f) => !f.name.startsWith('ausgabe.') && /\bgis\./i.test(f.body)).map((f) => f.name),
-      ['api.set_raster_zahl'],
+      [],
     );
   });
 

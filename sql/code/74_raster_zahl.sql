@@ -3,7 +3,24 @@
 -- squares named there anew (gis.raster_zahl), and takes the others as they were counted last. So what is read is exact at any time, and
 -- counting can wait.
 
--- Counts squares that changed, and keeps the counts. One session at a time; another one finds nothing to do.
+-- Squares that two transactions made at once: the first one of them stays.
+--   x, y  numbers of squares, pairwise
+create or replace function private.delete_doppeltes_feld(gitter text, x integer[], y integer[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  delete from portal.raster_feld k
+  using unnest(delete_doppeltes_feld.x, delete_doppeltes_feld.y) f (x, y)
+  where k.gitter = delete_doppeltes_feld.gitter and k.x = f.x and k.y = f.y
+    and exists (select from portal.raster_feld l where l.gitter = k.gitter and l.x = k.x and l.y = k.y and l.id < k.id);
+end
+$$;
+
+-- Counts squares that changed, and keeps the counts. One session at a time; another one finds nothing to do. The same as the branches of
+-- gis.raster_zahl, but for squares that are chosen first: that view counts all that are named.
 --   row_limit  cells of the 5 km grid at most, with the squares of other grids that were named with them
 -- returns      how many squares were counted; 0 for nothing to do, or while another session counts
 create or replace function api.set_raster_zahl(row_limit integer)
@@ -13,9 +30,10 @@ create or replace function api.set_raster_zahl(row_limit integer)
 as $$
 declare
   v_offen bigint[];
-  v_gitter text[];
   v_x integer[];
   v_y integer[];
+  v_zero bit varying;
+  v_count integer := 0;
 begin
   if not exists (select from portal.raster_offen) then
     return 0;
@@ -25,36 +43,57 @@ begin
   exception
     when lock_not_available then return 0;
   end;
-  with offen as materialized (
-    select o.id, o.cell_x, o.cell_y, o.eea10, o.tk
+  -- What is named later than here stays named. What is counted below is at least as new as what is named here.
+  v_offen := array(
+    select o.id
     from portal.raster_offen o
     join (
       select distinct d.cell_x, d.cell_y from portal.raster_offen d order by d.cell_x, d.cell_y limit set_raster_zahl.row_limit
-    ) z using (cell_x, cell_y)
-  )
-  select (select array_agg(o.id) from offen o), array_agg(f.gitter), array_agg(f.x), array_agg(f.y)
-  into v_offen, v_gitter, v_x, v_y
-  from (
-    select '5km', o.cell_x, o.cell_y from offen o
-    union select 'eea10', o.eea10 / 1000, o.eea10 % 1000 from offen o where o.eea10 is not null
-    union select 'mtb', o.tk / 1000, o.tk / 10 % 100 from offen o where o.tk is not null
-    union select 'mtbq', o.tk / 10, o.tk % 10 from offen o where o.tk is not null
-  ) f (gitter, x, y);
-  delete from portal.raster_zahl k
-  using unnest(v_gitter, v_x, v_y) f (gitter, x, y)
-  where k.gitter = f.gitter and k.x = f.x and k.y = f.y;
-  -- What is counted here is at least as new as what was named above; what is named since then stays named.
+    ) z using (cell_x, cell_y));
+  v_zero := (select repeat('0', (max(p.platz) / 256 + 1) * 256)::bit varying from portal.art_platz p);
+  select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
+  from (select distinct o.cell_x, o.cell_y from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
+  where f.x is not null;
+  delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = '5km' and k.x = f.x and k.y = f.y;
   insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr, artenmenge)
-  select z.gitter, z.x, z.y, z.meldungen, z.arten, z.verschleiert, z.erstes_jahr, z.letztes_jahr, z.artenmenge
-  from unnest(v_gitter, v_x, v_y) f (gitter, x, y)
-  join gis.raster_zahl z using (gitter, x, y);
+  select '5km', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr),
+    bit_or(set_bit(v_zero, p.platz, 1))
+  from unnest(v_x, v_y) f (x, y)
+  join portal.sichtbeobachtung_gezeigt g on g.cell_x = f.x and g.cell_y = f.y
+  left join portal.art_platz p on p.art = g.art
+  group by f.x, f.y;
+  select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
+  from (select distinct o.eea10 / 1000, o.eea10 % 1000 from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
+  where f.x is not null;
+  delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = 'eea10' and k.x = f.x and k.y = f.y;
+  perform private.delete_doppeltes_feld('eea10', v_x, v_y);
+  insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
+  select 'eea10', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr)
+  from unnest(v_x, v_y) f (x, y)
+  join portal.sichtbeobachtung_gezeigt g on g.eea10 = f.x * 1000 + f.y
+  group by f.x, f.y;
+  select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
+  from (select distinct o.tk / 1000, o.tk / 10 % 100 from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
+  where f.x is not null;
+  delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = 'mtb' and k.x = f.x and k.y = f.y;
+  perform private.delete_doppeltes_feld('mtb', v_x, v_y);
+  insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
+  select 'mtb', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr)
+  from unnest(v_x, v_y) f (x, y)
+  join portal.sichtbeobachtung_gezeigt g on g.tk between (f.x * 100 + f.y) * 10 + 1 and (f.x * 100 + f.y) * 10 + 4
+  group by f.x, f.y;
+  select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
+  from (select distinct o.tk / 10, o.tk % 10 from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
+  where f.x is not null;
+  delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = 'mtbq' and k.x = f.x and k.y = f.y;
+  perform private.delete_doppeltes_feld('mtbq', v_x, v_y);
+  insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
+  select 'mtbq', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr)
+  from unnest(v_x, v_y) f (x, y)
+  join portal.sichtbeobachtung_gezeigt g on g.tk = f.x * 10 + f.y
+  group by f.x, f.y;
   delete from portal.raster_offen o using unnest(v_offen) u (id) where o.id = u.id;
-  -- Of squares that two transactions made at once.
-  delete from portal.raster_feld k
-  using unnest(v_gitter, v_x, v_y) f (gitter, x, y), portal.raster_feld l
-  where k.gitter = f.gitter and k.x = f.x and k.y = f.y
-    and l.gitter = f.gitter and l.x = f.x and l.y = f.y and l.id < k.id;
-  return cardinality(v_gitter);
+  return v_count;
 end
 $$;
 comment on function api.set_raster_zahl(integer) is 'Counts the squares of the grids in which something changed, and keeps the counts';

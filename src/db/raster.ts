@@ -2,16 +2,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from './client.ts';
 
-// Some hundred squares of each grid: a transaction of less than a second at ten million sightings.
-const cellsAtOnce = 300;
+// Cells of a step. The feed for mirrors waits for writing transactions: a step takes some tenths of a second.
+const cells = { first: 100, last: 3000 };
+const stepMs = { short: 200, long: 500 };
 
 /**
- * Counts the squares in which something changed, and keeps the counts. What is read is right without it, and slower.
- * @returns how many squares were counted; 0 for nothing to do, or while another process counts
+ * Counts the squares in which something changed, and keeps the counts: what is read is right without it, and slower.
+ * @param goesOn asked before each step
+ * @param onStep told how many squares a step has counted
  */
-export async function countRaster(sql: Sql): Promise<number> {
-  const [row] = await sql<{ counted: number }[]>`select api.set_raster_zahl(row_limit => ${cellsAtOnce}::integer) as counted`;
-  return row?.counted ?? 0;
+export async function countRaster(sql: Sql, goesOn = () => true, onStep: (squares: number) => void = () => {}): Promise<void> {
+  for (let atOnce = cells.first; goesOn(); ) {
+    const begin = performance.now();
+    const [row] = await sql<{ counted: number }[]>`select api.set_raster_zahl(row_limit => ${atOnce}::integer) as counted`;
+    if (!row?.counted) return;
+    onStep(row.counted);
+    const took = performance.now() - begin;
+    if (took < stepMs.short) atOnce = Math.min(atOnce * 2, cells.last);
+    if (took > stepMs.long) atOnce = Math.max(Math.ceil(atOnce / 2), 1);
+  }
 }
 
 const recordsAtOnce = 10_000;
@@ -39,10 +48,17 @@ export async function completeRaster(sql: Sql, report: (line: string) => void): 
     }
     // What another transaction had in hand.
   } while (!(await setComplete(sql)) && (await sleep(500, true)));
-  for (let squares = 0, counted = -1; counted !== 0; squares += counted) {
-    counted = await countRaster(sql);
-    tell(() => `Rasterfelder gezählt: ${squares + counted} …`);
-  }
+  // Fresh statistics at once: without them the first steps take a hundred times as long.
+  await sql`analyze portal.raster_offen, portal.raster_feld, portal.sichtbeobachtung_gezeigt`;
+  let squares = 0;
+  await countRaster(
+    sql,
+    () => true,
+    (counted) => {
+      squares += counted;
+      tell(() => `Rasterfelder gezählt: ${squares} …`);
+    },
+  );
 }
 
 async function isComplete(sql: Sql): Promise<boolean> {

@@ -20,7 +20,7 @@ export function workRaster(sql: Sql, onError: (error: unknown) => void): () => P
   };
   const count = async () => {
     try {
-      while (!isEnded && (await countRaster(sql)) > 0);
+      await countRaster(sql, () => !isEnded);
     } catch (error) {
       onError(error);
     }
