@@ -92,6 +92,15 @@ create or replace function private.set_raster_feld(eea10 integer[], tk integer[]
 as $$
 #variable_conflict use_column
 begin
+  -- Nearly always they are there; the sheet of a quadrant then is, too.
+  if not exists (
+    select
+    from unnest(set_raster_feld.eea10, set_raster_feld.tk) u (eea10, tk)
+    where not exists (select from portal.raster_feld k where k.gitter = 'eea10' and k.x = u.eea10 / 1000 and k.y = u.eea10 % 1000)
+      or u.tk is not null
+        and not exists (select from portal.raster_feld k where k.gitter = 'mtbq' and k.x = u.tk / 10 and k.y = u.tk % 10)) then
+    return;
+  end if;
   insert into portal.raster_feld (gitter, x, y, code, cell)
   select f.gitter, f.x, f.y, f.code,
     case when f.gitter = 'eea10' then private.to_eea10_polygon(f.x * 1000 + f.y)

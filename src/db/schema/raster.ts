@@ -1,4 +1,4 @@
-// Grids: their squares, and how much was seen in each (docs/decisions.md, O2).
+// Grids: their squares, and how much was seen in each (docs/decisions.md, O2.1, O2.3).
 import { bigint, customType, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { art } from './art.ts';
 import { polygon, portal } from './common.ts';
