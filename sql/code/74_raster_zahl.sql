@@ -21,7 +21,7 @@ $$;
 
 -- Counts squares that changed, and keeps the counts. One session at a time; another one finds nothing to do. The same as the branches of
 -- gis.raster_zahl, but for squares that are chosen first: that view counts all that are named.
---   row_limit  cells of the 5 km grid at most, with the squares of other grids that were named with them
+--   row_limit  places of changes at most, with what else was named in the same cells
 -- returns      how many squares were counted; 0 for nothing to do, or while another session counts
 create or replace function api.set_raster_zahl(row_limit integer)
   returns integer
@@ -47,8 +47,10 @@ begin
   v_offen := array(
     select o.id
     from portal.raster_offen o
+    -- The oldest first, and whatever else was named in the same cells: an import names a cell again and again.
     join (
-      select distinct d.cell_x, d.cell_y from portal.raster_offen d order by d.cell_x, d.cell_y limit set_raster_zahl.row_limit
+      select distinct d.cell_x, d.cell_y
+      from (select f.cell_x, f.cell_y from portal.raster_offen f order by f.id limit set_raster_zahl.row_limit) d
     ) z using (cell_x, cell_y));
   v_zero := (select repeat('0', (max(p.platz) / 256 + 1) * 256)::bit varying from portal.art_platz p);
   select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
@@ -56,7 +58,7 @@ begin
   where f.x is not null;
   delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = '5km' and k.x = f.x and k.y = f.y;
   insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr, artenmenge)
-  select '5km', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr),
+  select '5km', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), extract(year from min(g.datum)), extract(year from max(g.datum)),
     bit_or(set_bit(v_zero, p.platz, 1))
   from unnest(v_x, v_y) f (x, y)
   join portal.sichtbeobachtung_gezeigt g on g.cell_x = f.x and g.cell_y = f.y
@@ -68,7 +70,7 @@ begin
   delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = 'eea10' and k.x = f.x and k.y = f.y;
   perform private.delete_doppeltes_feld('eea10', v_x, v_y);
   insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
-  select 'eea10', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr)
+  select 'eea10', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), extract(year from min(g.datum)), extract(year from max(g.datum))
   from unnest(v_x, v_y) f (x, y)
   join portal.sichtbeobachtung_gezeigt g on g.eea10 = f.x * 1000 + f.y
   group by f.x, f.y;
@@ -78,7 +80,7 @@ begin
   delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = 'mtb' and k.x = f.x and k.y = f.y;
   perform private.delete_doppeltes_feld('mtb', v_x, v_y);
   insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
-  select 'mtb', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr)
+  select 'mtb', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), extract(year from min(g.datum)), extract(year from max(g.datum))
   from unnest(v_x, v_y) f (x, y)
   join portal.sichtbeobachtung_gezeigt g on g.tk between (f.x * 100 + f.y) * 10 + 1 and (f.x * 100 + f.y) * 10 + 4
   group by f.x, f.y;
@@ -88,7 +90,7 @@ begin
   delete from portal.raster_zahl k using unnest(v_x, v_y) f (x, y) where k.gitter = 'mtbq' and k.x = f.x and k.y = f.y;
   perform private.delete_doppeltes_feld('mtbq', v_x, v_y);
   insert into portal.raster_zahl (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
-  select 'mtbq', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), min(g.jahr), max(g.jahr)
+  select 'mtbq', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0), extract(year from min(g.datum)), extract(year from max(g.datum))
   from unnest(v_x, v_y) f (x, y)
   join portal.sichtbeobachtung_gezeigt g on g.tk = f.x * 10 + f.y
   group by f.x, f.y;
@@ -162,7 +164,8 @@ begin
     return false;
   end if;
   insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
-  select distinct g.cell_x, g.cell_y, g.eea10, g.tk from portal.sichtbeobachtung_gezeigt g;
+  -- Neighbours together: they share squares of the other grids.
+  select distinct g.cell_x, g.cell_y, g.eea10, g.tk from portal.sichtbeobachtung_gezeigt g order by g.cell_x, g.cell_y;
   update portal.installation i set has_raster_lage = true;
   return true;
 end

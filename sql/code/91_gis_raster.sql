@@ -139,7 +139,7 @@ select '5km', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.l
 from (select distinct o.cell_x as x, o.cell_y as y from portal.raster_offen o) d
 cross join lateral (
   select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
-    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    extract(year from min(g.datum))::integer as erstes_jahr, extract(year from max(g.datum))::integer as letztes_jahr,
     bit_or(set_bit((
       select repeat('0', (max(m.platz) / 256 + 1) * 256)::bit varying from portal.art_platz m), p.platz, 1)) as artenmenge
   from portal.sichtbeobachtung_gezeigt g
@@ -155,7 +155,7 @@ select 'eea10', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c
 from (select distinct o.eea10 / 1000 as x, o.eea10 % 1000 as y from portal.raster_offen o where o.eea10 is not null) d
 cross join lateral (
   select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
-    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    extract(year from min(g.datum))::integer as erstes_jahr, extract(year from max(g.datum))::integer as letztes_jahr,
     null::bit varying as artenmenge
   from portal.sichtbeobachtung_gezeigt g
   where g.eea10 = d.x * 1000 + d.y
@@ -169,7 +169,7 @@ select 'mtb', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.l
 from (select distinct o.tk / 1000 as x, o.tk / 10 % 100 as y from portal.raster_offen o where o.tk is not null) d
 cross join lateral (
   select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
-    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    extract(year from min(g.datum))::integer as erstes_jahr, extract(year from max(g.datum))::integer as letztes_jahr,
     null::bit varying as artenmenge
   from portal.sichtbeobachtung_gezeigt g
   where g.tk between (d.x * 100 + d.y) * 10 + 1 and (d.x * 100 + d.y) * 10 + 4
@@ -183,7 +183,7 @@ select 'mtbq', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.
 from (select distinct o.tk / 10 as x, o.tk % 10 as y from portal.raster_offen o where o.tk is not null) d
 cross join lateral (
   select count(*) as meldungen, count(distinct g.art)::integer as arten, count(*) filter (where g.unschaerfe_m > 0) as verschleiert,
-    min(g.jahr) as erstes_jahr, max(g.jahr) as letztes_jahr,
+    extract(year from min(g.datum))::integer as erstes_jahr, extract(year from max(g.datum))::integer as letztes_jahr,
     null::bit varying as artenmenge
   from portal.sichtbeobachtung_gezeigt g
   where g.tk = d.x * 10 + d.y

@@ -40,7 +40,7 @@ comment on index portal.abgleich_stelle is 'a page of the feed: what changed beh
 comment on index portal.sichtbeobachtung_gezeigt_place is 'boxes: a map asks for its extent';
 comment on index portal.sichtbeobachtung_gezeigt_art_lage is
   'one species, or those of a group, with or without days; with all that is needed to count them by squares';
-comment on index portal.sichtbeobachtung_gezeigt_zelle is 'counts by cell';
+comment on index portal.sichtbeobachtung_gezeigt_zelle_art is 'counts by cell, with all that they need';
 comment on index portal.sichtbeobachtung_gezeigt_eea10 is 'counts by European squares, and whether one holds anything';
 comment on index portal.sichtbeobachtung_gezeigt_tk is 'as sichtbeobachtung_gezeigt_eea10, for the TK25';
 comment on index portal.raster_zelle_cell is 'cells of a box';

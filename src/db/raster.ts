@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from './client.ts';
 
-// Cells of a step. The feed for mirrors waits for writing transactions: a step takes some tenths of a second.
-const cells = { first: 100, last: 3000 };
-const stepMs = { short: 200, long: 500 };
+// Changes of a step. The feed for mirrors waits for writing transactions: a step takes some tenths of a second.
+const changes = { least: 100, first: 400, most: 10_000 };
+const stepMs = { short: 300, long: 800 };
 
 /**
  * Counts the squares in which something changed, and keeps the counts: what is read is right without it, and slower.
@@ -12,14 +12,14 @@ const stepMs = { short: 200, long: 500 };
  * @param onStep told how many squares a step has counted
  */
 export async function countRaster(sql: Sql, goesOn = () => true, onStep: (squares: number) => void = () => {}): Promise<void> {
-  for (let atOnce = cells.first; goesOn(); ) {
+  for (let atOnce = changes.first; goesOn(); ) {
     const begin = performance.now();
     const [row] = await sql<{ counted: number }[]>`select api.set_raster_zahl(row_limit => ${atOnce}::integer) as counted`;
     if (!row?.counted) return;
     onStep(row.counted);
     const took = performance.now() - begin;
-    if (took < stepMs.short) atOnce = Math.min(atOnce * 2, cells.last);
-    if (took > stepMs.long) atOnce = Math.max(Math.ceil(atOnce / 2), 1);
+    if (took < stepMs.short) atOnce = Math.min(atOnce * 2, changes.most);
+    if (took > stepMs.long) atOnce = Math.max(Math.floor(atOnce / 2), changes.least);
   }
 }
 
@@ -48,8 +48,8 @@ export async function completeRaster(sql: Sql, report: (line: string) => void): 
     }
     // What another transaction had in hand.
   } while (!(await setComplete(sql)) && (await sleep(500, true)));
-  // Fresh statistics at once: without them the first steps take a hundred times as long.
-  await sql`analyze portal.raster_offen, portal.raster_feld, portal.sichtbeobachtung_gezeigt`;
+  // Squares are counted from indexes alone where pages are known to hold nothing old; and the first steps need statistics.
+  await sql`vacuum (analyze) portal.raster_offen, portal.raster_feld, portal.sichtbeobachtung_gezeigt`;
   let squares = 0;
   await countRaster(
     sql,

@@ -33,11 +33,11 @@ export const sichtbeobachtungGezeigt = portal.table(
   },
   (t) => [
     index('sichtbeobachtung_gezeigt_place').using('gist', t.place),
-    // With all that counts need: half a million records of a common species are counted from the index alone.
+    // Here and below with all that counts need: records are counted from the index alone, a square in a tenth of the time.
     index('sichtbeobachtung_gezeigt_art_lage').on(t.art, t.datum, t.unschaerfe_m, t.cell_x, t.cell_y, t.eea10, t.tk),
-    index('sichtbeobachtung_gezeigt_zelle').on(t.cell_x, t.cell_y),
-    index('sichtbeobachtung_gezeigt_eea10').on(t.eea10),
-    index('sichtbeobachtung_gezeigt_tk').on(t.tk),
+    index('sichtbeobachtung_gezeigt_zelle_art').on(t.cell_x, t.cell_y, t.art, t.datum, t.unschaerfe_m),
+    index('sichtbeobachtung_gezeigt_eea10').on(t.eea10, t.art, t.datum, t.unschaerfe_m),
+    index('sichtbeobachtung_gezeigt_tk').on(t.tk, t.art, t.datum, t.unschaerfe_m),
   ],
 );
 
