@@ -95,7 +95,7 @@ export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
       addressed ?? mandanten.find((mandant) => mandant.kuerzel.toLowerCase() === config.defaultTenant?.toLowerCase());
     if (!tenant) throw new PortalError('unbekannter_host');
     c.set('tenant', tenant);
-    c.set('origin', addressed ? `${requestProtocol(c, config.trustedHops)}://${host}` : publicOrigin(tenant, config.publicUrl));
+    c.set('origin', addressed ? requestOrigin(c, config.trustedHops) : publicOrigin(tenant, config.publicUrl));
     await next();
   };
 }
@@ -164,6 +164,11 @@ export function requestHost(c: Context<Env>, trustedHops: number): string {
     readable.add(host);
   }
   return host;
+}
+
+/** The address that the client asked, whosever domain it is. */
+export function requestOrigin(c: Context<Env>, trustedHops: number): string {
+  return `${requestProtocol(c, trustedHops)}://${requestHost(c, trustedHops)}`;
 }
 
 /** Hosts that were looked at: nearly all requests name one of a few. */

@@ -2,10 +2,11 @@
 import { Hono } from 'hono';
 import type { Deps, Env } from '../context.ts';
 import { abgleichRoutes } from './abgleich.ts';
+import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
-export const isOutput = (path: string) => /^\/(?:abgleich)(?:\/|$)/.test(path);
+export const isOutput = (path: string) => /^\/(?:abgleich|tiles|atlas)(?:\/|$)/.test(path);
 
 export function outputRoutes(deps: Deps): Hono<Env> {
-  return new Hono<Env>().route('/', abgleichRoutes(deps));
+  return new Hono<Env>().route('/', abgleichRoutes(deps)).route('/', tileRoutes(deps));
 }

@@ -14,9 +14,10 @@ import { type Answer, respond, send } from './reply.ts';
  * An answer that was the same twice is kept, and sent again for as long as its tag holds. The service asks for the version
  * first, as a client would with its own copy: what is sent from memory is what a 304 would have confirmed. What is asked for
  * once, or changes all the time, is not worth the memory, nor a statement of its own for the version.
+ * @param addressOf what an answer depends on beside the version
  * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
-export function answerConditionally({ sql, secretKey, build, config }: Deps) {
+export function answerConditionally({ sql, secretKey, build, config }: Deps, addressOf = addressAtTenant) {
   const answers = keepAnswers(config.answerCacheBytes);
   // With the key, because cursors end when it changes; with the build, because it makes the body. Made once: an HMAC for each tag
   // was a fiftieth of what the service computes for a page.
@@ -29,9 +30,8 @@ export function answerConditionally({ sql, secretKey, build, config }: Deps) {
     const isTold = subject === 'told';
     return async (c, next) => {
       if (c.get('reader') !== null) return respondAlways(c, next);
-      // Of this address only: what another one answers to says nothing about it. With the tenant, because a domain may move to
-      // another one.
-      const address = `${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`;
+      // Of this address only: what another one answers to says nothing about it.
+      const address = addressOf(c);
       const kept = answers.get(address);
       const known = c.req.header('if-none-match');
       let tag = '';
@@ -57,6 +57,9 @@ export function answerConditionally({ sql, secretKey, build, config }: Deps) {
     };
   };
 }
+
+// With the tenant, because a domain may move to another one.
+const addressAtTenant = (c: Context<Env>) => `${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`;
 
 /** Whether an If-None-Match names this tag. */
 export function matches(header: string | undefined, tag: string): boolean {

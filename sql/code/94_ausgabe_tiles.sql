@@ -1,0 +1,281 @@
+-- Vector tiles (O3): WebMercatorQuad, in coordinates of the tile (4096 units, from its north-western corner). What is in a tile is
+-- listed here, for both databases; PostgreSQL also packs it, which takes a library that the embedded one is built without.
+
+-- A tile as a polygon where records are kept, and a little more.
+--   z, x, y   number of the tile
+--   margin    that much more on each side, of its width
+-- returns     EPSG:25832 (metres); null for a tile that is too far from UTM zone 32 to be projected
+-- example     ausgabe.to_tile_box(10, 534, 349, 0)  ->  a box of 25 km near Kaiserslautern
+create or replace function ausgabe.to_tile_box(z integer, x integer, y integer, margin float8)
+  returns public.geometry
+  language plpgsql
+  stable
+  parallel safe
+as $$
+declare
+  v_tile public.geometry := public.st_tileenvelope(z, x, y, margin => to_tile_box.margin);
+  -- The window in which UTM zone 32 means anything, as for reports.
+  v_west float8 := greatest(public.st_xmin(v_tile), -5.6e6);
+  v_east float8 := least(public.st_xmax(v_tile), 7.6e6);
+  v_box public.geometry;
+begin
+  if v_west >= v_east then
+    return null;
+  end if;
+  -- Its sides are curves there: points on them, and half a per cent for what lies between those.
+  v_box := public.st_transform(
+    public.st_segmentize(
+      public.st_makeenvelope(
+        v_west, greatest(public.st_ymin(v_tile), -2e7), v_east, least(public.st_ymax(v_tile), 2e7), 3857),
+      (v_east - v_west) / 8),
+    25832);
+  return public.st_expand(v_box, 0.005 * (public.st_xmax(v_box) - public.st_xmin(v_box)));
+end
+$$;
+comment on function ausgabe.to_tile_box(integer, integer, integer, float8) is
+  'Box of a tile and a margin around it in EPSG:25832; null for one that is too far from UTM zone 32';
+
+-- A geometry in coordinates of a tile, cut 64 units beyond its edges. ST_AsMVTGeom would do it on PostgreSQL alone.
+--   geometry  EPSG:3857, polygonal
+-- returns     polygons with whole numbers, outer rings as tiles want them; null where nothing is left
+create or replace function ausgabe.to_tile_polygon(geometry public.geometry, z integer, x integer, y integer)
+  returns public.geometry
+  language plpgsql
+  immutable
+  parallel safe
+as $$
+declare
+  v_tile public.geometry := public.st_tileenvelope(z, x, y);
+  v_scale float8 := 4096 / (public.st_xmax(v_tile) - public.st_xmin(v_tile));
+  -- Simplified and cut, a boundary may cross itself.
+  v_polygon public.geometry := public.st_forcepolygonccw(public.st_collectionextract(public.st_reduceprecision(
+    public.st_makevalid(public.st_affine(
+      public.st_clipbybox2d(geometry, public.st_tileenvelope(z, x, y, margin => 64.0 / 4096)::public.box2d),
+      v_scale, 0, 0, -v_scale, -v_scale * public.st_xmin(v_tile), v_scale * public.st_ymax(v_tile))),
+    1), 3));
+begin
+  return case when not public.st_isempty(v_polygon) then public.st_setsrid(v_polygon, 0) end;
+end
+$$;
+comment on function ausgabe.to_tile_polygon(public.geometry, integer, integer, integer) is
+  'Polygons of EPSG:3857 in coordinates of a tile, cut a little beyond its edges; null where nothing is left';
+
+-- Counts by square, up to z 9: 5 km at z 9, twice as wide at each level below.
+create or replace function ausgabe.list_tile_raster(
+    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer)
+  returns table (meldungen bigint, arten bigint, geom public.geometry)
+  language plpgsql
+  stable
+as $$
+declare
+  v_box public.geometry := ausgabe.to_tile_box(z, x, y, 64.0 / 4096);
+begin
+  if list_tile_raster.z > 9 or v_box is null then
+    return;
+  end if;
+  return query
+  select r.meldungen, r.arten, t.geom
+  from ausgabe.list_raster_grob(
+    stufe => 9 - z, art => list_tile_raster.art, gid => artengruppe_id, jahr_von => list_tile_raster.jahr_von,
+    jahr_bis => list_tile_raster.jahr_bis, box => v_box) r
+  cross join lateral (
+    -- A wide square has curved sides there.
+    select ausgabe.to_tile_polygon(
+      public.st_transform(public.st_segmentize(r.cell, (public.st_xmax(r.cell) - public.st_xmin(r.cell)) / 4), 3857), z, x, y) as geom
+    offset 0) t
+  where t.geom is not null
+  order by public.st_xmin(r.cell), public.st_ymin(r.cell);
+end
+$$;
+comment on function ausgabe.list_tile_raster(integer, integer, integer, integer, integer, integer, integer) is
+  'Layer raster of a tile: counts by square, up to z 9';
+
+-- Exact places, from z 10. A tile that would have more points than small squares shows one for each of those, that with the lowest id:
+-- so the densest thin out, the same ones every time, and only by what everybody is shown.
+--   teilung   squares along each side, 128 and less
+create or replace function ausgabe.list_tile_sichtbeobachtung(
+    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
+  returns table (id bigint, geom public.geometry)
+  language plpgsql
+  stable
+  -- With the usual 4 MB, the index names pages instead of rows: of a city's 360 000 records that took twice as long.
+  set work_mem = '32MB'
+as $$
+declare
+  v_tile public.geometry := public.st_tileenvelope(z, x, y);
+  v_scale float8 := 4096 / (public.st_xmax(v_tile) - public.st_xmin(v_tile));
+  v_box public.geometry := ausgabe.to_tile_box(z, x, y, 0);
+  v_west float8 := public.st_xmin(v_box);
+  v_south float8 := public.st_ymin(v_box);
+  v_side float8 := (public.st_xmax(v_box) - v_west) / teilung;
+begin
+  if list_tile_sichtbeobachtung.z < 10 or v_box is null then
+    return;
+  end if;
+  return query
+  with found as materialized (
+    select s.id, s.place
+    from gis.sichtbeobachtung s
+    where s.place operator(public.&&) v_box and s.unschaerfe_m = 0
+      and (list_tile_sichtbeobachtung.art is null or s.art = list_tile_sichtbeobachtung.art)
+      and (artengruppe_id is null or s.gid = artengruppe_id)
+      and (list_tile_sichtbeobachtung.jahr_von is null or s.jahr >= list_tile_sichtbeobachtung.jahr_von)
+      and (list_tile_sichtbeobachtung.jahr_bis is null or s.jahr <= list_tile_sichtbeobachtung.jahr_bis)
+  ),
+  lowest as materialized (
+    select min(f.id) as id
+    from found f
+    where (select count(*) from found) > teilung * teilung
+    group by trunc((public.st_x(f.place) - v_west) / v_side), trunc((public.st_y(f.place) - v_south) / v_side)
+  ),
+  shown as (
+    select f.id, f.place from found f where (select count(*) from found) <= teilung * teilung
+    union all
+    select f.id, f.place from found f where f.id in (select l.id from lowest l)
+  )
+  select k.id, public.st_makepoint(round(k.i), round(k.j))
+  from (
+    select s.id, (public.st_x(p.p) - public.st_xmin(v_tile)) * v_scale as i, (public.st_ymax(v_tile) - public.st_y(p.p)) * v_scale as j
+    from shown s
+    cross join lateral (select public.st_transform(s.place, 3857) as p offset 0) p
+    offset 0) k
+  -- Half-open, so that a record is in one tile.
+  where k.i >= 0 and k.i < 4096 and k.j >= 0 and k.j < 4096
+  order by k.id;
+end
+$$;
+comment on function ausgabe.list_tile_sichtbeobachtung(integer, integer, integer, integer, integer, integer, integer, integer) is
+  'Layer sichtbeobachtung of a tile: exact places from z 10, the densest thinned out';
+
+-- Squares that hold masked records, with their number, from z 10: such a record has no place but its square.
+create or replace function ausgabe.list_tile_zelle(
+    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer)
+  returns table (meldungen bigint, geom public.geometry)
+  language plpgsql
+  stable
+as $$
+declare
+  v_box public.geometry := ausgabe.to_tile_box(z, x, y, 64.0 / 4096);
+begin
+  if list_tile_zelle.z < 10 or v_box is null then
+    return;
+  end if;
+  return query
+  select r.verschleiert, t.geom
+  from ausgabe.list_raster(
+    gitter => '5km', art => list_tile_zelle.art, gid => artengruppe_id, jahr_von => list_tile_zelle.jahr_von,
+    jahr_bis => list_tile_zelle.jahr_bis, box => v_box, after_code => null, row_limit => 10000) r
+  cross join lateral (select ausgabe.to_tile_polygon(public.st_transform(r.cell, 3857), z, x, y) as geom offset 0) t
+  where r.verschleiert > 0 and t.geom is not null
+  order by public.st_xmin(r.cell), public.st_ymin(r.cell);
+end
+$$;
+comment on function ausgabe.list_tile_zelle(integer, integer, integer, integer, integer, integer, integer) is
+  'Layer zelle of a tile: squares that hold masked records, from z 10';
+
+-- Boundaries, as fine as the tile can show.
+--   teilung  what is thinner than a quarter of such a square is left out
+create or replace function ausgabe.list_tile_mandant(z integer, x integer, y integer, teilung integer)
+  returns table (kuerzel text, name text, geom public.geometry)
+  language plpgsql
+  stable
+as $$
+declare
+  v_box public.geometry := ausgabe.to_tile_box(z, x, y, 128.0 / 4096);
+  -- Of a tile's width on the ground in the middle of the area, where it is about two thirds of what it is at the equator.
+  v_tolerance float8 := 40075016.7 / pow(2, list_tile_mandant.z) * 0.65 / (teilung * 16);
+begin
+  return query
+  select m.kuerzel, m.name, t.geom
+  from gis.mandant m
+  cross join lateral (
+    select ausgabe.to_tile_polygon(
+      public.st_transform(public.st_simplify(public.st_clipbybox2d(m.boundary, v_box::public.box2d), v_tolerance), 3857), z, x, y) as geom
+    offset 0) t
+  where m.boundary operator(public.&&) v_box and t.geom is not null
+  order by pg_catalog.lower(m.kuerzel);
+end
+$$;
+comment on function ausgabe.list_tile_mandant(integer, integer, integer, integer) is
+  'Layer mandant of a tile: boundaries, simplified to what the tile can show';
+
+-- A whole tile, packed. For PostgreSQL.
+create or replace function ausgabe.get_tile(
+    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
+  returns bytea
+  language plpgsql
+  stable
+as $$
+begin
+  return coalesce((
+      select public.st_asmvt(r, 'raster', 4096, 'geom')
+      from ausgabe.list_tile_raster(
+        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
+    || coalesce((
+      select public.st_asmvt(r, 'sichtbeobachtung', 4096, 'geom')
+      from ausgabe.list_tile_sichtbeobachtung(
+        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis, get_tile.teilung) r), '')
+    || coalesce((
+      select public.st_asmvt(r, 'zelle', 4096, 'geom')
+      from ausgabe.list_tile_zelle(
+        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
+    || coalesce((
+      select public.st_asmvt(r, 'mandant', 4096, 'geom')
+      from ausgabe.list_tile_mandant(z, x, y, get_tile.teilung) r), '');
+end
+$$;
+comment on function ausgabe.get_tile(integer, integer, integer, integer, integer, integer, integer, integer) is
+  'A vector tile with all its layers (PostgreSQL only)';
+
+-- The same features in text, to be packed by the service.
+create or replace function ausgabe.list_tile(
+    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
+  returns table (ebene text, merkmale text, geom text)
+  language plpgsql
+  stable
+as $$
+begin
+  return query
+  select 'raster', pg_catalog.json_build_object('meldungen', r.meldungen, 'arten', r.arten)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_raster(
+    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
+  union all
+  select 'sichtbeobachtung', pg_catalog.json_build_object('id', r.id)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_sichtbeobachtung(
+    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis, list_tile.teilung) r
+  union all
+  select 'zelle', pg_catalog.json_build_object('meldungen', r.meldungen)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_zelle(
+    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
+  union all
+  select 'mandant', pg_catalog.json_build_object('kuerzel', r.kuerzel, 'name', r.name)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_mandant(z, x, y, list_tile.teilung) r;
+end
+$$;
+comment on function ausgabe.list_tile(integer, integer, integer, integer, integer, integer, integer, integer) is
+  'What is in a vector tile: layer, attributes as JSON, geometry as GeoJSON in coordinates of the tile';
+
+-- Whether this database packs tiles.
+create or replace function ausgabe.can_pack_tile()
+  returns boolean
+  language sql
+  stable
+as $$
+  select public.postgis_libprotobuf_version() is not null
+$$;
+comment on function ausgabe.can_pack_tile() is 'Whether ausgabe.get_tile works here: PostGIS was built with protobuf';
+
+-- The box around all tenants; no row without any.
+create or replace function ausgabe.get_tile_bounds()
+  returns table (west float8, south float8, east float8, north float8)
+  language sql
+  stable
+as $$
+  select public.st_xmin(e.box), public.st_ymin(e.box), public.st_xmax(e.box), public.st_ymax(e.box)
+  from (
+    -- Of the corners alone: where the sides bend outwards, a little is missing.
+    select public.st_extent(public.st_transform(public.st_envelope(m.boundary), 4326)) as box
+    from gis.mandant m) e
+  where e.box is not null
+$$;
+comment on function ausgabe.get_tile_bounds() is 'Box around all tenants in degrees, for maps that ask where there is something';

@@ -1,0 +1,76 @@
+// Vector tiles (O3), as gis_public.
+import { asPublic } from './ausgabe.ts';
+import type { Sql } from './client.ts';
+
+/** Which tile, of which records. */
+export interface TileQuery {
+  z: number;
+  x: number;
+  y: number;
+  art: number | null;
+  artengruppeId: number | null;
+  jahrVon: number | null;
+  jahrBis: number | null;
+  /** Small squares along each side: a dense tile has a point for each of them. */
+  teilung: number;
+}
+
+/** A feature of a tile, in the tile's own coordinates. */
+export interface TileFeature {
+  layer: string;
+  properties: Record<string, string | number>;
+  geometry: TileGeometry;
+}
+
+export type TileGeometry =
+  | { type: 'Point'; coordinates: number[] }
+  | { type: 'Polygon'; coordinates: number[][][] }
+  | { type: 'MultiPolygon'; coordinates: number[][][][] };
+
+/** A packed tile. PostgreSQL only: the embedded database is built without the library. */
+export async function getTile(sql: Sql, query: TileQuery): Promise<Buffer<ArrayBuffer>> {
+  const [row] = await asPublic(
+    sql,
+    (tx) => tx<{ tile: Buffer<ArrayBuffer> }[]>`
+      select ausgabe.get_tile(
+        z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
+        artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
+        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer) as tile`,
+  );
+  if (!row) throw new Error('ausgabe.get_tile returned no row');
+  return row.tile;
+}
+
+/** What is in a tile, unpacked. */
+export async function listTile(sql: Sql, query: TileQuery): Promise<TileFeature[]> {
+  const rows = await asPublic(
+    sql,
+    (tx) => tx<{ ebene: string; merkmale: string; geom: string }[]>`
+      select ebene, merkmale, geom
+      from ausgabe.list_tile(
+        z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
+        artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
+        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`,
+  );
+  return rows.map(({ ebene, merkmale, geom }) => ({
+    layer: ebene,
+    properties: JSON.parse(merkmale) as Record<string, string | number>,
+    geometry: JSON.parse(geom) as TileGeometry,
+  }));
+}
+
+/** Where there are tenants, in degrees: west, south, east, north; null without any. */
+export async function getTileBounds(sql: Sql): Promise<[number, number, number, number] | null> {
+  const [row] = await asPublic(
+    sql,
+    (tx) => tx<{ west: number | null; south: number; east: number; north: number }[]>`
+      select b.west, b.south, b.east, b.north from ausgabe.get_tile_bounds() b`,
+  );
+  return row && row.west !== null ? [row.west, row.south, row.east, row.north] : null;
+}
+
+/** Whether this database packs tiles itself. */
+export async function canPackTiles(sql: Sql): Promise<boolean> {
+  const [row] = await asPublic(sql, (tx) => tx<{ can: boolean }[]>`select ausgabe.can_pack_tile() as can`);
+  return row?.can === true;
+}

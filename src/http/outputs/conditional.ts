@@ -1,0 +1,23 @@
+// Conditional reads of outputs (O0.5): what they answer depends on nobody, and on no tenant.
+import type { Context, Handler } from 'hono';
+import { type Deps, type Env, requestOrigin } from '../context.ts';
+import { answerConditionally } from '../wire/etag.ts';
+import type { Answer } from '../wire/reply.ts';
+
+/**
+ * Answers of outputs are kept, and have the version of the anonymous view as their ETag.
+ * @returns what makes a handler of a read
+ */
+export function answerOutput(deps: Deps): (make: (c: Context<Env>) => Promise<Answer>) => Handler<Env> {
+  // With the origin, because links are made of it.
+  const address = (c: Context<Env>) => `${requestOrigin(c, deps.config.trustedHops)} ${c.req.url}`;
+  const conditionally = answerConditionally(deps, address);
+  return (make) => {
+    const answer = conditionally('gezeigt', make);
+    return (c, next) => {
+      // Whoever sends a key is shown no more than others.
+      c.set('reader', null);
+      return answer(c, next);
+    };
+  };
+}

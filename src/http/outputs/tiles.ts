@@ -1,0 +1,119 @@
+// GET /tiles/v1/{z}/{x}/{y}.mvt and /tiles/v1/tiles.json: vector tiles (O3).
+import { type Context, Hono } from 'hono';
+import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
+import { limitRuns } from '../../guard/admission.ts';
+import { type Deps, type Env, requestOrigin } from '../context.ts';
+import { PortalError } from '../wire/errors.ts';
+import type { Answer } from '../wire/reply.ts';
+import { answerOutput } from './conditional.ts';
+import { recordFilters } from './filters.ts';
+import { queryReader } from './query.ts';
+import { packTile } from './tile-pack.ts';
+
+export const maxZoom = 16;
+/** Bytes of a tile; what is more is thinned out further. */
+export const maxTileBytes = 500_000;
+/** Tiles that are made at once, and those of one network: a map asks for a dozen at a time. */
+export const tileRuns = { slots: 4, share: 2, queue: 200, waitMs: 1500 };
+// Small squares along each side of a tile: a point for each of 16 384 fits, with room for boundaries.
+const teilungen = [128, 64, 32, 16, 8];
+
+const readTileQuery = queryReader(recordFilters);
+const readNothing = queryReader({});
+
+export function tileRoutes(deps: Deps): Hono<Env> {
+  const { sql, config } = deps;
+  const inTurn = limitRuns(tileRuns);
+  const conditionally = answerOutput(deps);
+  let canPack: Promise<boolean> | null = null;
+  const make = async (query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
+    canPack ??= canPackTiles(sql).catch((error: unknown) => {
+      canPack = null;
+      throw error;
+    });
+    return (await canPack) ? getTile(sql, query) : packTile(await listTile(sql, query));
+  };
+
+  const tile = async (c: Context<Env>): Promise<Answer> => {
+    const { z, x, y } = readPlace(c);
+    const { art = null, artengruppe_id = null, jahr_von = null, jahr_bis = null } = readTileQuery(c);
+    const query = { z, x, y, art, artengruppeId: artengruppe_id, jahrVon: jahr_von, jahrBis: jahr_bis };
+    const body = await inTurn(async () => {
+      for (const teilung of teilungen) {
+        const packed = await make({ ...query, teilung });
+        if (packed.length <= maxTileBytes) return packed;
+      }
+      // Boundaries alone, of thousands of tenants.
+      throw new PortalError('ueberlastet');
+    });
+    return { body, type: 'application/vnd.mapbox-vector-tile', status: 200 };
+  };
+
+  const description = async (c: Context<Env>): Promise<Answer> => {
+    readNothing(c);
+    const bounds = await getTileBounds(sql);
+    const document = {
+      tilejson: '3.0.0',
+      name: 'Beobachtungen',
+      scheme: 'xyz',
+      tiles: [`${requestOrigin(c, config.trustedHops)}/tiles/v1/{z}/{x}/{y}.mvt`],
+      minzoom: 0,
+      maxzoom: maxZoom,
+      ...(bounds && { bounds: bounds.map((degrees) => Math.round(degrees * 1e5) / 1e5) }),
+      vector_layers: layers,
+    };
+    return { body: JSON.stringify(document), type: 'application/json; charset=utf-8', status: 200 };
+  };
+
+  return new Hono<Env>()
+    .get('/tiles/v1/tiles.json', conditionally(description))
+    .get('/tiles/v1/:z/:x/:file', checkPlace, conditionally(tile));
+}
+
+const layers = [
+  {
+    id: 'raster',
+    description: 'Meldungen und Arten je Quadrat: 5 km bei Zoom 9, mit jeder Stufe darunter doppelt so breit',
+    minzoom: 0,
+    maxzoom: 9,
+    fields: { meldungen: 'Zahl der Meldungen', arten: 'Zahl der Arten' },
+  },
+  {
+    id: 'sichtbeobachtung',
+    description: 'Meldungen an ihrem genauen Ort',
+    minzoom: 10,
+    maxzoom: maxZoom,
+    fields: { id: 'Nummer der Meldung' },
+  },
+  {
+    id: 'zelle',
+    description: 'Quadrate von 5 × 5 km, in denen geschützte Fundorte liegen',
+    minzoom: 10,
+    maxzoom: maxZoom,
+    fields: { meldungen: 'Zahl der geschützten Meldungen darin' },
+  },
+  {
+    id: 'mandant',
+    description: 'Gebiete der Mandanten',
+    minzoom: 0,
+    maxzoom: maxZoom,
+    fields: { kuerzel: 'Kürzel', name: 'Name' },
+  },
+];
+
+const number = '(0|[1-9]\\d{0,5})';
+const place = new RegExp(`^/tiles/v1/${number}/${number}/${number}\\.mvt$`);
+
+/** @throws PortalError `nicht_gefunden` for what is no tile of the pyramid, written as it is written there */
+function readPlace(c: Context<Env>): { z: number; x: number; y: number } {
+  const [, z = Number.NaN, x = Number.NaN, y = Number.NaN] = place.exec(c.req.path)?.map(Number) ?? [];
+  if (!(z <= maxZoom && x < 2 ** z && y < 2 ** z)) throw new PortalError('nicht_gefunden');
+  return { z, x, y };
+}
+
+// Before anything is asked of the database, its version included.
+async function checkPlace(c: Context<Env>, next: () => Promise<void>): Promise<void> {
+  readPlace(c);
+  readTileQuery(c);
+  await next();
+}

@@ -1,0 +1,327 @@
+// Vector tiles (O3): exact places as points, masked records as squares, counts below zoom 10.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { VectorTile } from '@mapbox/vector-tile';
+import { PbfReader } from 'pbf';
+import { canPackTiles, getTile, listTile } from '../../src/db/ausgabe-tiles.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { packTile } from '../../src/http/outputs/tile-pack.ts';
+import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
+import { arten } from '../support/catalogue.ts';
+import { onPostgres } from '../support/database.ts';
+import { type Json, startTestService, type TestService } from '../support/service.ts';
+
+interface Feature {
+  properties: Record<string, string | number | boolean>;
+  type: number;
+  rings: { x: number; y: number }[][];
+}
+type Layers = Record<string, Feature[]>;
+
+let service: TestService;
+const ids: Record<string, number> = {};
+before(async () => {
+  service = await startTestService();
+  await migrateDatabase(service.database);
+  const make = async (name: string, fields: Record<string, string>) => {
+    ids[name] = await service.makeReleased(fields);
+  };
+  // In one cell, at places of their own.
+  await make('exact', { lat: '5530000', lon: '420000' });
+  await make('marked', { lat: '5530100', lon: '420100', sensibel: 'true' });
+  await make('everywhere', { lat: '5530200', lon: '420200', art: String(arten.uhu) });
+  await make('elsewhere', { lat: '5530300', lon: '420300', art: String(arten.rotmilan) });
+  await make('old', { lat: '5530400', lon: '420400', datum: '1.6.2001', art: String(arten.hornisse) });
+  ids.private = await service.makeSichtbeobachtung({ lat: '5530500', lon: '420500' });
+  ids.pruefung = await service.makeSichtbeobachtung({ lat: '5530600', lon: '420600', bereich: 'oeffentlich' });
+  await make('deleted', { lat: '5530700', lon: '420700' });
+  await service.database.sql`delete from portal.sichtbeobachtung where id = ${ids.deleted ?? 0}`;
+});
+
+const get = (path: string, init: RequestInit = {}, host = 'n.test') =>
+  service.app.request(`http://${host}/tiles/v1/${path}`, { ...init, headers: { host, ...init.headers } });
+
+function decode(bytes: Uint8Array): Layers {
+  const { layers } = new VectorTile(new PbfReader(bytes));
+  return Object.fromEntries(
+    Object.entries(layers).map(([name, layer]) => {
+      assert.equal(layer.extent, 4096);
+      const features = Array.from({ length: layer.length }, (_, index) => {
+        const feature = layer.feature(index);
+        return { properties: { ...feature.properties }, type: feature.type, rings: feature.loadGeometry() };
+      });
+      return [name, features];
+    }),
+  );
+}
+
+async function read(path: string): Promise<Layers> {
+  const response = await get(path);
+  assert.equal(response.status, 200, `${path}: ${response.status}`);
+  assert.equal(response.headers.get('content-type'), 'application/vnd.mapbox-vector-tile');
+  return decode(new Uint8Array(await response.arrayBuffer()));
+}
+
+/** The tile of a place in EPSG:25832, and the place in it. */
+async function tileOf(x: number, y: number, z: number): Promise<{ path: string; i: number; j: number; scale: number }> {
+  const [row] = await service.database.sql<{ x: number; y: number }[]>`
+    select st_x(p) as x, st_y(p) as y from st_transform(st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832), 3857) p`;
+  assert.ok(row);
+  const side = 40075016.6855784 / 2 ** z;
+  const across = (row.x + 20037508.3427892) / side;
+  const down = (20037508.3427892 - row.y) / side;
+  return {
+    path: `${z}/${Math.floor(across)}/${Math.floor(down)}.mvt`,
+    i: (across % 1) * 4096,
+    j: (down % 1) * 4096,
+    scale: 4096 / side,
+  };
+}
+
+const pointsOf = (layers: Layers) =>
+  (layers.sichtbeobachtung ?? []).map(({ properties }) => properties.id).sort((a, b) => Number(a) - Number(b));
+
+describe('a tile from zoom 10', () => {
+  for (const z of [10, 13, 16]) {
+    it(`of zoom ${z} has exact records at their place and no other record at all`, async () => {
+      const { path, i, j } = await tileOf(420000, 5530000, z);
+      const { sichtbeobachtung = [], raster } = await read(path);
+      assert.equal(raster, undefined);
+      const [exact] = sichtbeobachtung.filter(({ properties }) => properties.id === ids.exact);
+      assert.deepEqual(exact?.properties, { id: ids.exact });
+      const [[point] = []] = exact?.rings ?? [];
+      assert.ok(Math.abs((point?.x ?? 0) - i) <= 1 && Math.abs((point?.y ?? 0) - j) <= 1, `${point?.x} ${point?.y}: ${i} ${j}`);
+    });
+  }
+
+  it('has no point for masked, private, unreviewed and deleted records', async () => {
+    const { path } = await tileOf(420000, 5530000, 12);
+    assert.deepEqual(pointsOf(await read(path)), [ids.exact, ids.old]);
+  });
+
+  it('has the square of the cell for masked ones, with their number and nothing more', async () => {
+    const { path } = await tileOf(422500, 5532500, 12);
+    const { zelle = [] } = await read(path);
+    assert.deepEqual(
+      zelle.map(({ properties, type }) => [properties, type]),
+      [[{ meldungen: 3 }, 3]],
+    );
+    // Its corners are those of the cell, wherever the records are.
+    for (const [x, y] of [
+      [420000, 5530000],
+      [425000, 5535000],
+    ] as const) {
+      const corner = await tileOf(x, y, 16);
+      const [square] = (await read(corner.path)).zelle ?? [];
+      assert.ok(square?.rings[0]?.some((p) => Math.abs(p.x - corner.i) <= 1 && Math.abs(p.y - corner.j) <= 1));
+    }
+  });
+
+  it('has a record in one tile only, however tiles meet', async () => {
+    const { path } = await tileOf(420000, 5530000, 15);
+    const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
+    const all: unknown[] = [];
+    for (const across of [-1, 0, 1])
+      for (const down of [-1, 0, 1]) all.push(...pointsOf(await read(`${z}/${x + across}/${y + down}.mvt`)));
+    assert.deepEqual(all.sort(), [ids.exact, ids.old].sort());
+  });
+
+  it('filters by species, group and years', async () => {
+    const { path } = await tileOf(420200, 5530200, 11);
+    const cases: [query: string, points: (number | undefined)[], masked: number | undefined][] = [
+      [`art=${arten.amsel}`, [ids.exact], 1],
+      [`art=${arten.uhu}`, [], 1],
+      [`art=${arten.hornisse}`, [ids.old], undefined],
+      ['artengruppe_id=1', [ids.exact], 3],
+      ['artengruppe_id=2', [ids.old], undefined],
+      ['jahr_von=2002', [ids.exact], 3],
+      ['jahr_bis=2001', [ids.old], undefined],
+      ['jahr_von=2002&jahr_bis=2003', [], undefined],
+      ['art=4711', [], undefined],
+    ];
+    for (const [query, points, masked] of cases) {
+      const layers = await read(`${path}?${query}`);
+      assert.deepEqual(pointsOf(layers), points, query);
+      assert.equal(layers.zelle?.[0]?.properties.meldungen, masked, query);
+    }
+  });
+});
+
+describe('a tile up to zoom 9', () => {
+  it('has counts by square, twice as wide at each level', async () => {
+    let width = 0;
+    for (const z of [9, 8, 7, 6]) {
+      const { path, scale } = await tileOf(422500, 5532500, z);
+      const { raster = [], sichtbeobachtung, zelle } = await read(path);
+      assert.deepEqual([sichtbeobachtung, zelle], [undefined, undefined]);
+      assert.deepEqual(
+        raster.map(({ properties }) => properties),
+        [{ meldungen: 5, arten: 4 }],
+        path,
+      );
+      const across = raster[0]?.rings[0]?.map(({ x }) => x / scale) ?? [];
+      const wide = Math.max(...across) - Math.min(...across);
+      // Some of it may lie in the next tile.
+      assert.ok(wide < 2.2 * 8000 * 2 ** (9 - z), `${path}: ${wide}`);
+      width = Math.max(width, wide);
+    }
+    assert.ok(width > 20_000);
+    for (const z of [5, 3, 0]) assert.equal((await read((await tileOf(422500, 5532500, z)).path)).raster?.length, 1);
+  });
+
+  it('filters counts', async () => {
+    const { path } = await tileOf(422500, 5532500, 9);
+    const counts = async (query: string) => (await read(`${path}?${query}`)).raster?.map(({ properties }) => properties);
+    assert.deepEqual(await counts(`art=${arten.amsel}`), [{ meldungen: 2, arten: 1 }]);
+    assert.deepEqual(await counts('jahr_bis=2001'), [{ meldungen: 1, arten: 1 }]);
+    assert.equal(await counts('jahr_bis=2000'), undefined);
+  });
+});
+
+describe('boundaries', () => {
+  it('are in every tile that one crosses, with abbreviation and name', async () => {
+    const { path } = await tileOf(452000, 5530000, 8);
+    const { mandant = [] } = await read(path);
+    assert.deepEqual(
+      mandant.map(({ properties }) => properties),
+      [
+        { kuerzel: 'N', name: 'Nordland' },
+        { kuerzel: 'S', name: 'Südland' },
+        { kuerzel: 'W', name: 'Westland' },
+      ].filter(({ kuerzel }) => mandant.some(({ properties }) => properties.kuerzel === kuerzel)),
+    );
+    assert.ok(mandant.length >= 2);
+    // Of tiles, outer rings are those with a positive area.
+    for (const { rings } of mandant) assert.ok(areaOf(rings[0] ?? []) > 0);
+  });
+});
+
+const areaOf = (ring: { x: number; y: number }[]) =>
+  ring.reduce((sum, { x, y }, index) => {
+    const next = ring[(index + 1) % ring.length] ?? { x, y };
+    return sum + x * next.y - next.x * y;
+  }, 0);
+
+describe('what is asked for', () => {
+  it('must be a tile of the pyramid, written as it is there; everything else is 404', async () => {
+    const wrong = [
+      ...['17/0/0.mvt', '0/1/0.mvt', '0/0/1.mvt', '3/8/0.mvt', '3/0/8.mvt', '-1/0/0.mvt', '03/1/1.mvt', '3/01/1.mvt', '3/1/01.mvt'],
+      ...['3/1/1', '3/1/1.pbf', '3/1/1.mvt/', '3/1/1.mvt.mvt', '3/1/x.mvt', '3/1/1.5.mvt', '3/1/+1.mvt', '3/1/1e0.mvt', '3/1/.mvt'],
+      ...['3/1/9999999999999999999999.mvt', 'tiles', '3/1', '3/1/1%2Emvt/x'],
+    ];
+    for (const path of wrong) {
+      const response = await get(path);
+      assert.equal(response.status, 404, path);
+      assert.equal(response.headers.get('content-type'), 'application/problem+json', path);
+    }
+    for (const path of ['0/0/0.mvt', '16/65535/65535.mvt', '1/0/0.mvt', '1/1/1.mvt', '4/15/15.mvt', '10/0/511.mvt', '5/16/0.mvt'])
+      await read(path);
+  });
+
+  it('has known parameters with values that can be, else 400 with their name', async () => {
+    for (const [query, name] of [
+      ['art=x', 'art'],
+      ['art=', 'art'],
+      ['art=1&art=2', 'art'],
+      ['artengruppe_id=1.5', 'artengruppe_id'],
+      ['jahr_von=20000', 'jahr_von'],
+      ['jahr_bis=-1', 'jahr_bis'],
+      ['jahr=2020', 'jahr'],
+    ]) {
+      const response = await get(`3/4/2.mvt?${query}`);
+      assert.equal(response.status, 400, query);
+      assert.equal(((await response.json()) as Json).parameter, name, query);
+    }
+    assert.equal((await get('tiles.json?art=1')).status, 400);
+  });
+
+  it('is read with GET and HEAD from anywhere, at any host', async () => {
+    const path = '9/268/173.mvt';
+    assert.equal((await get(path, {}, 'niemand.test')).status, 200);
+    const head = await get(path, { method: 'HEAD' });
+    assert.deepEqual([head.status, await head.text()], [200, '']);
+    assert.equal(head.headers.get('access-control-allow-origin'), '*');
+    assert.equal((await get(path, { method: 'OPTIONS' })).status, 204);
+    assert.equal((await get(path, { method: 'POST' })).status, 405);
+  });
+
+  it('has a tag that holds until somebody sees a change', async () => {
+    const { path } = await tileOf(422500, 5532500, 12);
+    const first = await get(path);
+    assert.equal(first.headers.get('cache-control'), 'no-cache');
+    const tag = first.headers.get('etag') ?? '';
+    const again = () => get(path, { headers: { 'if-none-match': tag } });
+    assert.equal((await again()).status, 304);
+    await service.makeSichtbeobachtung({ lat: '5530800', bereich: 'oeffentlich' });
+    assert.equal((await again()).status, 304);
+    // Kept, and sent again as it was.
+    const bytes = [await (await get(path)).arrayBuffer(), await (await get(path)).arrayBuffer()].map((b) => Buffer.from(b));
+    assert.ok(bytes[0]?.equals(bytes[1] ?? Buffer.alloc(0)));
+    await service.makeReleased({ lat: '5530900', lon: '480000' });
+    assert.equal((await again()).status, 200);
+  });
+});
+
+describe('tiles.json', () => {
+  it('describes the tiles at the host that was asked', async () => {
+    for (const host of ['n.test', 'niemand.test:8080']) {
+      const response = await get('tiles.json', {}, host);
+      assert.equal(response.status, 200);
+      const document = (await response.json()) as Json;
+      assert.deepEqual(document.tiles, [`http://${host}/tiles/v1/{z}/{x}/{y}.mvt`]);
+      assert.deepEqual([document.tilejson, document.minzoom, document.maxzoom], ['3.0.0', 0, 16]);
+      assert.deepEqual(
+        document.vector_layers.map(({ id, fields }: Json) => [id, Object.keys(fields)]),
+        [
+          ['raster', ['meldungen', 'arten']],
+          ['sichtbeobachtung', ['id']],
+          ['zelle', ['meldungen']],
+          ['mandant', ['kuerzel', 'name']],
+        ],
+      );
+      const [west, south, east, north] = document.bounds;
+      assert.ok(west > 6 && west < 7 && south > 49 && south < 50 && east > 8.9 && east < 9.1 && north > 50 && north < 50.5);
+    }
+  });
+});
+
+describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedded database packs none' }, () => {
+  it('give the same features', async () => {
+    const { sql } = service.database;
+    assert.equal(await canPackTiles(sql), true);
+    const filter = { art: null, artengruppeId: null, jahrVon: null, jahrBis: null, teilung: 128 };
+    for (const zoom of [0, 5, 8, 9, 10, 12, 16]) {
+      const { path } = await tileOf(422500, 5532500, zoom);
+      const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
+      const query = { ...filter, z, x, y };
+      const packed = decode(await getTile(sql, query));
+      assert.ok(Object.keys(packed).length > 0);
+      assert.deepEqual(decode(packTile(await listTile(sql, query))), packed);
+    }
+  });
+});
+
+describe('a dense tile', () => {
+  it('stays small: one record for each small square, that with the lowest id, every time', async () => {
+    const { sql } = service.database;
+    await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id)
+      select (select id from portal.nutzer where loginname = 'melder'), ${arten.amsel}, date '2020-01-01' + i,
+        st_setsrid(st_makepoint(440000 + 0.01 * i, 5540000 + (i % 100) * 30), 25832), 'oeffentlich', 'freigegeben',
+        (select id from portal.nutzer where loginname = 'expertin')
+      from generate_series(1, 2000) i`;
+    const { path } = await tileOf(440000, 5541000, 12);
+    const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
+    const query = { z, x, y, art: null, artengruppeId: null, jahrVon: null, jahrBis: null };
+    const list = async (teilung: number) =>
+      (await listTile(sql, { ...query, teilung })).filter(({ layer }) => layer === 'sichtbeobachtung');
+    const all = await list(128);
+    const thin = await list(16);
+    assert.ok(all.length > 1000 && thin.length > 2 && thin.length <= 16 * 16, `${all.length}, ${thin.length}`);
+    assert.deepEqual(await list(16), thin);
+    const lowest = all[0]?.properties.id;
+    assert.ok(thin.some(({ properties }) => properties.id === lowest));
+    const response = await get(path);
+    assert.ok((await response.arrayBuffer()).byteLength <= maxTileBytes);
+  });
+});
