@@ -41,7 +41,7 @@ export function createApp(deps: Deps): Hono<Env> {
   // Whoever types the address of the service into a browser looks for what there is; a client that asks for nothing gets a 404.
   app.get('/', async (c) =>
     (c.req.header('accept') ?? '').includes('text/html')
-      ? c.redirect('/api/v2', 302)
+      ? c.redirect('/karte', 302)
       : replyError(c, new PortalError('nicht_gefunden')),
   );
   app.get('/favicon.ico', (c) => c.redirect('/api/v2/docs/favicon-32x32.png', 302));

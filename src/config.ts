@@ -46,6 +46,8 @@ export interface Config {
   metricsToken: string | null;
   /** null: made at the first start and kept in DATA_DIR. */
   secretKey: string | null;
+  /** Tiles of another host below the map, and whom they are owed to; null: none. */
+  karteHintergrund: { url: string; quelle: string | null } | null;
 }
 
 /** Where photos and sound files are kept. */
@@ -177,6 +179,15 @@ export const settings = {
     fallback: null,
     meaning: 'mindestens 32 Zeichen, gleich für alle Instanzen; ohne Angabe beim ersten Start in DATA_DIR/secret.key erzeugt',
   },
+  KARTE_HINTERGRUND_URL: {
+    fallback: null,
+    meaning:
+      'Kacheln unter der Karte, mit {z}, {x} und {y}: Bilder, oder Vektorkacheln (.mvt, .pbf); ohne Angabe: nur die Grenzen',
+  },
+  KARTE_HINTERGRUND_QUELLE: {
+    fallback: null,
+    meaning: 'wem der Hintergrund zu verdanken ist, etwa © OpenStreetMap-Mitwirkende; steht auf der Karte',
+  },
 } satisfies Record<string, Setting>;
 
 /**
@@ -249,6 +260,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     );
   }
   const boundaryPrivate = readBoolean('BOUNDARY_PRIVATE');
+  const hintergrund = read('KARTE_HINTERGRUND_URL');
+  if (hintergrund !== null && !isTileUrl(hintergrund)) {
+    throw new ConfigError(
+      'KARTE_HINTERGRUND_URL ist keine Adresse mit https oder http und {z}, {x} und {y}, etwa https://tiles.example.org/{z}/{x}/{y}.png.',
+    );
+  }
   const logLevel = (read('LOG_LEVEL') ?? '').toLowerCase();
   if (!isOneOf(logLevels, logLevel)) {
     throw new ConfigError(`LOG_LEVEL ist „${logLevel}“, erlaubt sind ${logLevels.join(', ')}.`);
@@ -291,6 +308,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     logLevel,
     metricsToken: read('METRICS_TOKEN'),
     secretKey,
+    karteHintergrund: hintergrund === null ? null : { url: hintergrund, quelle: read('KARTE_HINTERGRUND_QUELLE') },
   };
 }
 
@@ -334,6 +352,12 @@ export function describeSettings(): string {
 
 function isOneOf<T extends string>(values: readonly T[], value: string): value is T {
   return (values as readonly string[]).includes(value);
+}
+
+// The places stand in path or query: a host with one would be many hosts.
+function isTileUrl(text: string): boolean {
+  const [, places = ''] = /^https?:\/\/[a-z0-9.:[\]-]+(\/.*)$/i.exec(text) ?? [];
+  return ['{z}', '{x}', '{y}'].every((place) => places.includes(place)) && !/[\s"'<>;,]/.test(text) && URL.canParse(text);
 }
 
 // By the parser that the queue uses, which alone knows when it is; of its dialects that with five fields.

@@ -18,8 +18,9 @@ export function describeFirstSteps(
   mandanten: readonly Mandant[],
 ): string {
   const host = ['127.0.0.1', '0.0.0.0', '::', '::1'].includes(config.host) ? 'localhost' : config.host;
-  const base = `http://${host}:${config.port}/api/v2`;
-  const lines = ['', `Der Dienst läuft: ${base}`, ''];
+  const origin = `http://${host}:${config.port}`;
+  const base = `${origin}/api/v2`;
+  const lines = ['', `Der Dienst läuft. Karte: ${origin}/karte`, `Schnittstelle: ${base}`, ''];
   const [mandant] = mandanten;
   if (!mandant) {
     lines.push('Die Datenbank ist noch leer. Mandanten, Arten und Stadien kommen aus einem Verzeichnis:', '');

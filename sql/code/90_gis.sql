@@ -9,7 +9,7 @@
 create or replace view gis.sichtbeobachtung as
 select g.id, g.guid, g.art, a.name_deutsch, a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, r.is_animal,
   g.datum, g.jahr, g.anzahl, st.name as stadium, t.name as aktivitaet, g.bemerkung,
-  g.unschaerfe_m, g.cell_x, g.cell_y, g.place
+  g.unschaerfe_m, g.cell_x, g.cell_y, g.place, coalesce(st.phaenogramm, true) as phaenogramm
 from portal.sichtbeobachtung_gezeigt g
 left join portal.art a on a.id = g.art
 left join portal.artengruppe r on r.id = a.gid
@@ -37,6 +37,7 @@ comment on column gis.sichtbeobachtung.unschaerfe_m is
 comment on column gis.sichtbeobachtung.cell_x is 'Column of the 5 km grid, counted eastwards from easting 0 (EPSG:25832)';
 comment on column gis.sichtbeobachtung.cell_y is 'Row of the 5 km grid, counted northwards from northing 0 (EPSG:25832)';
 comment on column gis.sichtbeobachtung.place is 'Place that everyone may see, point in EPSG:25832 (metres); exact to unschaerfe_m';
+comment on column gis.sichtbeobachtung.phaenogramm is 'Whether the find counts for the curve of the year: as its stage says, true without a stage';
 
 -- Two branches instead of a choice per row, so that the open records are found by their spatial index here too.
 create or replace view gis.sichtbeobachtung_exakt as

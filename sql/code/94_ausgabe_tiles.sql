@@ -60,10 +60,23 @@ $$;
 comment on function ausgabe.to_tile_polygon(public.geometry, integer, integer, integer) is
   'Polygons of EPSG:3857 in coordinates of a tile, cut a little beyond its edges; null where nothing is left';
 
+-- A number for a square, the same in every tile that shows a part of it, so that maps can tell parts from squares.
+create or replace function ausgabe.to_tile_square_id(cell public.geometry)
+  returns bigint
+  language sql
+  immutable
+  parallel safe
+as $$
+  select (round(public.st_xmin(cell) / (public.st_xmax(cell) - public.st_xmin(cell)))::bigint + 1048576) * 2097152
+    + round(public.st_ymin(cell) / (public.st_xmax(cell) - public.st_xmin(cell)))::bigint + 1048576
+$$;
+comment on function ausgabe.to_tile_square_id(public.geometry) is
+  'Number of a square of a grid from EPSG:25832, made of its column and row';
+
 -- Counts by square, up to z 9: 5 km at z 9, twice as wide at each level below.
 create or replace function ausgabe.list_tile_raster(
     z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer)
-  returns table (meldungen bigint, arten bigint, geom public.geometry)
+  returns table (fid bigint, meldungen bigint, arten bigint, geom public.geometry)
   language plpgsql
   stable
 as $$
@@ -74,7 +87,7 @@ begin
     return;
   end if;
   return query
-  select r.meldungen, r.arten, t.geom
+  select ausgabe.to_tile_square_id(r.cell), r.meldungen, r.arten, t.geom
   from ausgabe.list_raster_grob(
     stufe => 9 - z, art => list_tile_raster.art, gid => artengruppe_id, jahr_von => list_tile_raster.jahr_von,
     jahr_bis => list_tile_raster.jahr_bis, box => v_box) r
@@ -95,7 +108,7 @@ comment on function ausgabe.list_tile_raster(integer, integer, integer, integer,
 --   teilung   squares along each side, 128 and less
 create or replace function ausgabe.list_tile_sichtbeobachtung(
     z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
-  returns table (id bigint, geom public.geometry)
+  returns table (fid bigint, id bigint, geom public.geometry)
   language plpgsql
   stable
   -- With the usual 4 MB, the index names pages instead of rows: of a city's 360 000 records that took twice as long.
@@ -133,7 +146,7 @@ begin
     union all
     select f.id, f.place from found f where f.id in (select l.id from lowest l)
   )
-  select k.id, public.st_makepoint(round(k.i), round(k.j))
+  select k.id, k.id, public.st_makepoint(round(k.i), round(k.j))
   from (
     select s.id, (public.st_x(p.p) - public.st_xmin(v_tile)) * v_scale as i, (public.st_ymax(v_tile) - public.st_y(p.p)) * v_scale as j
     from shown s
@@ -150,7 +163,7 @@ comment on function ausgabe.list_tile_sichtbeobachtung(integer, integer, integer
 -- Squares that hold masked records, with their number, from z 10: such a record has no place but its square.
 create or replace function ausgabe.list_tile_zelle(
     z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer)
-  returns table (meldungen bigint, geom public.geometry)
+  returns table (fid bigint, meldungen bigint, geom public.geometry)
   language plpgsql
   stable
 as $$
@@ -161,7 +174,7 @@ begin
     return;
   end if;
   return query
-  select r.verschleiert, t.geom
+  select ausgabe.to_tile_square_id(r.cell), r.verschleiert, t.geom
   from ausgabe.list_raster(
     gitter => '5km', art => list_tile_zelle.art, gid => artengruppe_id, jahr_von => list_tile_zelle.jahr_von,
     jahr_bis => list_tile_zelle.jahr_bis, box => v_box, after_code => null, row_limit => 10000) r
@@ -208,15 +221,15 @@ create or replace function ausgabe.get_tile(
 as $$
 begin
   return coalesce((
-      select public.st_asmvt(r, 'raster', 4096, 'geom')
+      select public.st_asmvt(r, 'raster', 4096, 'geom', 'fid')
       from ausgabe.list_tile_raster(
         z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
     || coalesce((
-      select public.st_asmvt(r, 'sichtbeobachtung', 4096, 'geom')
+      select public.st_asmvt(r, 'sichtbeobachtung', 4096, 'geom', 'fid')
       from ausgabe.list_tile_sichtbeobachtung(
         z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis, get_tile.teilung) r), '')
     || coalesce((
-      select public.st_asmvt(r, 'zelle', 4096, 'geom')
+      select public.st_asmvt(r, 'zelle', 4096, 'geom', 'fid')
       from ausgabe.list_tile_zelle(
         z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
     || coalesce((
@@ -230,30 +243,30 @@ comment on function ausgabe.get_tile(integer, integer, integer, integer, integer
 -- The same features in text, to be packed by the service.
 create or replace function ausgabe.list_tile(
     z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
-  returns table (ebene text, merkmale text, geom text)
+  returns table (ebene text, fid bigint, merkmale text, geom text)
   language plpgsql
   stable
 as $$
 begin
   return query
-  select 'raster', pg_catalog.json_build_object('meldungen', r.meldungen, 'arten', r.arten)::text, public.st_asgeojson(r.geom, 0, 0)
+  select 'raster', r.fid, pg_catalog.json_build_object('meldungen', r.meldungen, 'arten', r.arten)::text, public.st_asgeojson(r.geom, 0, 0)
   from ausgabe.list_tile_raster(
     z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
   union all
-  select 'sichtbeobachtung', pg_catalog.json_build_object('id', r.id)::text, public.st_asgeojson(r.geom, 0, 0)
+  select 'sichtbeobachtung', r.fid, pg_catalog.json_build_object('id', r.id)::text, public.st_asgeojson(r.geom, 0, 0)
   from ausgabe.list_tile_sichtbeobachtung(
     z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis, list_tile.teilung) r
   union all
-  select 'zelle', pg_catalog.json_build_object('meldungen', r.meldungen)::text, public.st_asgeojson(r.geom, 0, 0)
+  select 'zelle', r.fid, pg_catalog.json_build_object('meldungen', r.meldungen)::text, public.st_asgeojson(r.geom, 0, 0)
   from ausgabe.list_tile_zelle(
     z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
   union all
-  select 'mandant', pg_catalog.json_build_object('kuerzel', r.kuerzel, 'name', r.name)::text, public.st_asgeojson(r.geom, 0, 0)
+  select 'mandant', null::bigint, pg_catalog.json_build_object('kuerzel', r.kuerzel, 'name', r.name)::text, public.st_asgeojson(r.geom, 0, 0)
   from ausgabe.list_tile_mandant(z, x, y, list_tile.teilung) r;
 end
 $$;
 comment on function ausgabe.list_tile(integer, integer, integer, integer, integer, integer, integer, integer) is
-  'What is in a vector tile: layer, attributes as JSON, geometry as GeoJSON in coordinates of the tile';
+  'What is in a vector tile: layer, number, attributes as JSON, geometry as GeoJSON in coordinates of the tile';
 
 -- Whether this database packs tiles.
 create or replace function ausgabe.can_pack_tile()

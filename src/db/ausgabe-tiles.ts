@@ -18,6 +18,8 @@ export interface TileQuery {
 /** A feature of a tile, in the tile's own coordinates. */
 export interface TileFeature {
   layer: string;
+  /** Beside the attributes: the same in every tile that shows a part of it. */
+  id: number | null;
   properties: Record<string, string | number>;
   geometry: TileGeometry;
 }
@@ -45,15 +47,16 @@ export async function getTile(sql: Sql, query: TileQuery): Promise<Buffer<ArrayB
 export async function listTile(sql: Sql, query: TileQuery): Promise<TileFeature[]> {
   const rows = await asPublic(
     sql,
-    (tx) => tx<{ ebene: string; merkmale: string; geom: string }[]>`
-      select ebene, merkmale, geom
+    (tx) => tx<{ ebene: string; fid: number | null; merkmale: string; geom: string }[]>`
+      select ebene, fid, merkmale, geom
       from ausgabe.list_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
         jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`,
   );
-  return rows.map(({ ebene, merkmale, geom }) => ({
+  return rows.map(({ ebene, fid, merkmale, geom }) => ({
     layer: ebene,
+    id: fid,
     properties: JSON.parse(merkmale) as Record<string, string | number>,
     geometry: JSON.parse(geom) as TileGeometry,
   }));

@@ -37,6 +37,7 @@ export interface Deps {
     | 'answerCacheBytes'
     | 'maxUploadsPerAccount'
     | 'minReceiveRate'
+    | 'karteHintergrund'
   >;
   metrics: Metrics;
   queue: Queue;

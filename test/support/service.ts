@@ -74,6 +74,7 @@ export const testConfig: Deps['config'] = {
   metricsToken: null,
   maxUploadsPerAccount: 2,
   minReceiveRate: 4096,
+  karteHintergrund: null,
 };
 
 export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {

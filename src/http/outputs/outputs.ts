@@ -2,11 +2,19 @@
 import { Hono } from 'hono';
 import type { Deps, Env } from '../context.ts';
 import { abgleichRoutes } from './abgleich.ts';
+import { atlasRoutes } from './atlas.ts';
+import { karteRoutes } from './karte.ts';
+import { phaenologieRoutes } from './phaenologie.ts';
 import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
-export const isOutput = (path: string) => /^\/(?:abgleich|tiles|atlas)(?:\/|$)/.test(path);
+export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|tiles)(?:\/|$)/.test(path);
 
 export function outputRoutes(deps: Deps): Hono<Env> {
-  return new Hono<Env>().route('/', abgleichRoutes(deps)).route('/', tileRoutes(deps));
+  return new Hono<Env>()
+    .route('/', abgleichRoutes(deps))
+    .route('/', tileRoutes(deps))
+    .route('/', phaenologieRoutes(deps))
+    .route('/', atlasRoutes(deps))
+    .route('/', karteRoutes(deps));
 }

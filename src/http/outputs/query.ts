@@ -1,5 +1,5 @@
 // The query of an output: checked as that of the interface is, but a name that nobody knows is an error (O0.5).
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import * as v from 'valibot';
 import { shorten } from '../../guard/text.ts';
 import type { Env } from '../context.ts';
@@ -25,5 +25,13 @@ export function queryReader<E extends Entries>(entries: E): (c: Context<Env>) =>
     return checkInput(parameters, schema);
   };
 }
+
+/** Has a request checked before the database is asked anything for it, the version of the data included. */
+export const checkFirst =
+  (read: (c: Context<Env>) => unknown): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    read(c);
+    await next();
+  };
 
 const unknownName = (name: string, allowed: string) => `Den Parameter „${shorten(name)}“ gibt es hier nicht, ${allowed}.`;

@@ -14,8 +14,8 @@ export function packTile(features: readonly TileFeature[]): Buffer<ArrayBuffer> 
   return Buffer.from(fromGeojsonVt(layers, { version: 2, extent }));
 }
 
-function toPacked({ properties, geometry }: TileFeature) {
-  return { type: geometry.type === 'Point' ? 1 : 3, tags: properties, geometry: toRings(geometry) };
+function toPacked({ id, properties, geometry }: TileFeature) {
+  return { ...(id !== null && { id }), type: geometry.type === 'Point' ? 1 : 3, tags: properties, geometry: toRings(geometry) };
 }
 
 function toRings(geometry: TileGeometry) {

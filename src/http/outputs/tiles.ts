@@ -7,7 +7,7 @@ import { PortalError } from '../wire/errors.ts';
 import type { Answer } from '../wire/reply.ts';
 import { answerOutput } from './conditional.ts';
 import { recordFilters } from './filters.ts';
-import { queryReader } from './query.ts';
+import { checkFirst, queryReader } from './query.ts';
 import { packTile } from './tile-pack.ts';
 
 export const maxZoom = 16;
@@ -50,7 +50,6 @@ export function tileRoutes(deps: Deps): Hono<Env> {
   };
 
   const description = async (c: Context<Env>): Promise<Answer> => {
-    readNothing(c);
     const bounds = await getTileBounds(sql);
     const document = {
       tilejson: '3.0.0',
@@ -66,8 +65,8 @@ export function tileRoutes(deps: Deps): Hono<Env> {
   };
 
   return new Hono<Env>()
-    .get('/tiles/v1/tiles.json', conditionally(description))
-    .get('/tiles/v1/:z/:x/:file', checkPlace, conditionally(tile));
+    .get('/tiles/v1/tiles.json', checkFirst(readNothing), conditionally(description))
+    .get('/tiles/v1/:z/:x/:file', checkFirst(readPlace), checkFirst(readTileQuery), conditionally(tile));
 }
 
 const layers = [
@@ -109,11 +108,4 @@ function readPlace(c: Context<Env>): { z: number; x: number; y: number } {
   const [, z = Number.NaN, x = Number.NaN, y = Number.NaN] = place.exec(c.req.path)?.map(Number) ?? [];
   if (!(z <= maxZoom && x < 2 ** z && y < 2 ** z)) throw new PortalError('nicht_gefunden');
   return { z, x, y };
-}
-
-// Before anything is asked of the database, its version included.
-async function checkPlace(c: Context<Env>, next: () => Promise<void>): Promise<void> {
-  readPlace(c);
-  readTileQuery(c);
-  await next();
 }

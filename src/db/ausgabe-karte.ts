@@ -1,0 +1,46 @@
+// What the map asks for beside its tiles (O4), as gis_public.
+import { asPublic } from './ausgabe.ts';
+import type { Sql } from './client.ts';
+
+export interface OutputArt {
+  id: number;
+  name_deutsch: string | null;
+  name_wissenschaftlich: string;
+  artengruppe: string;
+}
+
+/** Species whose names hold a text, or the one of a number. */
+export async function listOutputArt(sql: Sql, suche: string | null, art: number | null, limit: number): Promise<OutputArt[]> {
+  const rows = await asPublic(
+    sql,
+    (tx) => tx<OutputArt[]>`
+      select id, name_deutsch, name_wissenschaftlich, artengruppe
+      from ausgabe.list_art(suche => ${suche}::text, art => ${art}::integer, row_limit => ${limit}::integer)`,
+  );
+  return [...rows];
+}
+
+/** A record as everybody may see it. */
+export interface OutputSichtbeobachtung {
+  id: number;
+  art: number;
+  name_deutsch: string | null;
+  name_wissenschaftlich: string;
+  datum: string;
+  anzahl: number;
+  stadium: string | null;
+  aktivitaet: string | null;
+  bemerkung: string | null;
+  unschaerfe_m: number;
+}
+
+/** Records of these numbers; those that are not shown are left out. */
+export async function listOutputSichtbeobachtung(sql: Sql, ids: readonly number[]): Promise<OutputSichtbeobachtung[]> {
+  const rows = await asPublic(
+    sql,
+    (tx) => tx<OutputSichtbeobachtung[]>`
+      select id, art, name_deutsch, name_wissenschaftlich, datum::text as datum, anzahl, stadium, aktivitaet, bemerkung, unschaerfe_m
+      from ausgabe.list_sichtbeobachtung_of_id(ids => ${`{${ids.join(',')}}`}::bigint[])`,
+  );
+  return [...rows];
+}

@@ -1,0 +1,43 @@
+// GET /atlas/v1/arten and /atlas/v1/sichtbeobachtungen: what the map asks for beside its tiles (O4).
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { listOutputArt, listOutputSichtbeobachtung } from '../../db/ausgabe-karte.ts';
+import type { Deps, Env } from '../context.ts';
+import * as field from '../wire/fields.ts';
+import type { Answer } from '../wire/reply.ts';
+import { answerOutput } from './conditional.ts';
+import { checkFirst, queryReader } from './query.ts';
+
+/** Records that can be asked for at once. */
+export const maxRecords = 50;
+const maxSpecies = 20;
+
+const readArtenQuery = queryReader({
+  suche: v.optional(field.characters(100)),
+  art: v.optional(field.id),
+});
+const recordId = field.integer(0, 10 ** 15 - 1);
+const allowedIds = `bis zu ${maxRecords} Nummern von Meldungen, mit Kommas dazwischen`;
+const readRecordsQuery = queryReader({
+  id: v.pipe(field.listOf(recordId, allowedIds), v.minLength(1, allowedIds), v.maxLength(maxRecords, allowedIds)),
+});
+
+export function atlasRoutes(deps: Deps): Hono<Env> {
+  const { sql } = deps;
+  const conditionally = answerOutput(deps);
+  const arten = async (c: Context<Env>): Promise<Answer> => {
+    const { suche = null, art = null } = readArtenQuery(c);
+    return toJson({ arten: await listOutputArt(sql, suche, art, maxSpecies) });
+  };
+  const sichtbeobachtungen = async (c: Context<Env>): Promise<Answer> =>
+    toJson({ sichtbeobachtungen: await listOutputSichtbeobachtung(sql, readRecordsQuery(c).id) });
+  return new Hono<Env>()
+    .get('/atlas/v1/arten', checkFirst(readArtenQuery), conditionally(arten))
+    .get('/atlas/v1/sichtbeobachtungen', checkFirst(readRecordsQuery), conditionally(sichtbeobachtungen));
+}
+
+const toJson = (value: unknown): Answer => ({
+  body: JSON.stringify(value),
+  type: 'application/json; charset=utf-8',
+  status: 200,
+});

@@ -1,0 +1,126 @@
+// GET /karte: the map (O4). Everything it loads comes from here, but a background that the operator names.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import type { Config } from '../../config.ts';
+import type { Deps, Env } from '../context.ts';
+import { checkFirst, queryReader } from './query.ts';
+
+const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
+// A list instead of folders: the package also holds examples and sources.
+const own = [
+  'karte.js',
+  'ansicht.js',
+  'artwahl.js',
+  'auskunft.js',
+  'ebenen.js',
+  'hintergrund.js',
+  'karte.css',
+  'laden.js',
+  'legende.js',
+  'treffer.js',
+  'liste.js',
+];
+const packaged = { 'ol.js': 'ol/dist/ol.js', 'ol.css': 'ol/ol.css' };
+
+const require = createRequire(import.meta.url);
+const pathOf = (name: string) => new URL(`karte/${name}`, import.meta.url);
+const { version } = require('ol/package.json') as { version: string };
+// Part of each address, so that browsers may keep the files for good: the modules name each other without it.
+const mark = own
+  .reduce((sum, name) => sum.update(readFileSync(pathOf(name))), createHash('sha256').update(version))
+  .digest('base64url')
+  .slice(0, 12);
+const base = `/karte/${mark}`;
+
+const readNothing = queryReader({});
+
+export function karteRoutes({ config }: Deps): Hono<Env> {
+  const policy = makePolicy(config.karteHintergrund);
+  const page = (c: Context<Env>) => {
+    c.header('Content-Security-Policy', policy);
+    c.header('Cache-Control', 'no-cache');
+    const { url = '', quelle } = config.karteHintergrund ?? {};
+    return c.html(makePage(url, quelle ?? ''));
+  };
+  const routes = new Hono<Env>().get('/karte', checkFirst(readNothing), page).get('/karte/', (c) => c.redirect('/karte', 301));
+  const files: [name: string, path: string | URL][] = [
+    ...own.map((name): [string, URL] => [name, pathOf(name)]),
+    ...Object.entries(packaged).map(([name, path]): [string, string] => [name, require.resolve(path)]),
+  ];
+  for (const [name, path] of files) {
+    let content: Promise<Uint8Array<ArrayBuffer>> | null = null;
+    const type = types[name.endsWith('.js') ? 'js' : 'css'];
+    routes.get(`${base}/${name}`, async (c) => {
+      content ??= readFile(path).then((bytes) => new Uint8Array(bytes));
+      return c.body(await content, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' });
+    });
+  }
+  return routes;
+}
+
+/** No other host, but that of the background. OpenLayers draws icons of its controls from its own style sheet. */
+function makePolicy(hintergrund: Config['karteHintergrund']): string {
+  const other = hintergrund ? ` ${new URL(hintergrund.url).origin}` : '';
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data:${other}`,
+    `connect-src 'self'${other}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+const makePage = (hintergrund: string, quelle: string) => html`<!doctype html>
+<html lang="de">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Karte der Beobachtungen</title>
+<link rel="icon" type="image/png" href="/favicon.ico">
+<link rel="stylesheet" href="${base}/ol.css">
+<link rel="stylesheet" href="${base}/karte.css">
+<script src="${base}/ol.js" defer></script>
+<script src="${base}/karte.js" type="module"></script>
+</head>
+<body>
+<header class="kopf">
+<h1>Karte der Beobachtungen</h1>
+<nav aria-label="Dokumentation"><a href="/api/v2">Schnittstelle</a> <a href="/ogc">GIS-Dienste</a></nav>
+</header>
+<noscript><p class="hinweis">Diese Karte braucht JavaScript. Ohne JavaScript zeigen die <a href="/ogc">GIS-Dienste</a> dieselben Daten.</p></noscript>
+<main>
+<form id="wahl" aria-label="Auswahl" autocomplete="off">
+<div class="feld artfeld">
+<label for="art">Art</label>
+<input id="art" type="text" role="combobox" aria-expanded="false" aria-controls="artliste" aria-autocomplete="list"
+ placeholder="alle – Namen eingeben" maxlength="100" spellcheck="false">
+<button id="art-leeren" type="button" aria-label="Alle Arten zeigen" hidden>×</button>
+<ul id="artliste" role="listbox" aria-label="Arten" hidden></ul>
+</div>
+<div class="feld"><label for="von">Jahr von</label><input id="von" type="number" min="1800" max="2999" inputmode="numeric"></div>
+<div class="feld"><label for="bis">bis</label><input id="bis" type="number" min="1800" max="2999" inputmode="numeric"></div>
+<p id="wahl-fehler" role="alert" hidden></p>
+</form>
+<section id="rahmen" aria-label="Karte">
+<div id="karte" tabindex="0" role="application" aria-label="Karte: Pfeiltasten verschieben, Plus und Minus vergrößern und verkleinern. Was zu sehen ist, steht auch in der Liste." data-hintergrund="${hintergrund}" data-quelle="${quelle}"></div>
+<div id="fortschritt" hidden></div>
+<div id="fehler" role="alert" hidden><p></p><button type="button">Noch einmal versuchen</button></div>
+<section id="auskunft" aria-label="Auskunft" tabindex="-1" hidden></section>
+</section>
+<div id="seite">
+<p id="stand" role="status"></p>
+<section aria-labelledby="legende-titel"><h2 id="legende-titel">Legende</h2><div id="legende"></div></section>
+<section id="jahreslauf" aria-labelledby="jahreslauf-titel" hidden><h2 id="jahreslauf-titel">Im Jahreslauf</h2>
+<img alt="" width="320" height="200"><p><a href="">Zahlen als CSV</a></p></section>
+<details id="liste"><summary>Was im Ausschnitt liegt</summary><p id="liste-stand"></p><ul></ul></details>
+</div>
+</main>
+</body>
+</html>`;

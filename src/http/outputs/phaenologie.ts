@@ -1,0 +1,59 @@
+// GET /atlas/v1/phaenologie: how many records there are in each third of a month (O2).
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { listOutputArt } from '../../db/ausgabe-karte.ts';
+import { listPhaenologie, type PhaenologieRow } from '../../db/ausgabe-phaenologie.ts';
+import type { Deps, Env } from '../context.ts';
+import * as field from '../wire/fields.ts';
+import type { Answer } from '../wire/reply.ts';
+import { answerOutput } from './conditional.ts';
+import { recordFilters } from './filters.ts';
+import { type Drittel, drawPhaenologie } from './phaenologie-svg.ts';
+import { checkFirst, queryReader } from './query.ts';
+
+const readQuery = queryReader({
+  ...recordFilters,
+  mandant: v.optional(field.text('das Kürzel eines Mandanten')),
+  format: v.optional(field.oneOf(['json', 'csv', 'svg']), 'json'),
+});
+
+export function phaenologieRoutes(deps: Deps): Hono<Env> {
+  const conditionally = answerOutput(deps);
+  const answer = async (c: Context<Env>): Promise<Answer> => {
+    const { art = null, artengruppe_id = null, mandant = null, jahr_von = null, jahr_bis = null, format } = readQuery(c);
+    const query = { art, artengruppeId: artengruppe_id, mandant, jahrVon: jahr_von, jahrBis: jahr_bis };
+    // Without a species, all records are counted.
+    const drittel = toDrittel(await listPhaenologie(deps.slowSql, query));
+    if (format === 'csv') {
+      const lines = drittel.map((third) => `${third.monat},${third.drittel},${third.meldungen}`);
+      return { body: `${['monat,drittel,meldungen', ...lines].join('\r\n')}\r\n`, type: 'text/csv; charset=utf-8', status: 200 };
+    }
+    if (format === 'svg') {
+      const [species] = art === null ? [] : await listOutputArt(deps.sql, null, art, 1);
+      const name = species ? (species.name_deutsch ?? species.name_wissenschaftlich) : null;
+      return { body: drawPhaenologie(drittel, name), type: 'image/svg+xml; charset=utf-8', status: 200 };
+    }
+    return { body: JSON.stringify({ drittel }), type: 'application/json; charset=utf-8', status: 200 };
+  };
+  return new Hono<Env>().get('/atlas/v1/phaenologie', checkFirst(readQuery), harmless, conditionally(answer));
+}
+
+// The drawing needs nothing from anywhere, wherever it is embedded.
+async function harmless(c: Context<Env>, next: () => Promise<void>): Promise<void> {
+  c.header('Content-Security-Policy', "default-src 'none'");
+  await next();
+}
+
+/** All 36, also those without a record. */
+function toDrittel(rows: readonly PhaenologieRow[]): Drittel[] {
+  const thirds = Array.from({ length: 36 }, (_, index): Drittel => {
+    return { monat: 1 + Math.floor(index / 3), drittel: 1 + (index % 3), meldungen: 0, stadien: {} };
+  });
+  for (const { monat, drittel, stadium, meldungen } of rows) {
+    const third = thirds[3 * (monat - 1) + drittel - 1];
+    if (!third) continue;
+    third.meldungen += meldungen;
+    if (stadium !== null) third.stadien[stadium] = meldungen;
+  }
+  return thirds;
+}
