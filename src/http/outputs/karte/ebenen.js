@@ -84,18 +84,21 @@ export function makeEbene(ol, { onStart, onEnd, onError, isPlain }) {
       new Style({ stroke: new Stroke({ color: dark, width: 1.1 }), zIndex: 4 }),
     ],
   };
+  let address = '/tiles/v1/{z}/{x}/{y}.mvt';
   const source = new ol.source.VectorTile({
     format: new ol.format.MVT(),
     maxZoom: 16,
     tileSize: 256,
-    url: '/tiles/v1/{z}/{x}/{y}.mvt',
+    url: address,
   });
   source.setTileLoadFunction((/** @type {any} */ tile, /** @type {string} */ url) => {
+    const template = address;
     tile.setLoader(async (/** @type {any} */ extent, /** @type {number} */ _resolution, /** @type {any} */ projection) => {
       onStart();
       try {
         const bytes = await (await load(url)).arrayBuffer();
         const features = tile.getFormat().readFeatures(bytes, { extent, featureProjection: projection });
+        for (const feature of features) feature.getProperties().adresse = template;
         tile.setFeatures(features);
       } catch (error) {
         tile.onError();
@@ -125,7 +128,12 @@ export function makeEbene(ol, { onStart, onEnd, onError, isPlain }) {
     /** @param {import('./ansicht.js').Ansicht} filter */
     setFilter(filter) {
       const query = filterQuery(filter);
-      source.setUrl(`/tiles/v1/{z}/{x}/{y}.mvt${query === '' ? '' : `?${query}`}`);
+      address = `/tiles/v1/{z}/{x}/{y}.mvt${query === '' ? '' : `?${query}`}`;
+      source.setUrl(address);
+    },
+    /** Features of a box; the layer itself also has those of tiles with another filter, as long as it keeps them. @param {number[]} extent */
+    list(extent) {
+      return layer.getFeaturesInExtent(extent).filter((/** @type {any} */ feature) => feature.get('adresse') === address);
     },
     reload() {
       source.refresh();

@@ -54,7 +54,7 @@ const map = new ol.Map({
 });
 
 function showView() {
-  const inhalt = listInhalt(ol, ebene.layer, view.calculateExtent(map.getSize()));
+  const inhalt = listInhalt(ol, ebene, view.calculateExtent(map.getSize()));
   const counts = inhalt.squares.filter(({ layer }) => layer === 'raster').map(({ meldungen }) => meldungen);
   const most = Math.max(0, ...counts);
   const klassen = makeKlassen(most);
@@ -105,7 +105,7 @@ async function showAuskunft(found) {
 const reach = 8;
 
 /** @param {number[]} coordinate */
-const findHere = (coordinate) => findAt(ol, ebene.layer, coordinate, reach * view.getResolution());
+const findHere = (coordinate) => findAt(ol, ebene, coordinate, reach * view.getResolution());
 
 function showFilter() {
   ebene.setFilter(ansicht);

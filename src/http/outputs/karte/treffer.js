@@ -7,15 +7,15 @@
 
 /**
  * Records and squares of a box, each once: tiles cut squares, and each has its part.
- * @param {any} ol @param {any} layer @param {number[]} extent
+ * @param {any} ol @param {{ list(extent: number[]): any[] }} ebene @param {number[]} extent
  * @returns {Inhalt}
  */
-export function listInhalt(ol, layer, extent) {
+export function listInhalt(ol, ebene, extent) {
   /** @type {Map<number, number[]>} */
   const centers = new Map();
   /** @type {Map<string, Quadrat>} */
   const squares = new Map();
-  for (const feature of layer.getFeaturesInExtent(extent)) {
+  for (const feature of ebene.list(extent)) {
     const { layer: name, id, meldungen, arten = 0 } = feature.getProperties();
     const box = [...feature.getExtent()];
     if (name === 'sichtbeobachtung') {
@@ -32,9 +32,9 @@ export function listInhalt(ol, layer, extent) {
 
 /**
  * What is at a place. Looked for in the tiles themselves: asking the picture costs a copy of it.
- * @param {any} ol @param {any} layer @param {number[]} coordinate @param {number} tolerance
+ * @param {any} ol @param {{ list(extent: number[]): any[] }} ebene @param {number[]} coordinate @param {number} tolerance
  */
-export function findAt(ol, layer, coordinate, tolerance) {
+export function findAt(ol, ebene, coordinate, tolerance) {
   const found = {
     /** @type {number[]} */ ids: [],
     /** @type {number | null} */ zelle: null,
@@ -42,7 +42,7 @@ export function findAt(ol, layer, coordinate, tolerance) {
     /** @type {string[]} */ mandanten: [],
   };
   const [x = 0, y = 0] = coordinate;
-  for (const feature of layer.getFeaturesInExtent([x - tolerance, y - tolerance, x + tolerance, y + tolerance])) {
+  for (const feature of ebene.list([x - tolerance, y - tolerance, x + tolerance, y + tolerance])) {
     const { layer: name, id, meldungen, arten, name: mandant } = feature.getProperties();
     if (name === 'sichtbeobachtung') {
       if (!found.ids.includes(id)) found.ids.push(id);
