@@ -274,8 +274,13 @@ describe('the SQL of the functions', () => {
     assert.ok(functions.every((f) => f.returns !== '' && /^(private|api|ausgabe)\./.test(f.name)));
   });
 
-  it('projects in 10_projection and 12_projection_grids only', () => {
-    assert.deepEqual(filesWith(/\bst_transform\b/i), ['sql/code/10_projection.sql', 'sql/code/12_projection_grids.sql']);
+  // Tiles are in a system of their own, and what outputs call may not call the functions of the service.
+  it('projects in 10_projection and 12_projection_grids only, and for tiles', () => {
+    assert.deepEqual(filesWith(/\bst_transform\b/i), [
+      'sql/code/10_projection.sql',
+      'sql/code/12_projection_grids.sql',
+      'sql/code/94_ausgabe_tiles.sql',
+    ]);
   });
 
   it('snaps to the grid in 20_raster only', () => {

@@ -1,4 +1,4 @@
--- What the map asks for beside its tiles (O4): species by name, records by number.
+-- What the map asks for beside its tiles (O4.1): species by name, records by number.
 
 -- Species whose names hold a text: those that begin with it first.
 --   suche      in any case; null for none

@@ -1,4 +1,4 @@
--- The curve of the year (O2): how many records there are in each third of a month.
+-- The curve of the year (O2.8): how many records there are in each third of a month.
 
 -- Records by third of a month and stage; thirds without one are left out. Records whose stage does not count for the curve (D3.11)
 -- are not in it. Put together, so that of a species only its own records are read.

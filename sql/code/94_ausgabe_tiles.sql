@@ -1,4 +1,4 @@
--- Vector tiles (O3): WebMercatorQuad, in coordinates of the tile (4096 units, from its north-western corner). What is in a tile is
+-- Vector tiles (O3.1): WebMercatorQuad, in coordinates of the tile (4096 units, from its north-western corner). What is in a tile is
 -- listed here, for both databases; PostgreSQL also packs it, which takes a library that the embedded one is built without.
 
 -- A tile as a polygon where records are kept, and a little more.
@@ -103,7 +103,7 @@ $$;
 comment on function ausgabe.list_tile_raster(integer, integer, integer, integer, integer, integer, integer) is
   'Layer raster of a tile: counts by square, up to z 9';
 
--- Exact places, from z 10. A tile that would have more points than small squares shows one for each of those, that with the lowest id:
+-- Records that are not masked, from z 10. A tile that would have more points than small squares shows one for each of those, that with the lowest id:
 -- so the densest thin out, the same ones every time, and only by what everybody is shown.
 --   teilung   squares along each side, 128 and less
 create or replace function ausgabe.list_tile_sichtbeobachtung(
@@ -158,7 +158,7 @@ begin
 end
 $$;
 comment on function ausgabe.list_tile_sichtbeobachtung(integer, integer, integer, integer, integer, integer, integer, integer) is
-  'Layer sichtbeobachtung of a tile: exact places from z 10, the densest thinned out';
+  'Layer sichtbeobachtung of a tile: records that are not masked, from z 10, the densest thinned out';
 
 -- Squares that hold masked records, with their number, from z 10: such a record has no place but its square.
 create or replace function ausgabe.list_tile_zelle(

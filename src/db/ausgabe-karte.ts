@@ -1,4 +1,4 @@
-// What the map asks for beside its tiles (O4), as gis_public.
+// What the map asks for beside its tiles (O4.1), as gis_public.
 import { asPublic } from './ausgabe.ts';
 import type { Sql } from './client.ts';
 

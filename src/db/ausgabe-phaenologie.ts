@@ -1,4 +1,4 @@
-// The curve of the year (O2), as gis_public.
+// The curve of the year (O2.8), as gis_public.
 import { asPublic } from './ausgabe.ts';
 import type { Sql } from './client.ts';
 

@@ -1,4 +1,4 @@
-// Vector tiles (O3), as gis_public.
+// Vector tiles (O3.1), as gis_public.
 import { asPublic } from './ausgabe.ts';
 import type { Sql } from './client.ts';
 

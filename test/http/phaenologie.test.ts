@@ -1,4 +1,4 @@
-// GET /atlas/v1/…: the curve of the year (O2), and what the map asks for beside its tiles (O4).
+// GET /atlas/v1/…: the curve of the year (O2.8), and what the map asks for beside its tiles (O4.1).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { migrateDatabase } from '../../src/db/migrate.ts';

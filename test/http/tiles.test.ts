@@ -1,4 +1,4 @@
-// Vector tiles (O3): exact places as points, masked records as squares, counts below zoom 10.
+// Vector tiles (O3.1): exact places as points, masked records as squares, counts below zoom 10.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { VectorTile } from '@mapbox/vector-tile';

@@ -13,6 +13,8 @@ import { turnMs } from '../../src/guard/turns.ts';
 import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxWaiting, maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
+import { maxRecords } from '../../src/http/outputs/atlas.ts';
+import { maxTileBytes, tileRuns } from '../../src/http/outputs/tiles.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import {
   floodTokens,
@@ -112,6 +114,13 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       `${number(maxWaiting.all)}, of a network ${number(maxWaiting.network)}, ${maxWaitSeconds} s`,
       'answered at once',
     ],
+    ['bytes of a tile of the map', number(maxTileBytes), 'records thin out'],
+    [
+      'tiles of the map made at once',
+      `${tileRuns.slots}, of a network ${tileRuns.share}, others wait by turns of networks`,
+      `${seconds(tileRuns.waitMs)}, then 503`,
+    ],
+    ['records of an answer to the map', `${maxRecords}`, '400'],
     ['photos and sound files of an account', often(limits.files), '429'],
     ['photos made small at once', '2 to 4, by cores; of a network one fewer', 'wait a minute, then 503'],
     ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],

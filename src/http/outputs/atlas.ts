@@ -1,4 +1,4 @@
-// GET /atlas/v1/arten and /atlas/v1/sichtbeobachtungen: what the map asks for beside its tiles (O4).
+// GET /atlas/v1/arten and /atlas/v1/sichtbeobachtungen: what the map asks for beside its tiles (O4.1).
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { listOutputArt, listOutputSichtbeobachtung } from '../../db/ausgabe-karte.ts';

@@ -1,4 +1,4 @@
-// GET /karte: the map (O4). Everything it loads comes from here, but a background that the operator names.
+// GET /karte: the map (O4.1). Everything it loads comes from here, but a background that the operator names.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The curve of the year as a drawing that a page can embed (O2): 320 units wide, so that it fits a phone.
+// The curve of the year as a drawing that a page can embed (O2.8): 320 units wide, so that it fits a phone.
 /** A third of a month: days 1 to 10, 11 to 20, 21 to the end. */
 export interface Drittel {
   monat: number;

@@ -1,4 +1,4 @@
-// GET /atlas/v1/phaenologie: how many records there are in each third of a month (O2).
+// GET /atlas/v1/phaenologie: how many records there are in each third of a month (O2.8).
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { listOutputArt } from '../../db/ausgabe-karte.ts';

@@ -1,4 +1,4 @@
-// Packs vector tiles where the database can't (O3).
+// Packs vector tiles where the database can't (O3.2).
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { TileFeature, TileGeometry } from '../../db/ausgabe-tiles.ts';
 

@@ -1,4 +1,4 @@
-// GET /tiles/v1/{z}/{x}/{y}.mvt and /tiles/v1/tiles.json: vector tiles (O3).
+// GET /tiles/v1/{z}/{x}/{y}.mvt and /tiles/v1/tiles.json: vector tiles (O3.1).
 import { type Context, Hono } from 'hono';
 import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
 import { limitRuns } from '../../guard/admission.ts';
