@@ -3,7 +3,7 @@
 /** The service does not answer; the message is a sentence for the user. */
 export class LadeFehler extends Error {}
 
-const attempts = 3;
+const attempts = 5;
 
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -24,7 +24,7 @@ export async function load(path) {
     if (response.ok) return response;
     if (response.status === 503 && attempt < attempts) {
       // Not all at the same time.
-      await sleep(300 * attempt + 300 * Math.random());
+      await sleep(500 * attempt * (1 + Math.random()));
       continue;
     }
     const problem = await response.json().catch(() => null);

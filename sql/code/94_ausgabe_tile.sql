@@ -1,0 +1,83 @@
+-- Whole tiles, from the layers of 94_ausgabe_tiles.sql (O3.2): PostgreSQL packs them, which takes a library that the embedded database is
+-- built without.
+
+-- A whole tile, packed. For PostgreSQL.
+create or replace function ausgabe.get_tile(
+    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
+  returns bytea
+  language plpgsql
+  stable
+as $$
+begin
+  return coalesce((
+      select public.st_asmvt(r, 'raster', 4096, 'geom', 'fid')
+      from ausgabe.list_tile_raster(
+        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
+    || coalesce((
+      select public.st_asmvt(r, 'sichtbeobachtung', 4096, 'geom', 'fid')
+      from ausgabe.list_tile_sichtbeobachtung(
+        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis, get_tile.teilung) r), '')
+    || coalesce((
+      select public.st_asmvt(r, 'zelle', 4096, 'geom', 'fid')
+      from ausgabe.list_tile_zelle(
+        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
+    || coalesce((
+      select public.st_asmvt(r, 'mandant', 4096, 'geom')
+      from ausgabe.list_tile_mandant(z, x, y, get_tile.teilung) r), '');
+end
+$$;
+comment on function ausgabe.get_tile(integer, integer, integer, integer, integer, integer, integer, integer) is
+  'A vector tile with all its layers (PostgreSQL only)';
+
+-- The same features in text, to be packed by the service.
+create or replace function ausgabe.list_tile(
+    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
+  returns table (ebene text, fid bigint, merkmale text, geom text)
+  language plpgsql
+  stable
+as $$
+begin
+  return query
+  select 'raster', r.fid, pg_catalog.json_build_object('meldungen', r.meldungen, 'arten', r.arten)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_raster(
+    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
+  union all
+  select 'sichtbeobachtung', r.fid, pg_catalog.json_build_object('id', r.id)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_sichtbeobachtung(
+    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis, list_tile.teilung) r
+  union all
+  select 'zelle', r.fid, pg_catalog.json_build_object('meldungen', r.meldungen)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_zelle(
+    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
+  union all
+  select 'mandant', null::bigint, pg_catalog.json_build_object('kuerzel', r.kuerzel, 'name', r.name)::text, public.st_asgeojson(r.geom, 0, 0)
+  from ausgabe.list_tile_mandant(z, x, y, list_tile.teilung) r;
+end
+$$;
+comment on function ausgabe.list_tile(integer, integer, integer, integer, integer, integer, integer, integer) is
+  'What is in a vector tile: layer, number, attributes as JSON, geometry as GeoJSON in coordinates of the tile';
+
+-- Whether this database packs tiles.
+create or replace function ausgabe.can_pack_tile()
+  returns boolean
+  language sql
+  stable
+as $$
+  select public.postgis_libprotobuf_version() is not null
+$$;
+comment on function ausgabe.can_pack_tile() is 'Whether ausgabe.get_tile works here: PostGIS was built with protobuf';
+
+-- The box around all tenants; no row without any.
+create or replace function ausgabe.get_tile_bounds()
+  returns table (west float8, south float8, east float8, north float8)
+  language sql
+  stable
+as $$
+  select public.st_xmin(e.box), public.st_ymin(e.box), public.st_xmax(e.box), public.st_ymax(e.box)
+  from (
+    -- Of the corners alone: where the sides bend outwards, a little is missing.
+    select public.st_extent(public.st_transform(public.st_envelope(m.boundary), 4326)) as box
+    from gis.mandant m) e
+  where e.box is not null
+$$;
+comment on function ausgabe.get_tile_bounds() is 'Box around all tenants in degrees, for maps that ask where there is something';
