@@ -66,18 +66,3 @@ as $$
   select public.postgis_libprotobuf_version() is not null
 $$;
 comment on function ausgabe.can_pack_tile() is 'Whether ausgabe.get_tile works here: PostGIS was built with protobuf';
-
--- The box around all tenants; no row without any.
-create or replace function ausgabe.get_tile_bounds()
-  returns table (west float8, south float8, east float8, north float8)
-  language sql
-  stable
-as $$
-  select public.st_xmin(e.box), public.st_ymin(e.box), public.st_xmax(e.box), public.st_ymax(e.box)
-  from (
-    -- Of the corners alone: where the sides bend outwards, a little is missing.
-    select public.st_extent(public.st_transform(public.st_envelope(m.boundary), 4326)) as box
-    from gis.mandant m) e
-  where e.box is not null
-$$;
-comment on function ausgabe.get_tile_bounds() is 'Box around all tenants in degrees, for maps that ask where there is something';

@@ -233,3 +233,18 @@ end
 $$;
 comment on function ausgabe.list_tile_mandant(integer, integer, integer, integer) is
   'Layer mandant of a tile: boundaries, simplified to what the tile can show';
+
+-- The box around all tenants; no row without any.
+create or replace function ausgabe.get_tile_bounds()
+  returns table (west float8, south float8, east float8, north float8)
+  language sql
+  stable
+as $$
+  select public.st_xmin(e.box), public.st_ymin(e.box), public.st_xmax(e.box), public.st_ymax(e.box)
+  from (
+    -- Of the corners alone: where the sides bend outwards, a little is missing.
+    select public.st_extent(public.st_transform(public.st_envelope(m.boundary), 4326)) as box
+    from gis.mandant m) e
+  where e.box is not null
+$$;
+comment on function ausgabe.get_tile_bounds() is 'Box around all tenants in degrees, for maps that ask where there is something';
