@@ -13,8 +13,8 @@ import { packTile } from './tile-pack.ts';
 export const maxZoom = 16;
 /** Bytes of a tile; what is more is thinned out further. */
 export const maxTileBytes = 500_000;
-/** Tiles that are made at once, and those of one network: a map asks for a dozen at a time. */
-export const tileRuns = { slots: 4, share: 2, queue: 200, waitMs: 1500 };
+/** Tiles that are made at once, and those of one network: as many as a map asks for at a time. */
+export const tileRuns = { slots: 4, share: 3, queue: 200, waitMs: 1500 };
 // Small squares along each side of a tile: a point for each of 16 384 fits, with room for boundaries.
 const teilungen = [128, 64, 32, 16, 8];
 

@@ -45,8 +45,8 @@ const view = new ol.View({ center: [0, 0], zoom: 6, minZoom: 3, maxZoom: 18, ena
 const map = new ol.Map({
   target,
   view,
-  // The service makes a few of them at a time, and refuses what waits for long.
-  maxTilesLoading: 4,
+  // As many as the service makes for a network at a time: others would wait there, and be refused after a while.
+  maxTilesLoading: 3,
   layers: [...(hintergrund ? [hintergrund] : []), ebene.layer],
   controls: [
     new ol.control.Zoom({ zoomInTipLabel: 'Vergrößern', zoomOutTipLabel: 'Verkleinern' }),
