@@ -95,7 +95,7 @@ export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
       addressed ?? mandanten.find((mandant) => mandant.kuerzel.toLowerCase() === config.defaultTenant?.toLowerCase());
     if (!tenant) throw new PortalError('unbekannter_host');
     c.set('tenant', tenant);
-    c.set('origin', addressed ? `${requestProtocol(c, config.trustedHops)}://${host}` : publicOrigin(tenant, config.publicUrl));
+    c.set('origin', addressed ? requestOrigin(c, config.trustedHops) : publicOrigin(tenant, config.publicUrl));
     await next();
   };
 }
@@ -169,6 +169,11 @@ export function requestHost(c: Context<Env>, trustedHops: number): string {
 /** Hosts that were looked at: nearly all requests name one of a few. */
 const readable = new Set<string>();
 const readableAtMost = 100;
+
+/** The address under which this client reaches the service, whether its host is a tenant's or not. */
+export function requestOrigin(c: Context<Env>, trustedHops: number): string {
+  return `${requestProtocol(c, trustedHops)}://${requestHost(c, trustedHops)}`;
+}
 
 function requestProtocol(c: Context<Env>, trustedHops: number): string {
   const protocol = forwarded(c, 'x-forwarded-proto', trustedHops)?.toLowerCase();
