@@ -155,9 +155,10 @@ $$;
 comment on function ausgabe.to_feature_page(text[], text[], integer) is 'Features of a page put together, 16 MiB at most';
 
 -- A page of sightings. Parameters as in the functions above.
+--   skip  so many are left out at its beginning
 create or replace function ausgabe.list_sichtbeobachtung(
     art integer, gid integer, datum_von date, datum_bis date, mandant text, box float8[], box_srid integer, after_key bigint[],
-    row_limit integer, srid integer, north_first boolean)
+    skip integer, row_limit integer, srid integer, north_first boolean)
   returns table (features text, last_key text, returned integer)
   language plpgsql
   stable
@@ -172,15 +173,15 @@ begin
   select pg_catalog.array_agg(r.feature), pg_catalog.array_agg(case when v_by_cell then r.lage else r.nummer::text end)
   into v_feature, v_lage
   from ausgabe.render_sichtbeobachtung(
-    ausgabe.list_sichtbeobachtung_id(
-      art, gid, datum_von, datum_bis, mandant, box, box_srid, after_key, row_limit + 1), srid, north_first) r;
+    (ausgabe.list_sichtbeobachtung_id(
+      art, gid, datum_von, datum_bis, mandant, box, box_srid, after_key, skip + row_limit + 1))[skip + 1:], srid, north_first) r;
   return query
   select p.features, p.last_key, p.returned
   from ausgabe.to_feature_page(coalesce(v_feature, '{}'), coalesce(v_lage, '{}'), row_limit) p;
 end
 $$;
 comment on function ausgabe.list_sichtbeobachtung(
-  integer, integer, date, date, text, float8[], integer, bigint[], integer, integer, boolean) is
+  integer, integer, date, date, text, float8[], integer, bigint[], integer, integer, integer, boolean) is
   'Sightings as a page of GeoJSON features, by species, group, days, tenant and box';
 
 create or replace function ausgabe.get_sichtbeobachtung(id bigint, srid integer, north_first boolean)

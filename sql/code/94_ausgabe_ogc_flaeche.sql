@@ -18,7 +18,7 @@ comment on function ausgabe.to_raster_feature(
 -- A page of the squares of a grid. Parameters as in ausgabe.list_raster, the box as in ausgabe.list_sichtbeobachtung.
 create or replace function ausgabe.list_raster_feature(
     gitter text, art integer, gid integer, jahr_von integer, jahr_bis integer, box float8[], box_srid integer, after_key text,
-    row_limit integer, srid integer, north_first boolean)
+    skip integer, row_limit integer, srid integer, north_first boolean)
   returns table (features text, last_key text, returned integer)
   language plpgsql
   stable
@@ -37,7 +37,10 @@ begin
         z.code, z.meldungen, z.arten, z.erstes_jahr, z.letztes_jahr, z.verschleiert, z.cell, srid, north_first)),
       pg_catalog.array_agg(z.code)
     into v_feature, v_lage
-    from ausgabe.list_raster(gitter, art, gid, jahr_von, jahr_bis, v_area, after_key, row_limit + 1) z;
+    from (
+      select l.*
+      from ausgabe.list_raster(gitter, art, gid, jahr_von, jahr_bis, v_area, after_key, skip + row_limit + 1) l
+      offset skip) z;
   end if;
   return query
   select p.features, p.last_key, p.returned
@@ -45,7 +48,7 @@ begin
 end
 $$;
 comment on function ausgabe.list_raster_feature(
-  text, integer, integer, integer, integer, float8[], integer, text, integer, integer, boolean) is
+  text, integer, integer, integer, integer, float8[], integer, text, integer, integer, integer, boolean) is
   'Squares of a grid with their counts as a page of GeoJSON features, by species, group, years and box';
 
 create or replace function ausgabe.get_raster_feature(gitter text, code text, srid integer, north_first boolean)
@@ -81,7 +84,7 @@ $$;
 comment on function ausgabe.render_mandant(text, integer, boolean) is 'Tenants with their boundaries as GeoJSON features';
 
 create or replace function ausgabe.list_mandant_feature(
-    box float8[], box_srid integer, after_key text, row_limit integer, srid integer, north_first boolean)
+    box float8[], box_srid integer, after_key text, skip integer, row_limit integer, srid integer, north_first boolean)
   returns table (features text, last_key text, returned integer)
   language plpgsql
   stable
@@ -100,13 +103,13 @@ begin
     from ausgabe.render_mandant(null, srid, north_first) r
     where (after_key is null or pg_catalog.lower(r.lage) > pg_catalog.lower(after_key))
       and (box is null or public.st_intersects(r.boundary, v_area))
-    limit row_limit + 1) f;
+    limit row_limit + 1 offset skip) f;
   return query
   select p.features, p.last_key, p.returned
   from ausgabe.to_feature_page(coalesce(v_feature, '{}'), coalesce(v_lage, '{}'), row_limit) p;
 end
 $$;
-comment on function ausgabe.list_mandant_feature(float8[], integer, text, integer, integer, boolean) is
+comment on function ausgabe.list_mandant_feature(float8[], integer, text, integer, integer, integer, boolean) is
   'Tenants as a page of GeoJSON features, by box';
 
 create or replace function ausgabe.get_mandant_feature(kuerzel text, srid integer, north_first boolean)

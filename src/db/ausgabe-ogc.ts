@@ -33,6 +33,8 @@ export interface FeatureQuery {
   filter: FeatureFilter;
   /** The key of the last feature of the page before. */
   after: string | null;
+  /** So many are left out at its beginning. */
+  skip: number;
   limit: number;
   system: OutputSystem;
 }
@@ -48,7 +50,10 @@ export interface FeaturePage {
 export type Gitter = '5km' | 'eea10' | 'mtb' | 'mtbq';
 
 /** A page of sightings. Fails with MANUN. */
-export function listSichtbeobachtungFeature(sql: Sql, { filter, after, limit, system }: FeatureQuery): Promise<FeaturePage> {
+export function listSichtbeobachtungFeature(
+  sql: Sql,
+  { filter, after, skip, limit, system }: FeatureQuery,
+): Promise<FeaturePage> {
   const { art, artengruppe_id, datum_von, datum_bis, mandant, box } = filter;
   return readPage(
     sql,
@@ -57,7 +62,7 @@ export function listSichtbeobachtungFeature(sql: Sql, { filter, after, limit, sy
         art => ${art ?? null}::integer, gid => ${artengruppe_id ?? null}::integer, datum_von => ${datum_von ?? null}::date,
         datum_bis => ${datum_bis ?? null}::date, mandant => ${mandant ?? null}::text,
         box => ${toArray(box?.sides)}::float8[], box_srid => ${box?.srid ?? null}::integer,
-        after_key => ${toArray(after?.split('_'))}::bigint[], row_limit => ${limit}::integer, srid => ${system.srid}::integer,
+        after_key => ${toArray(after?.split('_'))}::bigint[], skip => ${skip}::integer, row_limit => ${limit}::integer, srid => ${system.srid}::integer,
         north_first => ${system.isNorthFirst}::boolean) f`,
   );
 }
@@ -66,7 +71,7 @@ export function listSichtbeobachtungFeature(sql: Sql, { filter, after, limit, sy
 export function listRasterFeature(
   sql: Sql,
   gitter: Gitter,
-  { filter, after, limit, system }: FeatureQuery,
+  { filter, after, skip, limit, system }: FeatureQuery,
 ): Promise<FeaturePage> {
   const { art, artengruppe_id, jahr_von, jahr_bis, box } = filter;
   return readPage(
@@ -76,18 +81,21 @@ export function listRasterFeature(
         gitter => ${gitter}::text, art => ${art ?? null}::integer, gid => ${artengruppe_id ?? null}::integer,
         jahr_von => ${jahr_von ?? null}::integer, jahr_bis => ${jahr_bis ?? null}::integer,
         box => ${toArray(box?.sides)}::float8[], box_srid => ${box?.srid ?? null}::integer, after_key => ${after}::text,
-        row_limit => ${limit}::integer, srid => ${system.srid}::integer, north_first => ${system.isNorthFirst}::boolean) f`,
+        skip => ${skip}::integer, row_limit => ${limit}::integer, srid => ${system.srid}::integer, north_first => ${system.isNorthFirst}::boolean) f`,
   );
 }
 
 /** A page of tenants. */
-export function listMandantFeature(sql: Sql, { filter: { box }, after, limit, system }: FeatureQuery): Promise<FeaturePage> {
+export function listMandantFeature(
+  sql: Sql,
+  { filter: { box }, after, skip, limit, system }: FeatureQuery,
+): Promise<FeaturePage> {
   return readPage(
     sql,
     (tx) => tx`
       select f.features, f.last_key, f.returned from ausgabe.list_mandant_feature(
         box => ${toArray(box?.sides)}::float8[], box_srid => ${box?.srid ?? null}::integer, after_key => ${after}::text,
-        row_limit => ${limit}::integer, srid => ${system.srid}::integer, north_first => ${system.isNorthFirst}::boolean) f`,
+        skip => ${skip}::integer, row_limit => ${limit}::integer, srid => ${system.srid}::integer, north_first => ${system.isNorthFirst}::boolean) f`,
   );
 }
 

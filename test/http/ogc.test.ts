@@ -183,6 +183,17 @@ describe('sightings of /ogc', () => {
       const expected = sorted(idsOf(await walkOgc(service, `${items}${query.replace(/limit=\d/, 'limit=1000')}`)));
       assert.deepEqual(sorted(idsOf(await walkOgc(service, `${items}${query}`))), expected, query);
     }
+    const all = idsOf(await walkOgc(service, items));
+    for (const [list, query] of [
+      [items, ''],
+      [items, '&bbox=-180,-90,180,90'],
+      ['/collections/raster_5km/items', ''],
+      ['/collections/mandant/items', ''],
+    ] as const) {
+      const expected = idsOf(await walkOgc(service, `${list}?limit=1000${query}`));
+      assert.deepEqual(idsOf(await walkOgc(service, `${list}?limit=1&offset=2${query}`)), expected.slice(2), list + query);
+    }
+    assert.equal(all.length, 8);
     const first = await ask(`${items}?limit=2`);
     const next = first.json.links.find(({ rel }: Json) => rel === 'next').href as string;
     assert.match(first.headers.get('link') ?? '', /rel="next"/);

@@ -34,6 +34,9 @@ const limitField = v.optional(
   String(defaultFeatures),
 );
 
+/** Some programs page that way only; whoever reads on is to follow `next`, which costs the same however far it is. */
+export const maxOffset = 10_000;
+
 export const pageFormats = [geojson, html, csv];
 export const itemFormats = [geojson, html];
 
@@ -45,6 +48,7 @@ const pageEntries = {
   datetime: datetimeField,
   limit: limitField,
   cursor: v.optional(v.string()),
+  offset: v.optional(field.integer(0, maxOffset), '0'),
 };
 type PageInput = v.InferOutput<v.ObjectSchema<typeof pageEntries, undefined>>;
 
@@ -83,6 +87,7 @@ export async function answerItems(c: Context<Env>, deps: Deps, collection: Colle
   const page = await collection.list(isNarrow ? deps.slowSql : deps.sql, {
     filter,
     after: cursor ?? null,
+    skip: input.offset,
     limit,
     system: systemOf(crs),
   });
@@ -90,7 +95,7 @@ export async function answerItems(c: Context<Env>, deps: Deps, collection: Colle
   const links = addresses.own(format, pageFormats);
   if (page.lastKey !== null)
     links.push({
-      href: addresses.with({ cursor: page.lastKey }),
+      href: addresses.with({ cursor: page.lastKey }, 'offset'),
       rel: 'next',
       type: linkOf(format.type),
       title: 'Nächste Seite',
@@ -100,7 +105,11 @@ export async function answerItems(c: Context<Env>, deps: Deps, collection: Colle
   if (format === html) return makeItemsPage(c, { collection, page, links, addresses });
   setCrs(c, crs);
   if (format === csv) return send(c, { body: await makeCsv(collection, page), type: csv.type, status: 200 });
-  return send(c, { body: makeCollection(page, links, cursor === undefined), type: geojson.type, status: 200 });
+  return send(c, {
+    body: makeCollection(page, links, cursor === undefined && input.offset === 0),
+    type: geojson.type,
+    status: 200,
+  });
 }
 
 /** GET /ogc/collections/{collection}/items/{fid} */

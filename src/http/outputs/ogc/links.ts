@@ -32,9 +32,12 @@ export class Addresses {
     this.#query = queryOf(url);
   }
 
-  /** This address, with another value of a parameter. */
-  with(changes: Record<string, string>): string {
-    const kept = this.#query.split('&').filter((pair) => pair !== '' && !Object.hasOwn(changes, pair.split('=', 1)[0] ?? ''));
+  /** This address, with other values of some parameters. */
+  with(changes: Record<string, string>, without = ''): string {
+    const nameOf = (pair: string) => pair.split('=', 1)[0] ?? '';
+    const kept = this.#query
+      .split('&')
+      .filter((pair) => pair !== '' && nameOf(pair) !== without && !Object.hasOwn(changes, nameOf(pair)));
     const pairs = [...kept, ...Object.entries(changes).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)];
     return pairs.length > 0 ? `${this.#path}?${pairs.join('&')}` : this.#path;
   }

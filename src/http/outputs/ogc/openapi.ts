@@ -2,7 +2,7 @@
 import { type Collection, collections } from './collections.ts';
 import { crs84, crsNames } from './crs.ts';
 import { description, title } from './describe.ts';
-import { defaultFeatures, maxFeatures } from './items.ts';
+import { defaultFeatures, maxFeatures, maxOffset } from './items.ts';
 import { csv, geojson, html, json, linkType, type OutputFormat, openapi } from './negotiate.ts';
 
 interface Node {
@@ -59,6 +59,12 @@ const parameters: Record<string, Node> = {
     asForm,
   ),
   cursor: query('cursor', 'Wo die Seite beginnt: aus dem Verweis next der vorigen.', { type: 'string' }),
+  offset: query('offset', 'So viele Objekte werden am Anfang ausgelassen. Wer alle lesen will, folgt besser dem Verweis next.', {
+    type: 'integer',
+    minimum: 0,
+    maximum: maxOffset,
+    default: 0,
+  }),
   art: query('art', 'Nummer der Art.', number),
   artengruppe_id: query('artengruppe_id', 'Nummer der Artengruppe.', number),
   jahr: query('jahr', 'Jahr der Beobachtung.', year),
@@ -131,7 +137,7 @@ function page(operationId: string, summary: string, formats: readonly OutputForm
 }
 
 const crsHeader = { 'Content-Crs': { description: 'Koordinatensystem der Geometrien', schema: { type: 'string' } } };
-const shared = ['bbox', 'bbox-crs', 'crs', 'datetime', 'limit', 'cursor'];
+const shared = ['bbox', 'bbox-crs', 'crs', 'datetime', 'limit', 'cursor', 'offset'];
 
 function itemsPath({ id, title: name, description: what, filters }: Collection): Node {
   const formats = [geojson, html, csv];

@@ -38,7 +38,7 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
     return send(c, { body: JSON.stringify(await make(addresses)), type: format.type, status: 200 });
   };
 
-  return new Hono<Env>()
+  const pages = new Hono<Env>()
     .basePath(base)
     .get('/', (c) =>
       answer(
@@ -86,6 +86,8 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
     })
     .get('/collections/:collection/items', (c) => answerItems(c, deps, findCollection(c)))
     .get('/collections/:collection/items/:fid', (c) => answerItem(c, deps, findCollection(c), c.req.param('fid')));
+  // The root as programs put it together from the document: its server and a slash.
+  return new Hono<Env>().route('/', pages).get(`${base}/`, (c) => c.redirect(`${base}${new URL(c.req.url).search}`, 301));
 }
 
 function findCollection(c: Context<Env>): Collection {
