@@ -20,7 +20,7 @@ export async function walkOgc(service: TestService, path: string, options: Reque
     assert.equal(json.numberReturned, json.features.length);
     features.push(...json.features);
     const link = json.links.find(({ rel }: Json) => rel === 'next');
-    next = link && link.href.slice(link.href.indexOf('/ogc') + 4);
+    next = link?.href.slice(link.href.indexOf('/ogc') + 4);
   }
   return features;
 }
