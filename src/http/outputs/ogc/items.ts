@@ -15,7 +15,7 @@ import { makeCsv } from './csv.ts';
 import { datetimeField } from './datetime.ts';
 import { makeItemPage, makeItemsPage } from './items-page.ts';
 import { Addresses, type Link } from './links.ts';
-import { chooseFormat, csv, geojson, html } from './negotiate.ts';
+import { chooseFormat, csv, geojson, html, linkType } from './negotiate.ts';
 
 /** Features of a page; more are cut down to it (Requirement 22). */
 export const maxFeatures = 10_000;
@@ -97,7 +97,7 @@ export async function answerItems(c: Context<Env>, deps: Deps, collection: Colle
     links.push({
       href: addresses.with({ cursor: page.lastKey }, 'offset'),
       rel: 'next',
-      type: linkOf(format.type),
+      type: linkType(format),
       title: 'Nächste Seite',
     });
   links.push(...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson));
@@ -133,7 +133,6 @@ export async function answerItem(c: Context<Env>, deps: Deps, collection: Collec
   return send(c, { body: Buffer.concat([feature.subarray(0, -1), tail]), type: geojson.type, status: 200 });
 }
 
-const linkOf = (type: string) => type.replace(/; .*$/, '');
 const asJson = (link: Link): Link => ({ ...link, type: 'application/json' });
 
 function setCrs(c: Context<Env>, crs: string): void {

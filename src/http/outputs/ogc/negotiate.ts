@@ -24,7 +24,7 @@ export const openapi: OutputFormat = {
 };
 
 /** The type without what belongs to its text only: how links name it. */
-export const linkType = ({ type }: OutputFormat) => type.replace(/; .*$/, '');
+export const linkType = ({ type }: OutputFormat) => type.split('; ', 1)[0] ?? type;
 
 // More than any client lists.
 const maxRanges = 50;
