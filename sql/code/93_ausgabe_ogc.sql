@@ -63,7 +63,9 @@ begin
     -- A thousandth more, because between the corners that were computed an edge may bulge.
     v_extent := public.st_expand(v_area, 1 + 0.001
       * greatest(public.st_xmax(v_area) - public.st_xmin(v_area), public.st_ymax(v_area) - public.st_ymin(v_area)));
-    v_where := v_where || ' and ausgabe.is_shown_in(g.place, g.unschaerfe_m, $5, $6)';
+    -- First by what costs next to nothing: a cell that the box cuts may hold many that lie outside.
+    v_where := v_where || ' and (g.unschaerfe_m > 0 or g.place operator(public.&&) $7)'
+      || ' and ausgabe.is_shown_in(g.place, g.unschaerfe_m, $5, $6)';
   end if;
   if v_chosen <> '' then
     execute 'select count(*) <= $4 from (select from gis.sichtbeobachtung g where true' || v_chosen || ' limit $4 + 1) f'
@@ -72,24 +74,24 @@ begin
 
   if v_is_few then
     execute 'with g as materialized (select g.id, g.cell_x, g.cell_y, g.place, g.unschaerfe_m from gis.sichtbeobachtung g where true'
-      || v_chosen || ') select array(select g.id from g where ' || case when v_extent is null then 'g.id < $7[1]' || v_where
-        || ' order by g.id desc' else '(g.cell_x, g.cell_y, g.id) > ($7[1], $7[2], $7[3])' || v_where
-        || ' order by g.cell_x, g.cell_y, g.id' end || ' limit $8)'
-      into v_id using v_art, datum_von, datum_bis, v_boundary, v_envelope, v_area,
+      || v_chosen || ') select array(select g.id from g where ' || case when v_extent is null then 'g.id < $8[1]' || v_where
+        || ' order by g.id desc' else '(g.cell_x, g.cell_y, g.id) > ($8[1], $8[2], $8[3])' || v_where
+        || ' order by g.cell_x, g.cell_y, g.id' end || ' limit $9)'
+      into v_id using v_art, datum_von, datum_bis, v_boundary, v_envelope, v_area, v_extent,
         coalesce(after_key, case when v_extent is null then array[9223372036854775807] else array[-1e9, -1e9, 0]::bigint[] end), row_limit;
   elsif v_extent is null then
     execute 'select array(select g.id from gis.sichtbeobachtung g where g.id < $4' || v_chosen || ' order by g.id desc limit $5)'
       into v_id using v_art, datum_von, datum_bis, coalesce(after_key[1], 9223372036854775807), row_limit;
   else
     -- Column by column of the grid: those behind the page are never looked at.
-    execute 'select array(select w.id from pg_catalog.generate_series(greatest($7, $11[1]), $9) c (x)
+    execute 'select array(select w.id from pg_catalog.generate_series(greatest($8, $12[1]), $10) c (x)
       cross join lateral (
         select g.id
         from gis.sichtbeobachtung g
-        where g.cell_x = c.x and g.cell_y between $8 and $10
-          and (g.cell_y, g.id) > (case when c.x = $11[1] then $11[2] else $8 - 1 end, case when c.x = $11[1] then $11[3] else 0 end)'
-      || v_chosen || v_where || ' order by g.cell_y, g.id limit $12) w limit $12)'
-      into v_id using v_art, datum_von, datum_bis, v_boundary, v_envelope, v_area,
+        where g.cell_x = c.x and g.cell_y between $9 and $11
+          and (g.cell_y, g.id) > (case when c.x = $12[1] then $12[2] else $9 - 1 end, case when c.x = $12[1] then $12[3] else 0 end)'
+      || v_chosen || v_where || ' order by g.cell_y, g.id limit $13) w limit $13)'
+      into v_id using v_art, datum_von, datum_bis, v_boundary, v_envelope, v_area, v_extent,
         ausgabe.to_cell(public.st_xmin(v_extent)), ausgabe.to_cell(public.st_ymin(v_extent)),
         ausgabe.to_cell(public.st_xmax(v_extent)), ausgabe.to_cell(public.st_ymax(v_extent)), after_key, row_limit;
   end if;
@@ -143,10 +145,13 @@ declare
   -- Boundaries and remarks may be long: a page ends early before it holds more.
   v_max_bytes constant bigint := 16777216;
 begin
-  returned := least(row_limit, cardinality(feature), greatest(1, (
-    select count(*)
-    from (select sum(octet_length(u.f)) over (order by u.n) as bytes from unnest(feature) with ordinality u (f, n)) c
-    where c.bytes <= v_max_bytes)));
+  returned := least(row_limit, cardinality(feature));
+  if pg_column_size(feature) > v_max_bytes then
+    returned := least(returned, greatest(1, (
+      select count(*)
+      from (select sum(octet_length(u.f)) over (order by u.n) as bytes from unnest(feature) with ordinality u (f, n)) c
+      where c.bytes <= v_max_bytes)));
+  end if;
   features := array_to_string(feature[:returned], E',\n');
   last_key := case when cardinality(feature) > returned then lage[returned] end;
   return next;
