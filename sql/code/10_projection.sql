@@ -174,3 +174,105 @@ as $$
   select public.st_xmin(geometry) >= -180 and public.st_xmax(geometry) <= 180
     and public.st_ymin(geometry) >= -90 and public.st_ymax(geometry) <= 90
 $$;
+
+-- How outputs show a geometry: in the system that was asked for, its axes in the order of that system, rounded to a centimetre.
+--   geometry     EPSG:25832
+--   srid         25832, 4326, 3857 or 3035
+--   north_first  northing or latitude comes first (EPSG:4326 and 3035)
+-- returns        GeoJSON geometry; rings of polygons turn left where the axes are east and north (RFC 7946)
+create or replace function ausgabe.to_geojson(geometry public.geometry, srid integer, north_first boolean)
+  returns text
+  language sql
+  stable
+  parallel safe
+as $$
+  -- Axes are swapped by a matrix, so that the geometry is named once: else the planner calls this function for each row.
+  select public.st_asgeojson(
+    public.st_affine(
+      public.st_forcepolygonccw(public.st_transform(geometry, srid)), 1 - north_first::integer, north_first::integer,
+      north_first::integer, 1 - north_first::integer, 0, 0),
+    case srid when 4326 then 7 else 2 end, 0)
+$$;
+comment on function ausgabe.to_geojson(public.geometry, integer, boolean) is
+  'Geometry in EPSG:25832 as GeoJSON in another system, rounded to a centimetre';
+
+-- A box of any system as it lies in ours. Its edges are no straight lines there: over 100 km they leave them by 200 m, so that they
+-- are cut into pieces. What is more than 60 degrees from the central meridian of UTM zone 32 is left out: nothing lies there, and
+-- ST_Transform fails for it.
+--   box   left, bottom, right, top: easting or longitude first
+--   srid  25832, 4326, 3857 or 3035
+-- returns  polygon, line or point, EPSG:25832; null where nothing is left
+create or replace function ausgabe.to_area(box float8[], srid integer)
+  returns public.geometry
+  language plpgsql
+  stable
+  parallel safe
+as $$
+declare
+  v_window constant float8[] := case srid
+    when 4326 then array[-51, -85, 69, 85]
+    when 3857 then array[-5.6e6, -1.9e7, 7.6e6, 1.9e7]
+    when 3035 then array[1e6, 0, 8e6, 7e6]
+    else array[-1e9, -1e9, 1e9, 1e9] end;
+  v_x1 constant float8 := greatest(box[1], v_window[1]);
+  v_y1 constant float8 := greatest(box[2], v_window[2]);
+  v_x2 constant float8 := least(box[3], v_window[3]);
+  v_y2 constant float8 := least(box[4], v_window[4]);
+  v_box public.geometry;
+begin
+  if v_x1 > v_x2 or v_y1 > v_y2 then
+    return null;
+  end if;
+  v_box := ausgabe.to_envelope(array[v_x1, v_y1, v_x2, v_y2], srid);
+  if srid = 25832 or public.st_dimension(v_box) = 0 then
+    return public.st_transform(v_box, 25832);
+  end if;
+  return public.st_transform(public.st_segmentize(v_box, greatest(v_x2 - v_x1, v_y2 - v_y1) / 64), 25832);
+end
+$$;
+comment on function ausgabe.to_area(float8[], integer) is 'Box of another system as an area in EPSG:25832';
+
+-- The box itself, in its own system: a polygon; a line or a point where it has no width.
+create or replace function ausgabe.to_envelope(box float8[], srid integer)
+  returns public.geometry
+  language sql
+  stable
+  parallel safe
+as $$
+  select public.st_setsrid(public.st_envelope(public.st_makeline(
+    public.st_makepoint(box[1], box[2]), public.st_makepoint(box[3], box[4]))), srid)
+$$;
+comment on function ausgabe.to_envelope(float8[], integer) is 'Box as a geometry of its own system';
+
+-- Whether what is shown of a record meets a box: its place, compared in the system of the box, or the square of its cell.
+--   place         as it is shown, EPSG:25832
+--   unschaerfe_m  more than 0: place is the centre of a cell
+--   envelope      ausgabe.to_envelope of the box
+--   area          ausgabe.to_area of the box
+create or replace function ausgabe.is_shown_in(
+    place public.geometry, unschaerfe_m integer, envelope public.geometry, area public.geometry)
+  returns boolean
+  language sql
+  stable
+  parallel safe
+as $$
+  select case when unschaerfe_m > 0 then public.st_intersects(ausgabe.to_cell_polygon(place), area)
+    else public.st_intersects(public.st_transform(place, public.st_srid(envelope)), envelope) end
+$$;
+comment on function ausgabe.is_shown_in(public.geometry, integer, public.geometry, public.geometry) is
+  'Whether the shown place or square of a record meets a box';
+
+-- The box in degrees around an area.
+--   area   EPSG:25832; null gives null
+-- returns  west, south, east, north
+create or replace function ausgabe.to_degrees(area public.geometry)
+  returns float8[]
+  language sql
+  stable
+  parallel safe
+as $$
+  select array[public.st_xmin(d.g), public.st_ymin(d.g), public.st_xmax(d.g), public.st_ymax(d.g)]
+  from (select public.st_transform(public.st_segmentize(area, 10000), 4326)) d (g)
+  where d.g is not null
+$$;
+comment on function ausgabe.to_degrees(public.geometry) is 'Box in degrees around an area in EPSG:25832: west, south, east, north';

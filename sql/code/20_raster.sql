@@ -111,3 +111,26 @@ begin
     pg_catalog.generate_series(private.to_cell(public.st_ymin(geometry) - 1), private.to_cell(public.st_ymax(geometry) + 1)) y (i);
 end
 $$;
+
+-- The same for outputs, which run as a role that may call nothing of private.
+create or replace function ausgabe.to_cell(coordinate float8)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+as $$
+  select floor(coordinate / 5000)::integer
+$$;
+comment on function ausgabe.to_cell(float8) is 'Index of the 5 km cell that holds a coordinate of EPSG:25832, along one axis';
+
+-- The square of the cell whose centre is shown instead of a true place.
+--   place  centre of a cell, EPSG:25832 (metres)
+create or replace function ausgabe.to_cell_polygon(place public.geometry)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_expand(place, 2500)
+$$;
+comment on function ausgabe.to_cell_polygon(public.geometry) is 'Square of the 5 km cell with this centre, EPSG:25832';

@@ -167,14 +167,14 @@ export function requestHost(c: Context<Env>, trustedHops: number): string {
   return host;
 }
 
-/** The address that the client asked, whosever domain it is. */
-export function requestOrigin(c: Context<Env>, trustedHops: number): string {
-  return `${requestProtocol(c, trustedHops)}://${requestHost(c, trustedHops)}`;
-}
-
 /** Hosts that were looked at: nearly all requests name one of a few. */
 const readable = new Set<string>();
 const readableAtMost = 100;
+
+/** The address under which this client reaches the service, whether its host is a tenant's or not. */
+export function requestOrigin(c: Context<Env>, trustedHops: number): string {
+  return `${requestProtocol(c, trustedHops)}://${requestHost(c, trustedHops)}`;
+}
 
 function requestProtocol(c: Context<Env>, trustedHops: number): string {
   const protocol = forwarded(c, 'x-forwarded-proto', trustedHops)?.toLowerCase();

@@ -14,6 +14,7 @@ import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxWaiting, maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { maxRecords } from '../../src/http/outputs/atlas.ts';
+import { maxFeatures, maxFeaturesOfPage, maxOffset } from '../../src/http/outputs/ogc/items.ts';
 import { maxTileBytes, tileRuns } from '../../src/http/outputs/tiles.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import {
@@ -51,6 +52,7 @@ function readSql(file: string, pattern: RegExp): number {
 export function listBounds(): [what: string, bound: string, beyond: string][] {
   const config = loadConfig({});
   const pageBytes = readSql('code/65_sichtbeobachtung_list.sql', /v_max_bytes constant integer := (\d+);/);
+  const featureBytes = readSql('code/93_ausgabe_ogc.sql', /v_max_bytes constant bigint := (\d+);/);
   const shortBytes = readSql('migrations/0004_bounds.sql', /kurztext_laenge" CHECK \(octet_length\(value\) <= (\d+)\)/);
   const keys = readSql('code/80_nutzer.sql', /o\.hash offset (\d+)\)\)/);
   return [
@@ -141,6 +143,12 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       '400, 503, 429',
     ],
     ['page of a list', `1 000 records and ${size(pageBytes)}`, '`next`'],
+    [
+      'page of features of `/ogc`',
+      `${number(maxFeatures)} features and ${size(featureBytes)}, of a page for people ${maxFeaturesOfPage}`,
+      'link `next`',
+    ],
+    ['`offset` of `/ogc`', number(maxOffset), '400'],
     [
       'pages that are made of parsed rows',
       `${longPages.slots} long ones at once, of a network ${longPages.share}, others wait by turns of networks`,

@@ -4,15 +4,17 @@ import type { Deps, Env } from '../context.ts';
 import { abgleichRoutes } from './abgleich.ts';
 import { atlasRoutes } from './atlas.ts';
 import { karteRoutes } from './karte.ts';
+import { ogcRoutes } from './ogc/routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
 import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
-export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|tiles)(?:\/|$)/.test(path);
+export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|ogc|tiles)(?:\/|$)/.test(path);
 
 export function outputRoutes(deps: Deps): Hono<Env> {
   return new Hono<Env>()
     .route('/', abgleichRoutes(deps))
+    .route('/', ogcRoutes(deps))
     .route('/', tileRoutes(deps))
     .route('/', phaenologieRoutes(deps))
     .route('/', atlasRoutes(deps))

@@ -19,6 +19,7 @@ export const catalogue = {
   nicht_erlaubt: { status: 403, message: 'Das ist mit diesem Konto nicht erlaubt.' },
   nicht_gefunden: { status: 404, message: 'Unter dieser Adresse gibt es nichts.' },
   methode_nicht_erlaubt: { status: 405, message: 'Diese Adresse kennt die Methode nicht.' },
+  nicht_annehmbar: { status: 406, message: 'In keinem der Formate aus Accept gibt es diese Seite.' },
   doppelte_meldung: { status: 409, message: 'Diese Beobachtung ist schon gemeldet: gleiche Art, gleicher Ort, gleiches Datum.' },
   adresse_vergeben: { status: 409, message: 'Diese E-Mail-Adresse gehört schon zu einem anderen Konto.' },
   letzter_administrator: {

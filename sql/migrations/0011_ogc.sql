@@ -1,0 +1,2 @@
+CREATE INDEX "sichtbeobachtung_gezeigt_lage" ON "portal"."sichtbeobachtung_gezeigt" USING btree ("cell_x","cell_y","id");--> statement-breakpoint
+CREATE INDEX "sichtbeobachtung_gezeigt_datum" ON "portal"."sichtbeobachtung_gezeigt" USING btree ("datum");

@@ -1,0 +1,79 @@
+// What /ogc says of itself: the landing page, the classes that it conforms to, the collections (O2).
+import type { Collection } from './collections.ts';
+import { crs84, crsNames, storageCrs } from './crs.ts';
+import { pageFormats } from './items.ts';
+import type { Addresses, Link } from './links.ts';
+import { html, json, type OutputFormat, openapi } from './negotiate.ts';
+
+export const title = 'Artbeobachtungen';
+export const description =
+  'Öffentliche freigegebene Artbeobachtungen für GIS-Programme: einzeln, gezählt nach Rastern, und die Grenzen der Portale. Geschützte Funde zeigt der Dienst nur als Rasterzelle von 5 km.';
+
+const part1 = 'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf';
+export const conformance = [
+  `${part1}/core`,
+  `${part1}/oas30`,
+  `${part1}/html`,
+  `${part1}/geojson`,
+  'http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs',
+];
+
+/** West, south, east, north in degrees, by the margin around all sightings; null where there is nothing yet. */
+export type Extents = Map<number, number[] | null>;
+
+const pages = [json, html];
+
+export function linksOfLanding(addresses: Addresses, format: OutputFormat): Link[] {
+  return [
+    ...addresses.own(format, pages),
+    ...addresses.below('/api', 'service-desc', 'Beschreibung der Schnittstelle (OpenAPI 3.0)', [openapi]),
+    { href: `${addresses.root}/api?f=html`, rel: 'service-doc', type: 'text/html', title: 'Beschreibung der Schnittstelle' },
+    ...addresses.below('/conformance', 'conformance', 'Erfüllte Konformitätsklassen', pages),
+    ...addresses.below('/collections', 'data', 'Sammlungen', pages),
+  ];
+}
+
+export const describeLanding = (addresses: Addresses, format: OutputFormat) => ({
+  title,
+  description,
+  links: linksOfLanding(addresses, format),
+});
+
+export const describeConformance = (addresses: Addresses, format: OutputFormat) => ({
+  conformsTo: conformance,
+  links: addresses.own(format, pages),
+});
+
+/** @param format of the page that is about this collection alone; missing in the list of all */
+export function describeCollection(addresses: Addresses, collection: Collection, extents: Extents, format?: OutputFormat) {
+  const path = `/collections/${collection.id}`;
+  const extent = extents.get(collection.margin);
+  return {
+    id: collection.id,
+    title: collection.title,
+    description: collection.description,
+    itemType: 'feature',
+    extent: {
+      ...(extent && { spatial: { bbox: [outwards(extent)], crs: crs84 } }),
+      // The first day that a report may have.
+      ...(collection.isTimed && {
+        temporal: {
+          interval: [['1800-01-01T00:00:00Z', null]],
+          trs: 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian',
+        },
+      }),
+    },
+    crs: crsNames,
+    storageCrs,
+    links: [
+      ...(format ? addresses.own(format, pages) : addresses.below(path, 'self', collection.title, [json])),
+      ...addresses.below(`${path}/items`, 'items', `${collection.title}: Objekte`, pageFormats),
+    ],
+  };
+}
+
+// Rounded so that nothing lies outside.
+function outwards([west = 0, south = 0, east = 0, north = 0]: readonly number[]): number[] {
+  const round = (value: number, to: (value: number) => number) => to(value * 100) / 100;
+  return [round(west, Math.floor), round(south, Math.floor), round(east, Math.ceil), round(north, Math.ceil)];
+}

@@ -1,0 +1,188 @@
+// Features of a collection: what may be asked for, and pages and single features in each format (O2).
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import type { FeatureFilter, FeaturePage } from '../../../db/ausgabe-ogc.ts';
+import { isStorable } from '../../../guard/text.ts';
+import type { Deps, Env } from '../../context.ts';
+import { PortalError } from '../../wire/errors.ts';
+import * as field from '../../wire/fields.ts';
+import { send } from '../../wire/reply.ts';
+import { queryReader } from '../query.ts';
+import { type Collection, collections } from './collections.ts';
+import { answerUnchanged } from './conditional.ts';
+import { bboxField, crs84, crsField, systemOf, toBox } from './crs.ts';
+import { makeCsv } from './csv.ts';
+import { datetimeField } from './datetime.ts';
+import { makeItemPage, makeItemsPage } from './items-page.ts';
+import { Addresses, type Link } from './links.ts';
+import { chooseFormat, csv, geojson, html, linkType } from './negotiate.ts';
+
+/** Features of a page; more are cut down to it (Requirement 22). */
+export const maxFeatures = 10_000;
+export const defaultFeatures = 100;
+/** The same of a page that people look at. */
+export const maxFeaturesOfPage = 500;
+
+const allowedLimit = `eine ganze Zahl ab 1 (mehr als ${maxFeatures} zählt wie ${maxFeatures})`;
+const limitField = v.optional(
+  v.pipe(
+    v.string(),
+    v.trim(),
+    v.regex(/^\+?0*[1-9]\d{0,30}$/, allowedLimit),
+    v.transform((value) => Math.min(Number(value), maxFeatures)),
+  ),
+  String(defaultFeatures),
+);
+
+/** Some programs page that way only; whoever reads on is to follow `next`, which costs the same however far it is. */
+export const maxOffset = 10_000;
+
+export const pageFormats = [geojson, html, csv];
+export const itemFormats = [geojson, html];
+
+const pageEntries = {
+  f: v.optional(field.oneOf(['json', 'html', 'csv'])),
+  bbox: bboxField,
+  'bbox-crs': crsField,
+  crs: crsField,
+  datetime: datetimeField,
+  limit: limitField,
+  cursor: v.optional(v.string()),
+  offset: v.optional(field.integer(0, maxOffset), '0'),
+};
+type PageInput = v.InferOutput<v.ObjectSchema<typeof pageEntries, undefined>>;
+
+/** What one of the collections may be asked for beside that. */
+interface FilterInput {
+  art?: number;
+  artengruppe_id?: number;
+  jahr?: number;
+  jahr_von?: number;
+  jahr_bis?: number;
+  mandant?: string;
+}
+
+const pageReaders = new Map(collections.map(({ id, filters }) => [id, queryReader({ ...pageEntries, ...filters })]));
+const readItemQuery = queryReader({ f: v.optional(field.oneOf(['json', 'html'])), crs: crsField });
+
+/** GET /ogc/collections/{collection}/items */
+export async function answerItems(c: Context<Env>, deps: Deps, collection: Collection): Promise<Response> {
+  const read = pageReaders.get(collection.id);
+  if (!read) throw new PortalError('nicht_gefunden');
+  const input = read(c) as PageInput & FilterInput;
+  const format = chooseFormat(c, input.f, pageFormats);
+  const filter = toFilter(input);
+  const hasArea = filter.box !== undefined || filter.mandant !== undefined;
+  const { cursor } = input;
+  if (cursor !== undefined && !collection.key(hasArea).test(cursor))
+    throw new PortalError('ungueltiger_parameter', {
+      cursor: 'cursor gehört nicht zu dieser Anfrage; erlaubt ist die Adresse aus dem Verweis next, mit denselben Filtern.',
+    });
+  const unchanged = await answerUnchanged(c, deps, format);
+  if (unchanged) return unchanged;
+  // People are shown a map in degrees.
+  const crs = format === html ? crs84 : input.crs;
+  const limit = format === html ? Math.min(input.limit, maxFeaturesOfPage) : input.limit;
+  const isNarrow = Object.keys(filter).some((name) => name !== 'box');
+  const page = await collection.list(isNarrow ? deps.slowSql : deps.sql, {
+    filter,
+    after: cursor ?? null,
+    skip: input.offset,
+    limit,
+    system: systemOf(crs),
+  });
+  const addresses = new Addresses(c, deps);
+  const links = addresses.own(format, pageFormats);
+  if (page.lastKey !== null)
+    links.push({
+      href: addresses.with({ cursor: page.lastKey }, 'offset'),
+      rel: 'next',
+      type: linkType(format),
+      title: 'Nächste Seite',
+    });
+  links.push(...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson));
+  c.header('Link', links.map(({ href, rel, type }) => `<${href}>; rel="${rel}"; type="${type}"`).join(', '));
+  if (format === html) return makeItemsPage(c, { collection, page, links, addresses });
+  setCrs(c, crs);
+  if (format === csv) return send(c, { body: await makeCsv(collection, page), type: csv.type, status: 200 });
+  return send(c, {
+    body: makeCollection(page, links, cursor === undefined && input.offset === 0),
+    type: geojson.type,
+    status: 200,
+  });
+}
+
+/** GET /ogc/collections/{collection}/items/{fid} */
+export async function answerItem(c: Context<Env>, deps: Deps, collection: Collection, id: string): Promise<Response> {
+  const input = readItemQuery(c);
+  const format = chooseFormat(c, input.f, itemFormats);
+  const unchanged = await answerUnchanged(c, deps, format);
+  if (unchanged) return unchanged;
+  const crs = format === html ? crs84 : input.crs;
+  const feature = isStorable(id) ? await collection.get(deps.sql, id, systemOf(crs)) : null;
+  if (!feature) throw new PortalError('nicht_gefunden');
+  const addresses = new Addresses(c, deps);
+  const links = [
+    ...addresses.own(format, itemFormats),
+    ...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson),
+  ];
+  if (format === html) return makeItemPage(c, { collection, feature, links, addresses });
+  setCrs(c, crs);
+  // Before the brace that ends it.
+  const tail = Buffer.from(`,"links":${JSON.stringify(links)}}`);
+  return send(c, { body: Buffer.concat([feature.subarray(0, -1), tail]), type: geojson.type, status: 200 });
+}
+
+const asJson = (link: Link): Link => ({ ...link, type: 'application/json' });
+
+function setCrs(c: Context<Env>, crs: string): void {
+  c.header('Content-Crs', `<${crs}>`);
+  c.header('Access-Control-Expose-Headers', 'ETag, Retry-After, X-Request-Id, Content-Crs, Link');
+}
+
+function makeCollection(page: FeaturePage, links: readonly Link[], isFirst: boolean): Buffer<ArrayBuffer> {
+  const head = {
+    type: 'FeatureCollection',
+    timeStamp: new Date().toISOString(),
+    numberReturned: page.returned,
+    // Counting all is dear; what stands on one page is counted.
+    ...(isFirst && page.lastKey === null && { numberMatched: page.returned }),
+    links,
+  };
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify(head).slice(0, -1)},"features":[\n`),
+    page.features,
+    Buffer.from('\n]}\n'),
+  ]);
+}
+
+/** What the database is asked for; jahr and datetime are days, and days are years where only those are counted. */
+function toFilter(input: PageInput & FilterInput): FeatureFilter {
+  const { bbox, datetime, art, artengruppe_id, mandant, jahr, jahr_von, jahr_bis } = input;
+  const year = (value: number) => String(value).padStart(4, '0');
+  const from = latest([datetime?.from, jahr === undefined ? undefined : `${year(jahr)}-01-01`]);
+  const to = earliest([datetime?.to, jahr === undefined ? undefined : `${year(jahr)}-12-31`]);
+  const yearOf = (day: string | undefined) => (day === undefined ? undefined : Number(day.slice(0, 4)));
+  const fromYear = latest([jahr_von, yearOf(datetime?.from)]);
+  const toYear = earliest([jahr_bis, yearOf(datetime?.to)]);
+  return dropMissing({
+    art,
+    artengruppe_id,
+    mandant,
+    datum_von: from,
+    datum_bis: to,
+    jahr_von: fromYear,
+    jahr_bis: toYear,
+    box: bbox && toBox(bbox, input['bbox-crs'] ?? crs84),
+  });
+}
+
+const given = <T>(values: (T | undefined)[]) => values.filter((value) => value !== undefined);
+const latest = <T extends string | number>(values: (T | undefined)[]): T | undefined =>
+  given(values).reduce<T | undefined>((best, value) => (best === undefined || value > best ? value : best), undefined);
+const earliest = <T extends string | number>(values: (T | undefined)[]): T | undefined =>
+  given(values).reduce<T | undefined>((best, value) => (best === undefined || value < best ? value : best), undefined);
+
+function dropMissing(filter: FeatureFilter): FeatureFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,124 @@
+// The programs that GIS people use on /ogc, over a real connection: GDAL's ogrinfo and ogr2ogr, and a library of web maps.
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { OgcApiEndpoint } from '@camptocamp/ogc-client';
+import { type ServerType, serve } from '@hono/node-server';
+import { arten } from '../support/catalogue.ts';
+import { sorted, walkOgc } from '../support/ogc.ts';
+import { type Json, startTestService, type TestService } from '../support/service.ts';
+
+const run = promisify(execFile);
+const hasGdal = (() => {
+  try {
+    return /OAPIF/.test(execFileSync('ogr2ogr', ['--formats'], { encoding: 'utf8', timeout: 30_000 }));
+  } catch {
+    return false;
+  }
+})();
+
+const count = 130;
+let service: TestService;
+let server: ServerType;
+let root: string;
+let directory: string;
+before(async () => {
+  service = await startTestService();
+  const { sql } = service.database;
+  const first = await service.makeReleased({ lat: '5531000', lon: '420000.25' });
+  // By SQL, because they are many: each a kilometre further, every tenth one sensitive.
+  await sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, anzahl, sensibel, datum, bereich, status, point, experte_id)
+    select s.nutzer_id, case when i % 10 = 0 then ${arten.uhu}::integer else s.art end, i, false, s.datum - i, s.bereich, s.status,
+      st_setsrid(st_makepoint(402000.5 + 700 * i, 5503000.25 + 350 * i), 25832), s.experte_id
+    from portal.sichtbeobachtung s, generate_series(2, ${count}::integer) i
+    where s.id = ${first}`;
+  server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
+  if (!server.listening) await once(server, 'listening');
+  root = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ogc`;
+  directory = await mkdtemp(join(tmpdir(), 'sighting-ogc-'));
+});
+after(async () => {
+  server.close();
+  await rm(directory, { recursive: true });
+});
+
+const names = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'];
+
+describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no OAPIF driver' }, () => {
+  const copy = async (layer: string, ...options: string[]): Promise<Json[]> => {
+    const file = join(directory, `${layer}-${options.length}.geojson`);
+    await run('ogr2ogr', ['-f', 'GeoJSON', ...options, file, `OAPIF:${root}`, layer], { timeout: 60_000 });
+    return JSON.parse(await readFile(file, 'utf8')).features;
+  };
+
+  it('O2 lists the collections', async () => {
+    const { stdout } = await run('ogrinfo', ['-q', `OAPIF:${root}`], { timeout: 60_000 });
+    for (const name of names) assert.match(stdout, new RegExp(`\\b${name}\\b`));
+  });
+
+  it('O2 copies all sightings, page by page, to where SQL says that they are', async () => {
+    const features = await copy('sichtbeobachtung', '-oo', 'PAGE_SIZE=20');
+    const rows = await service.database.sql<{ id: number; x: number; y: number }[]>`
+      select id, st_x(st_transform(place, 4326)) as x, st_y(st_transform(place, 4326)) as y from gis.sichtbeobachtung order by id`;
+    assert.equal(features.length, count);
+    const byId = new Map(features.map((feature) => [feature.id ?? feature.properties.id, feature]));
+    for (const { id, x, y } of rows) {
+      const { geometry, properties } = byId.get(id);
+      assert.equal(geometry.type, properties.unschaerfe_m > 0 ? 'Polygon' : 'Point');
+      if (geometry.type === 'Point') {
+        assert.ok(Math.abs(geometry.coordinates[0] - x) < 1e-6 && Math.abs(geometry.coordinates[1] - y) < 1e-6, String(id));
+      } else {
+        const [corners] = geometry.coordinates;
+        const middle = [0, 1].map((axis) =>
+          corners.slice(0, 4).reduce((sum: number, each: number[]) => sum + (each[axis] ?? 0) / 4, 0),
+        );
+        assert.ok(Math.abs((middle[0] ?? 0) - x) < 1e-4 && Math.abs((middle[1] ?? 0) - y) < 1e-4, String(id));
+      }
+    }
+  });
+
+  it('O2 copies the sightings of a box', async () => {
+    const features = await copy('sichtbeobachtung', '-spat', '7.7', '49.7', '8', '49.8');
+    const expected = await walkOgc(service, '/collections/sichtbeobachtung/items?bbox=7.7,49.7,8,49.8');
+    assert.ok(expected.length > 0 && expected.length < count);
+    assert.deepEqual(
+      sorted(features.map((feature) => feature.id ?? feature.properties.id)),
+      sorted(expected.map(({ id }) => id)),
+    );
+  });
+
+  it('O2 copies counts and boundaries', async () => {
+    for (const name of names.slice(1)) {
+      const expected = await walkOgc(service, `/collections/${name}/items`);
+      const key = name === 'mandant' ? 'kuerzel' : 'code';
+      const features = await copy(name, '-oo', 'PAGE_SIZE=7');
+      assert.deepEqual(sorted(features.map(({ properties }) => properties[key])), sorted(expected.map(({ id }) => id)), name);
+    }
+  });
+});
+
+describe('a library of web maps', () => {
+  it('O2 finds its way from the landing page to the features', async () => {
+    const endpoint = new OgcApiEndpoint(root);
+    assert.equal((await endpoint.info).title, 'Artbeobachtungen');
+    assert.equal(await endpoint.hasFeatures, true);
+    assert.deepEqual(sorted(await endpoint.featureCollections), sorted(names));
+    const info = await endpoint.getCollectionInfo('sichtbeobachtung');
+    assert.ok(info.crs.some((crs: string) => /25832/.test(crs)));
+    const items = await endpoint.getCollectionItems('sichtbeobachtung', 7);
+    assert.equal(items.length, 7);
+    const more = await endpoint.getCollectionItems('sichtbeobachtung', 7, 5);
+    assert.deepEqual(
+      more.slice(0, 2).map(({ id }) => id),
+      items.slice(5).map(({ id }) => id),
+    );
+    assert.equal((await endpoint.getCollectionItem('mandant', 'N')).id, 'N');
+  });
+});

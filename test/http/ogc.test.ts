@@ -1,0 +1,422 @@
+// OGC API – Features at /ogc (O2): who is in it, where, and what may be asked for.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { arten } from '../support/catalogue.ts';
+import { askOgc, idsOf, sorted, walkOgc } from '../support/ogc.ts';
+import { type Answer, type Json, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+const ids: Record<string, number> = {};
+before(async () => {
+  service = await startTestService();
+  const { sql } = service.database;
+  ids.exact = await service.makeReleased({ lat: '5531000', lon: '421000', bemerkung: 'am "Bach", dann rechts' });
+  ids.exactOfSouth = await service.makeReleased({ lat: '5531000', lon: '471000', datum: '30.6.2021' });
+  ids.marked = await service.makeReleased({ lat: '5532111', lon: '431222', sensibel: 'true', bemerkung: 'an der alten Eiche' });
+  // Sensitive at S only: the general view masks them all.
+  ids.falconOfSouth = await service.makeReleased({ art: String(arten.wanderfalke), lat: '5533111', lon: '471222' });
+  ids.falconOfNorth = await service.makeReleased({ art: String(arten.wanderfalke), lat: '5533111', lon: '411222' });
+  ids.owl = await service.makeReleased({ art: String(arten.uhu), lat: '5534111', lon: '411222' });
+  // In a cell that the border of N and S cuts, on the side of N; its centre lies in S.
+  ids.owlAtBorder = await service.makeReleased({ art: String(arten.uhu), lat: '5534111', lon: '450100' });
+  ids.butterfly = await service.makeReleased({
+    art: String(arten.tagpfauenauge),
+    lat: '5535000',
+    lon: '421500',
+    datum: '31.12.2020',
+  });
+  ids.private = await service.makeSichtbeobachtung({ lat: '5536000', bereich: 'privat' });
+  ids.waiting = await service.makeSichtbeobachtung({ lat: '5537000', bereich: 'oeffentlich' });
+  ids.deleted = await service.makeReleased({ lat: '5538000' });
+  await sql`delete from portal.sichtbeobachtung where id = ${ids.deleted}`;
+});
+
+const ask = (path: string, options?: RequestOptions): Promise<Answer> => askOgc(service, path, options);
+const items = '/collections/sichtbeobachtung/items';
+const listed = async (query: string) => sorted(idsOf((await ask(`${items}${query}`)).json.features));
+const featureOf = async (id: number | undefined, query = ''): Promise<Json> => (await ask(`${items}/${id}${query}`)).json;
+const some = (...names: string[]) => sorted(names.map((name) => ids[name] ?? -1));
+
+describe('sightings of /ogc', () => {
+  it('O2 are those that everybody may see, each as gis.sichtbeobachtung has it', async () => {
+    const rows = await service.database.sql<Json[]>`
+      select id, row_to_json(g)::text as properties, st_asgeojson(st_transform(
+        case when unschaerfe_m > 0 then st_forcepolygonccw(st_makeenvelope(cell_x * 5000, cell_y * 5000, cell_x * 5000 + 5000, cell_y * 5000 + 5000, 25832))
+          else place end, 4326), 7) as geometry
+      from gis.sichtbeobachtung g order by id desc`;
+    const features = await walkOgc(service, `${items}?limit=3`);
+    assert.deepEqual(
+      idsOf(features),
+      rows.map(({ id }) => id),
+    );
+    for (const [index, { properties, geometry }] of features.entries()) {
+      const { place: _, ...expected } = JSON.parse(rows[index]?.properties);
+      assert.deepEqual(properties, expected);
+      const { type, coordinates } = JSON.parse(rows[index]?.geometry);
+      assert.equal(geometry.type, type);
+      if (type === 'Point') assert.deepEqual(geometry.coordinates, coordinates);
+      // The same ring may begin at another corner.
+      else
+        assert.deepEqual(
+          geometry.coordinates[0].map(String).sort().filter(isNew),
+          coordinates[0].map(String).sort().filter(isNew),
+        );
+    }
+  });
+
+  it('O0.2 show a masked record as the square of its cell, without its remark, to everybody alike', async () => {
+    for (const name of ['marked', 'falconOfSouth', 'falconOfNorth', 'owl', 'owlAtBorder']) {
+      for (const [host, as] of [
+        ['n.test', null],
+        ['s.test', null],
+        ['elsewhere.example', null],
+        ['n.test', 'melder'],
+        ['n.test', 'admin'],
+      ] as const) {
+        const { json, text } = await ask(`${items}/${ids[name]}?crs=http://www.opengis.net/def/crs/EPSG/0/25832`, { host, as });
+        assert.equal(json.geometry.type, 'Polygon', name);
+        const [ring] = json.geometry.coordinates;
+        for (const [x, y] of ring) assert.deepEqual([x % 5000, y % 5000], [0, 0], name);
+        assert.deepEqual([json.properties.unschaerfe_m, json.properties.bemerkung], [3536, null], name);
+        assert.doesNotMatch(text, /Eiche|111\b|222\b/, name);
+      }
+    }
+    const { geometry, properties } = await featureOf(ids.exact, '?crs=http://www.opengis.net/def/crs/EPSG/0/25832');
+    assert.deepEqual([geometry, properties.unschaerfe_m], [{ type: 'Point', coordinates: [421000, 5531000] }, 0]);
+  });
+
+  it('O2 are not there for those that nobody released, deleted ones, and what is no number', async () => {
+    for (const id of [
+      ids.private,
+      ids.waiting,
+      ids.deleted,
+      999999999,
+      '0',
+      '-1',
+      'x',
+      '1e3',
+      '99999999999999999999',
+      '%00',
+      '%2F',
+    ]) {
+      const { status, headers, json } = await ask(`${items}/${id}`);
+      assert.deepEqual([status, headers.get('content-type'), json.status], [404, 'application/problem+json', 404], String(id));
+    }
+  });
+
+  it('O2 are chosen by species, group, year, tenant and days', async () => {
+    const falcons = some('falconOfNorth', 'falconOfSouth');
+    const all = await listed('');
+    for (const [query, expected] of [
+      [`?art=${arten.wanderfalke}`, falcons],
+      [`?artengruppe_id=2`, some('butterfly')],
+      [`?artengruppe_id=2&art=${arten.uhu}`, []],
+      ['?jahr=2021', some('exactOfSouth')],
+      ['?jahr=2020&datetime=2021-01-01/..', []],
+      ['?mandant=s', some('exactOfSouth', 'falconOfSouth', 'owlAtBorder')],
+      [`?mandant=N&art=${arten.uhu}`, some('owl')],
+      ['?mandant=W', []],
+      ['?datetime=2021-06-30', some('exactOfSouth')],
+      ['?datetime=2020-12-31/2021-06-30', some('butterfly', 'exactOfSouth')],
+      ['?datetime=../2020-12-31', some('butterfly')],
+      // In Berlin the year has begun already; and has not.
+      ['?datetime=2020-12-30T23:00:00Z/2020-12-30T23:30:00Z', some('butterfly')],
+      ['?datetime=2020-12-31T23:00:00Z/2020-12-31T23:30:00Z', []],
+      ['?datetime=2021-06-30T00:30:00%2B02:00', some('exactOfSouth')],
+      ['?datetime=../..', all],
+      ['?datetime=/..', all],
+    ] as [string, number[]][])
+      assert.deepEqual(await listed(query), expected, query);
+  });
+
+  it('O2 are chosen by the shown place: a point, or a square that meets the box', async () => {
+    const crs = 'http://www.opengis.net/def/crs/EPSG/0/25832';
+    for (const [box, expected] of [
+      ['420999.99,5530999.99,421000.01,5531000.01', some('exact')],
+      ['421000,5531000,421000,5531000', some('exact')],
+      ['421000.01,5531000,421001,5531001', []],
+      // The true place, a corner of the square, and just beside it.
+      ['434999,5530001,435001,5530002', some('marked')],
+      ['435000,5535000,435001,5535001', some('marked')],
+      ['435000.1,5530001,435002,5530002', []],
+      ['400000,5500000,0,500000,5560000,100', await listed('')],
+    ] as [string, number[]][])
+      assert.deepEqual(await listed(`?bbox=${box}&bbox-crs=${crs}`), expected, box);
+  });
+
+  it('O2 are found in a box of every system, with the axes as it defines them', async () => {
+    for (const [crs, srid, flip] of [
+      ['OGC/1.3/CRS84', 4326, false],
+      ['EPSG/0/4326', 4326, true],
+      ['EPSG/0/25832', 25832, false],
+      ['EPSG/0/3857', 3857, false],
+      ['EPSG/0/3035', 3035, true],
+    ] as const) {
+      const uri = `http://www.opengis.net/def/crs/${crs}`;
+      const [row] = await service.database.sql<Json[]>`
+        select st_x(t.p) as x, st_y(t.p) as y
+        from gis.sichtbeobachtung g cross join lateral (select st_transform(g.place, ${srid}::integer) as p) t where g.id = ${ids.exact ?? 0}`;
+      const digits = srid === 4326 ? 7 : 2;
+      const shown = [row.x, row.y].map((value) => Number(value.toFixed(digits)));
+      if (flip) shown.reverse();
+      const answer = await ask(`${items}/${ids.exact}?crs=${uri}`);
+      assert.deepEqual(answer.json.geometry.coordinates, shown, uri);
+      assert.equal(answer.headers.get('content-crs'), `<${uri}>`);
+      const step = 10 ** -digits;
+      const [first = 0, second = 0] = shown;
+      const box = [first - step, second - step, first + step, second + step].map((value) => value.toFixed(digits));
+      assert.deepEqual(await listed(`?bbox=${box}&bbox-crs=${uri}`), some('exact'), uri);
+      const everywhere = srid === 4326 ? [-90, -90, 90, 90] : [-1e7, -1e7, 1e7, 1e7];
+      assert.deepEqual(await listed(`?bbox=${everywhere}&bbox-crs=${uri}`), await listed(''), uri);
+    }
+    assert.deepEqual(await listed('?bbox=-170,-80,-160,80'), []);
+    assert.deepEqual(await listed('?bbox=-180,-90,180,90'), await listed(''));
+  });
+
+  it('O2 come page by page, also those of a box, and none twice while others are written', async () => {
+    for (const query of [
+      '?limit=1',
+      '?limit=2&mandant=N',
+      '?limit=1&bbox=-180,-90,180,90',
+      `?limit=1&art=${arten.wanderfalke}`,
+    ]) {
+      const expected = sorted(idsOf(await walkOgc(service, `${items}${query.replace(/limit=\d/, 'limit=1000')}`)));
+      assert.deepEqual(sorted(idsOf(await walkOgc(service, `${items}${query}`))), expected, query);
+    }
+    const all = idsOf(await walkOgc(service, items));
+    for (const [list, query] of [
+      [items, ''],
+      [items, '&bbox=-180,-90,180,90'],
+      ['/collections/raster_5km/items', ''],
+      ['/collections/mandant/items', ''],
+    ] as const) {
+      const expected = idsOf(await walkOgc(service, `${list}?limit=1000${query}`));
+      assert.deepEqual(idsOf(await walkOgc(service, `${list}?limit=1&offset=2${query}`)), expected.slice(2), list + query);
+    }
+    assert.equal(all.length, 8);
+    const first = await ask(`${items}?limit=2`);
+    const next = first.json.links.find(({ rel }: Json) => rel === 'next').href as string;
+    assert.match(first.headers.get('link') ?? '', /rel="next"/);
+    const late = await service.makeReleased({ lat: '5539000' });
+    const rest = idsOf(await walkOgc(service, next.slice(next.indexOf('/ogc') + 4)));
+    assert.ok(!rest.includes(late) && !rest.some((id) => idsOf(first.json.features).includes(id)));
+    await service.database.sql`delete from portal.sichtbeobachtung where id = ${late}`;
+  });
+});
+
+describe('wrong requests to /ogc', () => {
+  it('O0.5 are told what was wrong', async () => {
+    const crs = 'http://www.opengis.net/def/crs/EPSG/0/4326';
+    for (const [query, parameter] of [
+      ['?bbox=1,2,3', 'bbox'],
+      ['?bbox=1,2,3,x', 'bbox'],
+      ['?bbox=3,2,1,4', 'bbox'],
+      ['?bbox=170,50,-170,60', 'bbox'],
+      ['?bbox=1,2,3,4,5,6,7', 'bbox'],
+      ['?bbox=', 'bbox'],
+      ['?bbox=5,100,6,101', 'bbox'],
+      [`?bbox=100,5,101,6&bbox-crs=${crs}`, 'bbox'],
+      ['?bbox=1,2,3,NaN', 'bbox'],
+      ['?bbox-crs=http://example.org/crs', 'bbox-crs'],
+      ['?crs=EPSG:4326', 'crs'],
+      ['?datetime=2021', 'datetime'],
+      ['?datetime=2021-02-30', 'datetime'],
+      ['?datetime=2021-02-02/2021-02-01', 'datetime'],
+      ['?datetime=..', 'datetime'],
+      ['?datetime=2021-01-01/2021-01-02/2021-01-03', 'datetime'],
+      ['?limit=0', 'limit'],
+      ['?limit=-1', 'limit'],
+      ['?limit=x', 'limit'],
+      ['?limit=1.5', 'limit'],
+      ['?f=xml', 'f'],
+      ['?art=x', 'art'],
+      ['?jahr=0', 'jahr'],
+      ['?mandant=unbekannt', 'mandant'],
+      ['?cursor=x', 'cursor'],
+      ['?cursor=1_2_3', 'cursor'],
+      ['?unbekannt=1', 'unbekannt'],
+      ['?limit=1&limit=2', 'limit'],
+    ] as [string, string][]) {
+      const { status, headers, json } = await ask(`${items}${query}`);
+      assert.equal(status, 400, query);
+      assert.equal(headers.get('content-type'), 'application/problem+json');
+      assert.equal(json.parameter, parameter, query);
+    }
+    for (const path of ['', '/api', '/conformance', '/collections', '/collections/mandant', '/collections/mandant/items/N'])
+      assert.equal((await ask(`${path}?x=1`)).status, 400, path);
+    for (const path of [
+      '/x',
+      '/collections/x',
+      '/collections/x/items',
+      '/collections/x/items/1',
+      '/collections/raster_5km/items/x',
+    ])
+      assert.equal((await ask(path)).status, 404, path);
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, headers } = await ask(items, { method });
+      assert.deepEqual([status, headers.get('allow')], [405, 'GET'], method);
+    }
+  });
+
+  it('O2 of a limit above 10 000 are cut down to it', async () => {
+    for (const limit of ['10001', '999999999999999999999', '+7', '007'])
+      assert.equal((await ask(`${items}?limit=${encodeURIComponent(limit)}`)).status, 200, limit);
+  });
+});
+
+const grids = ['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq'];
+
+describe('counts of /ogc', () => {
+  it('O2 are those of the grid, of all and of a filter', async () => {
+    for (const grid of grids) {
+      for (const [query, where] of [
+        ['', 'true'],
+        [`&art=${arten.wanderfalke}`, `art = ${arten.wanderfalke}`],
+        ['&artengruppe_id=1', 'gid = 1'],
+        ['&jahr_von=2021&jahr_bis=2021', 'jahr = 2021'],
+        ['&datetime=2020-05-01/2021-02-01', 'jahr between 2020 and 2021'],
+        ['&datetime=2020-05-01/2021-02-01&jahr_von=2021', 'jahr = 2021'],
+      ] as [string, string][]) {
+        const code = grid === 'raster_5km' ? `cell_x || '/' || cell_y` : 'code';
+        const rows = await service.database.sql.unsafe<Json[]>(`
+          select ${code} as code, sum(meldungen)::integer as meldungen, count(distinct art)::integer as arten, min(jahr) as erstes_jahr,
+            max(jahr) as letztes_jahr
+          from gis.${grid} where ${where} group by 1 order by 1`);
+        const features = await walkOgc(service, `/collections/${grid}/items?limit=2${query}`);
+        const found = features.map(({ properties: { verschleiert: _, ...others } }) => others);
+        assert.deepEqual(
+          found.sort((a, b) => (a.code < b.code ? -1 : 1)),
+          [...rows].map((row) => ({ ...row })).sort((a, b) => (a.code < b.code ? -1 : 1)),
+          `${grid} ${query}`,
+        );
+      }
+    }
+  });
+
+  it('O2 of one square are found by its code', async () => {
+    for (const grid of grids) {
+      const [feature] = await walkOgc(service, `/collections/${grid}/items`);
+      const { status, json } = await ask(`/collections/${grid}/items/${encodeURIComponent(feature.id)}`);
+      assert.equal(status, 200, feature.id);
+      const { links: _, ...same } = json;
+      assert.deepEqual(same, feature);
+    }
+  });
+
+  it('O2 of a box are those of the squares that meet it', async () => {
+    const box = '420500,5530500,420600,5530600&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25832';
+    for (const grid of grids) {
+      const features = await walkOgc(service, `/collections/${grid}/items?bbox=${box}`);
+      assert.equal(features.length, 1, grid);
+    }
+    assert.deepEqual(idsOf(await walkOgc(service, `/collections/raster_5km/items?bbox=${box}`)), ['84/1106']);
+  });
+});
+
+describe('tenants of /ogc', () => {
+  it('O2 are there with their boundaries, by abbreviation, page by page and in a box', async () => {
+    const features = await walkOgc(service, '/collections/mandant/items?limit=1');
+    assert.deepEqual(idsOf(features), ['N', 'S', 'W']);
+    assert.deepEqual(features[0].geometry.type, 'MultiPolygon');
+    assert.deepEqual(Object.keys(features[0].properties), ['id', 'kuerzel', 'name', 'quelle', 'stand']);
+    assert.match(features[0].properties.stand, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    const { json } = await ask('/collections/mandant/items?datetime=1999-01-01');
+    assert.deepEqual([json.numberMatched, json.numberReturned], [3, 3]);
+    const box = 'bbox=452000,5500000,452001,5500001&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25832';
+    assert.deepEqual(idsOf(await walkOgc(service, `/collections/mandant/items?${box}`)), ['N', 'S']);
+    assert.equal((await ask('/collections/mandant/items/n')).json.properties.name, 'Nordland');
+  });
+});
+
+describe('formats of /ogc', () => {
+  it('O2 are chosen by f, else by Accept', async () => {
+    for (const [path, accept, type] of [
+      [items, undefined, 'application/geo+json'],
+      [items, '*/*', 'application/geo+json'],
+      [items, 'application/json', 'application/geo+json'],
+      [items, 'text/html,application/xhtml+xml,*/*;q=0.8', 'text/html; charset=UTF-8'],
+      [items, 'text/csv, */*;q=0.1', 'text/csv; charset=utf-8; header=present'],
+      [`${items}?f=csv`, 'text/html', 'text/csv; charset=utf-8; header=present'],
+      [`${items}?f=json`, 'text/html', 'application/geo+json'],
+      ['', 'text/*', 'text/html; charset=UTF-8'],
+      ['', 'text/html;q=0.4, application/json;q=0.5', 'application/json'],
+      ['/api', 'application/vnd.oai.openapi+json;version=3.0', 'application/vnd.oai.openapi+json;version=3.0'],
+      ['/api', 'application/json', 'application/vnd.oai.openapi+json;version=3.0'],
+      ['/api?f=html', undefined, 'text/html; charset=UTF-8'],
+    ] as [string, string | undefined, string][]) {
+      const { status, headers } = await ask(path, accept ? { headers: { accept } } : {});
+      assert.deepEqual([status, headers.get('content-type')?.toLowerCase()], [200, type.toLowerCase()], `${path} ${accept}`);
+      assert.match(headers.get('vary') ?? '', /\bAccept\b/);
+    }
+    assert.equal((await ask('', { headers: { accept: 'image/png' } })).status, 406);
+    assert.equal((await ask('/collections/mandant?f=csv')).status, 400);
+  });
+
+  it('O2 as CSV have a row for each feature, with its geometry', async () => {
+    const { text } = await ask(`${items}?f=csv&art=${arten.amsel}&crs=http://www.opengis.net/def/crs/EPSG/0/25832`);
+    const [head, ...lines] = text.split('\r\n');
+    assert.match(head ?? '', /^id,guid,art,.*,unschaerfe_m,cell_x,cell_y,geometrie$/);
+    assert.equal(lines.length, 4);
+    assert.match(text, new RegExp(`^${ids.exact},.*,"am ""Bach"", dann rechts",0,84,1106,POINT \\(421000 5531000\\)\r$`, 'm'));
+    assert.match(text, /3536,86,1106,"POLYGON \(\(430000 5530000, /);
+  });
+
+  it('O2 as pages load nothing, and escape what people wrote', async () => {
+    const { sql } = service.database;
+    await sql`update portal.sichtbeobachtung set bemerkung = '<script>alert(1)</script>' where id = ${ids.butterfly ?? 0}`;
+    for (const path of [
+      '',
+      '/api',
+      '/conformance',
+      '/collections',
+      '/collections/sichtbeobachtung',
+      items,
+      `${items}/${ids.butterfly}`,
+      '/collections/raster_mtb/items',
+      '/collections/mandant/items/N',
+    ]) {
+      const { status, headers, text } = await ask(`${path}?f=html`);
+      assert.equal(status, 200, path);
+      assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/);
+      assert.doesNotMatch(text, /<script|\bsrc=|@import|url\(/i, path);
+      assert.match(text, /<html lang="de">/);
+    }
+    const { text } = await ask(`${items}?f=html&limit=3`);
+    assert.match(text, /<svg .*<circle/s);
+    assert.match(text, /rel="next"/);
+    assert.match((await ask(`${items}/${ids.owl}?f=html`)).text, /<path .*Rasterzellen/s);
+  });
+
+  it('O0.5 have an ETag that holds until somebody sees a change', async () => {
+    for (const path of ['', '/api', '/collections', items, `${items}?f=html`, `${items}/${ids.exact}`]) {
+      const first = await ask(path);
+      const tag = first.headers.get('etag') ?? '';
+      assert.match(tag, /^W\/"/);
+      assert.equal(first.headers.get('cache-control'), 'no-cache');
+      assert.equal((await ask(path, { headers: { 'if-none-match': tag } })).status, 304, path);
+    }
+    const tag = (await ask(items)).headers.get('etag') ?? '';
+    await service.database.sql`update portal.sichtbeobachtung set anzahl = anzahl + 1 where id = ${ids.exact ?? 0}`;
+    assert.equal((await ask(items, { headers: { 'if-none-match': tag } })).status, 200);
+  });
+
+  it('O2 have links on the host that was asked, also when it is no tenant’s', async () => {
+    for (const host of ['n.test', 'elsewhere.example:8080']) {
+      for (const path of ['', '/conformance', '/collections', items, `${items}/${ids.exact}`]) {
+        const { json } = await ask(path, { host });
+        for (const { href } of json.links) assert.ok(href.startsWith(`http://${host}/ogc`), href);
+        assert.equal(json.links.find(({ rel }: Json) => rel === 'self').href, `http://${host}/ogc${path}`);
+      }
+    }
+  });
+
+  it('O0.5 answer HEAD and OPTIONS, and other origins', async () => {
+    const head = await ask(items, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.text], [200, '']);
+    assert.equal(head.headers.get('access-control-allow-origin'), '*');
+    assert.match(head.headers.get('access-control-expose-headers') ?? '', /Content-Crs/);
+    assert.equal((await ask(items, { method: 'OPTIONS' })).status, 204);
+  });
+});
+
+const isNew = (value: string, index: number, values: string[]) => values.indexOf(value) === index;
