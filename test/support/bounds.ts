@@ -52,7 +52,7 @@ function readSql(file: string, pattern: RegExp): number {
 export function listBounds(): [what: string, bound: string, beyond: string][] {
   const config = loadConfig({});
   const pageBytes = readSql('code/65_sichtbeobachtung_list.sql', /v_max_bytes constant integer := (\d+);/);
-  const featureBytes = readSql('code/93_ausgabe_ogc.sql', /v_max_bytes constant bigint := (\d+);/);
+  const featureBytes = readSql('code/93_ausgabe_ogc.sql', /get_max_bytes\(\)[^$]*\$\$\s*select (\d+)/);
   const shortBytes = readSql('migrations/0004_bounds.sql', /kurztext_laenge" CHECK \(octet_length\(value\) <= (\d+)\)/);
   const keys = readSql('code/80_nutzer.sql', /o\.hash offset (\d+)\)\)/);
   return [
