@@ -334,6 +334,12 @@ export const mutants: Mutant[] = [
     to: 'then',
   },
   {
+    name: 'a biotope photo is forgotten among what may be kept back',
+    within: 'function private.to_verborgen(',
+    from: 'sichtbeobachtung.biotopfoto := null;',
+    to: '',
+  },
+  {
     name: 'a page ends sooner where a hidden remark is long',
     within: 'function api.list_sichtbeobachtung(tenant integer, reader bigint, filter',
     from: 'octet_length(result) > v_max_bytes then',
