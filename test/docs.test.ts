@@ -6,6 +6,7 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { columnNames } from '../src/catalog/sichtbeobachtung-columns.ts';
 import type { Deps } from '../src/http/context.ts';
 import { makeOpenapi } from '../src/http/openapi/document.ts';
 import type { Schema } from '../src/http/openapi/schemas.ts';
@@ -142,6 +143,17 @@ describe('docs/interface.md', () => {
     assert.deepEqual([...new Set(unnamed)], []);
     assert.deepEqual(listUnnamed(conventions, listMembers({ $ref: '#/components/schemas/Fehler' })), []);
     assert.deepEqual(listUnnamed(conventions, ['nirgends']), ['nirgends']);
+  });
+});
+
+describe('docs/operations.md', () => {
+  it('names every column of a file of sightings in its table', () => {
+    const [, chapter = ''] = read('docs/operations.md').split(/^### Sightings: .*$/m);
+    const table = chapter.slice(0, chapter.indexOf('```'));
+    assert.deepEqual(
+      columnNames.filter((name) => !new RegExp(`^\\|.*\`${name}\`.*?\\|`, 'm').test(table)),
+      [],
+    );
   });
 });
 

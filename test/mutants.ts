@@ -17,6 +17,7 @@ const tests = [
   'test/sql/projection.test.ts',
   'test/http/list.test.ts',
   'test/http/abgleich.test.ts',
+  'test/http/abgleich-felder.test.ts',
   'test/http/abgleich-twins.test.ts',
   'test/http/abgleich-property.test.ts',
 ];

@@ -17,8 +17,8 @@ as $$
   select not exempt and nutzer_id is distinct from reader and (schutz = 2 or (schutz = 1 and coalesce(sensibel_here, false)))
 $$;
 
--- Whether a tenant keeps back what may describe the place of a protected record: its remark and its photo of the biotope (D6.5).
--- Whom it is kept from, private.is_masked says.
+-- Whether a tenant keeps back what may describe the place of a protected record (D6.5). What that is, private.to_verborgen says; whom it
+-- is kept from, private.is_masked.
 create or replace function private.is_verborgen(tenant integer)
   returns boolean
   language plpgsql
@@ -26,6 +26,20 @@ create or replace function private.is_verborgen(tenant integer)
 as $$
 begin
   return exists (select from portal.mandant m where m.id = tenant and m.bemerkung_geschuetzter = 'verbergen');
+end
+$$;
+
+-- A record without what a tenant may keep back of it. The one list of these columns but for the renderings
+-- (64_sichtbeobachtung_read.sql), where a call for each record would cost every page.
+create or replace function private.to_verborgen(sichtbeobachtung portal.sichtbeobachtung)
+  returns portal.sichtbeobachtung
+  language plpgsql
+  immutable
+as $$
+begin
+  sichtbeobachtung.bemerkung := null;
+  sichtbeobachtung.biotopfoto := null;
+  return sichtbeobachtung;
 end
 $$;
 

@@ -39,7 +39,25 @@ as $$
   select private.to_point((fields ->> 'lat')::float8, (fields ->> 'lon')::float8, (fields ->> 'srid')::integer)
 $$;
 
--- The record that is the same report (D2.6): user, species, date and place to the millimetre. Null when there is none.
+-- Whether two reports are the same one (D2.6): user, species, date and place to the millimetre. Scalars instead of rows, so that it is
+-- inlined where it stands and the unique index sichtbeobachtung_doppelt finds the records. Where a key is wanted instead of an answer it is
+-- written out: in that index (src/db/schema/sichtbeobachtung.ts), behind `on conflict` below, and where the lines of an import are compared
+-- with each other (63_sichtbeobachtung_import.sql, in two functions).
+--   point, other_point  EPSG:25832
+create or replace function private.is_doppelt(
+  nutzer_id bigint, art integer, datum date, point public.geometry,
+  other_nutzer_id bigint, other_art integer, other_datum date, other_point public.geometry)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+as $$
+  select nutzer_id = other_nutzer_id and art = other_art and datum = other_datum
+    and round(public.st_x(point) * 1000) = round(public.st_x(other_point) * 1000)
+    and round(public.st_y(point) * 1000) = round(public.st_y(other_point) * 1000)
+$$;
+
+-- The record that is the same report. Null when there is none.
 --   point  EPSG:25832
 create or replace function private.get_doppelt(nutzer_id bigint, art integer, datum date, point public.geometry)
   returns bigint
@@ -48,9 +66,8 @@ create or replace function private.get_doppelt(nutzer_id bigint, art integer, da
 as $$
   select s.id
   from portal.sichtbeobachtung s
-  where s.nutzer_id = get_doppelt.nutzer_id and s.art = get_doppelt.art and s.datum = get_doppelt.datum
-    and round(public.st_x(s.point) * 1000) = round(public.st_x(get_doppelt.point) * 1000)
-    and round(public.st_y(s.point) * 1000) = round(public.st_y(get_doppelt.point) * 1000)
+  where private.is_doppelt(
+    s.nutzer_id, s.art, s.datum, s.point, get_doppelt.nutzer_id, get_doppelt.art, get_doppelt.datum, get_doppelt.point)
 $$;
 
 -- Checks what a sighting refers to; null is not checked.

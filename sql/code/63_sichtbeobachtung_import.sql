@@ -107,9 +107,7 @@ begin
     get diagnostics doppelt = row_count;
     delete from pg_temp.sichtbeobachtung_import_ort s
     using portal.sichtbeobachtung b
-    where b.nutzer_id = s.nutzer_id and b.art = s.art and b.datum = s.datum
-      and round(public.st_x(b.point) * 1000) = round(public.st_x(s.point) * 1000)
-      and round(public.st_y(b.point) * 1000) = round(public.st_y(s.point) * 1000);
+    where private.is_doppelt(b.nutzer_id, b.art, b.datum, b.point, s.nutzer_id, s.art, s.datum, s.point);
     get diagnostics v_count = row_count;
     doppelt := doppelt + v_count;
   end if;
@@ -179,9 +177,7 @@ begin
     select s.zeile, 'DOPPL', 'id', b.id
     from pg_temp.sichtbeobachtung_import_ort s
     join portal.sichtbeobachtung b
-      on b.nutzer_id = s.nutzer_id and b.art = s.art and b.datum = s.datum
-        and round(public.st_x(b.point) * 1000) = round(public.st_x(s.point) * 1000)
-        and round(public.st_y(b.point) * 1000) = round(public.st_y(s.point) * 1000)
+      on private.is_doppelt(b.nutzer_id, b.art, b.datum, b.point, s.nutzer_id, s.art, s.datum, s.point)
     union all
     select s.zeile, 'NTZUN', 'loginname', null
     from pg_temp.sichtbeobachtung_import_ort s

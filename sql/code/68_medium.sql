@@ -77,7 +77,7 @@ begin
   if not found then
     raise exception 'no such file' using errcode = 'NFUND';
   end if;
-  if v_record.biotopfoto = get_medium.name and private.is_verborgen(tenant) then
+  if get_medium.name <> all (private.list_medium(private.to_verborgen(v_record))) and private.is_verborgen(tenant) then
     select am.sensibel into v_sensibel_here
     from portal.art_mandant am
     where am.mandant_id = tenant and am.art = v_record.art;

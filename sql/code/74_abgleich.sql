@@ -82,8 +82,8 @@ begin
 end
 $$;
 
--- Whether two versions of a record look alike to every anonymous reader. A place that everybody is shown the cell of counts by its
--- cell; a remark that every tenant keeps back does not count.
+-- Whether two versions of a record look alike to every anonymous reader. Every column counts but those named here, so that a new one is
+-- never forgotten. Rows are compared as they are: as JSON, places would be written as text (0.6 ms a record, not 3 µs).
 --   remarks  some tenant shows the remarks of protected records
 create or replace function private.is_same_gezeigt(old_row portal.sichtbeobachtung, new_row portal.sichtbeobachtung, remarks boolean)
   returns boolean
@@ -91,14 +91,24 @@ create or replace function private.is_same_gezeigt(old_row portal.sichtbeobachtu
   stable
 as $$
 begin
-  return (old_row.art, old_row.gid, old_row.anzahl, old_row.datum, old_row.stadium_id, old_row.aktivitaet_id, old_row.sensibel,
-      old_row.sensible_art, old_row.schutz, old_row.cell_x, old_row.cell_y, old_row.foto, old_row.foto_2, old_row.foto_3, old_row.audio)
-    is not distinct from
-    (new_row.art, new_row.gid, new_row.anzahl, new_row.datum, new_row.stadium_id, new_row.aktivitaet_id, new_row.sensibel,
-      new_row.sensible_art, new_row.schutz, new_row.cell_x, new_row.cell_y, new_row.foto, new_row.foto_2, new_row.foto_3, new_row.audio)
-    and (public.st_orderingequals(old_row.point, new_row.point) or private.is_masked_everywhere(new_row.schutz, new_row.art))
-    and ((old_row.bemerkung, old_row.biotopfoto) is not distinct from (new_row.bemerkung, new_row.biotopfoto)
-      or (not remarks and private.is_masked_everywhere(new_row.schutz, new_row.art)));
+  -- Shown to those who are logged in, or to nobody.
+  old_row.nutzer_id := new_row.nutzer_id;
+  old_row.experte_id := new_row.experte_id;
+  old_row.bemerkung_experte := new_row.bemerkung_experte;
+  old_row.angelegt := new_row.angelegt;
+  -- Made of the other columns; kept text may be written anew in another form.
+  old_row.shown_point := new_row.shown_point;
+  old_row.kopf_json := new_row.kopf_json;
+  if old_row is not distinct from new_row then
+    return true;
+  end if;
+  -- A place that everybody is shown the cell of counts by its cell, and what every tenant keeps back does not count.
+  old_row.point := new_row.point;
+  if not remarks then
+    old_row := private.to_verborgen(old_row);
+    new_row := private.to_verborgen(new_row);
+  end if;
+  return old_row is not distinct from new_row and private.is_masked_everywhere(new_row.schutz, new_row.art);
 end
 $$;
 

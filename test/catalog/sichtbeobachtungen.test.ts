@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { v5 } from 'uuid';
+import { listFeld } from '../../src/felder.ts';
 import type { Account } from '../support/catalogue.ts';
+import { twoOf } from '../support/felder.ts';
 import { importCsv } from '../support/import.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -11,22 +13,11 @@ before(async () => {
   service = await startTestService();
 });
 
-const columns = [
-  'art',
-  'lat',
-  'lon',
-  'srid',
-  'anzahl',
-  'sensibel',
-  'datum',
-  'bereich',
-  'bemerkung',
-  'stadium_id',
-  'aktivitaet_id',
-] as const;
-type Fields = Partial<Record<(typeof columns)[number] | 'status', string>>;
+const imported = listFeld().filter(([, { column }]) => column !== undefined);
+const columns: string[] = imported.map(([name]) => name);
+type Fields = Record<string, string>;
 
-function toCsv(rows: Fields[], names: readonly (keyof Fields)[] = columns): string {
+function toCsv(rows: Fields[], names = columns): string {
   const cell = (value = '') => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   return [names.join(','), ...rows.map((row) => names.map((name) => cell(row[name])).join(','))].join('\n');
 }
@@ -67,26 +58,25 @@ describe('an imported sighting', () => {
     ['6428000.55', '890000.25', 'EPSG:3857'],
     ['6446275', '1001875', 'EPSG:3857'],
   ];
+  // Each empty too: an empty cell is a field that was not sent.
+  const cells: Record<string, string[]> = {
+    ...Object.fromEntries(imported.map(([name, feld]) => [name, ['', twoOf(feld).report[0], twoOf(feld).change[0]]])),
+    anzahl: ['', '1', '20000', ' 7 ', '+3'],
+    sensibel: ['', 'true', 'FALSE', '1', '0', 'True'],
+    bereich: ['', 'privat', 'oeffentlich'],
+    bemerkung: ['', 'an der Hütte', ' Leerzeichen ', 'a\\b\tc "d", e', 'zwei\r\nZeilen', 'u\u0308ber'],
+  };
+  const days = ['', '1.9.2026', '01.01.1800', '29.02.2024', ' 3.10.1999 '];
   const rows: Fields[] = places.flatMap(([lat, lon, srid], place) =>
     ['1', '2', '3', '4', '5'].map((art, index) => ({
-      art,
-      lat,
-      lon,
-      srid,
-      anzahl: ['', '1', '20000', ' 7 ', '+3'][(place + index) % 5] ?? '',
-      sensibel: ['', 'true', 'FALSE', '1', '0', 'True'][(place + index) % 6] ?? '',
-      datum: ['', '1.9.2026', '01.01.1800', '29.02.2024', ' 3.10.1999 '][(place * 2 + index) % 5] ?? '',
-      bereich: ['', 'privat', 'oeffentlich'][(place + index) % 3] ?? '',
-      bemerkung:
-        ['', 'an der Hütte', ' Leerzeichen ', 'a\\b\tc "d", e', 'zwei\r\nZeilen', 'u\u0308ber'][(place + index) % 6] ?? '',
-      stadium_id: ['', '1', '2'][(place + index) % 3] ?? '',
-      aktivitaet_id: ['', '2'][(place + index) % 2] ?? '',
+      ...Object.fromEntries(Object.entries(cells).map(([name, values]) => [name, values[(place + index) % values.length] ?? ''])),
+      ...{ art, lat, lon, srid, datum: days[(place * 2 + index) % 5] ?? '' },
     })),
   );
 
   it('is stored exactly as POST stores it, with its tenants and both logs', async () => {
     for (const row of rows) {
-      // An empty cell is a field that was not sent: POST refuses an empty bereich.
+      // POST refuses an empty bereich.
       const form = Object.fromEntries(Object.entries(row).filter(([, value]) => value !== ''));
       const answer = await service.request('/sichtbeobachtungen', { as: 'melder', form });
       assert.equal(answer.status, 201, `${JSON.stringify(row)} ${answer.text}`);
@@ -161,7 +151,7 @@ describe('the status of an imported sighting', () => {
       bereich: 'oeffentlich',
       status,
     }));
-    const names = [...columns, 'status'] as const;
+    const names = [...columns, 'status'];
     const own = { art: '2', lat: '5530000', lon: '431000', bereich: 'privat', status: 'pruefung' };
     assert.equal(await importCsv(service.database, toCsv([...published, own], names), 'nachbarin'), 6);
     const records = (await describeRecords('nachbarin')) as {

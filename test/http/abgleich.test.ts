@@ -6,7 +6,7 @@ import { createApp } from '../../src/app.ts';
 import { feedCursors } from '../../src/http/outputs/cursor.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
-import { settleFeed } from '../support/feed.ts';
+import { type FollowOptions, followFeed, idsOf, settleFeed } from '../support/feed.ts';
 import { type Answer, type Json, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -17,25 +17,7 @@ before(async () => {
 const ask = (query: string, options: RequestOptions = {}): Promise<Answer> =>
   service.request(`/abgleich/v1/sichtbeobachtungen${query}`, { below: '', ...options });
 
-/** All that a mirror is told from a cursor on, and the cursor that it ends at. */
-async function follow(
-  cursor: string | null,
-  { query = '', host = 'n.test', isSettled = true } = {},
-): Promise<{ told: Json[]; cursor: string }> {
-  if (isSettled) await settleFeed(service.database.sql);
-  const told: Json[] = [];
-  for (let pages = 0; pages < 1000; pages++) {
-    const { status, json, text } = await ask(`?limit=7${query}${cursor === null ? '' : `&seit=${cursor}`}`, { host });
-    assert.equal(status, 200, text);
-    told.push(...json.result);
-    cursor = json.cursor as string;
-    if (!json.weitere) return { told, cursor };
-    assert.ok(json.result.length <= 7);
-  }
-  assert.fail('the feed does not end');
-}
-
-const idsOf = (told: Json[]) => told.map(({ id, geloescht }) => (geloescht ? -id : id));
+const follow = (cursor: string | null, options: FollowOptions = {}) => followFeed(service, cursor, options);
 
 describe('a first copy', () => {
   it('has every released record once, as the list shows it at that host, and nothing else', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { type Feld, listFeld } from '../../src/felder.ts';
+import { listFeld } from '../../src/felder.ts';
 import { changeSichtbeobachtungFields, createSichtbeobachtungFields } from '../../src/http/routes/sichtbeobachtung-fields.ts';
 import { arten } from '../support/catalogue.ts';
+import { type Sent, twoOf } from '../support/felder.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -155,22 +156,6 @@ describe('next', () => {
 });
 
 describe('every field that may be sent', () => {
-  // As it is sent, and as it comes back.
-  interface Sent {
-    report: [sent: string, shown: unknown];
-    change: [sent: string, shown: unknown];
-    shownAs?: string;
-  }
-  const twoOf = (feld: Feld): Sent => {
-    const asSent = (report: unknown, change: unknown): Sent => ({ report: [`${report}`, report], change: [`${change}`, change] });
-    if (feld.kind === 'id') return asSent(1, 2);
-    if (feld.kind === 'boolean') return asSent(false, true);
-    if (feld.kind === 'integer') return asSent(feld.min, feld.max);
-    if (feld.kind === 'number') return asSent(1.5, -2);
-    if (feld.kind === 'word') return asSent(feld.words[0], feld.words[1]);
-    if (feld.kind === 'date') return { report: ['2.9.2025', '02.09.2025'], change: ['3.9.2025', '03.09.2025'] };
-    return asSent('ä', 'ß'.repeat(feld.kind === 'text' ? feld.maxLength : 1));
-  };
   const sent: Record<string, Sent> = {
     ...Object.fromEntries(listFeld().flatMap(([name, feld]) => (feld.shown ? [[name, twoOf(feld)]] : []))),
     // What answers show in another form.

@@ -334,6 +334,12 @@ export const mutants: Mutant[] = [
     to: 'then',
   },
   {
+    name: 'a biotope photo is forgotten among what may be kept back',
+    within: 'function private.to_verborgen(',
+    from: 'sichtbeobachtung.biotopfoto := null;',
+    to: '',
+  },
+  {
     name: 'a page ends sooner where a hidden remark is long',
     within: 'function api.list_sichtbeobachtung(tenant integer, reader bigint, filter',
     from: 'octet_length(result) > v_max_bytes then',
@@ -349,9 +355,8 @@ export const mutants: Mutant[] = [
   {
     name: 'places in the feed are the times at which transactions began',
     within: 'function private.get_stelle()',
-    from: 'pg_catalog.pg_current_xact_id()::text::bigint + v_verlauf.versatz',
-    to: `v_verlauf.versatz + pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint - 1
-    + (extract(epoch from pg_catalog.now() - v_verlauf.seit) * 0)::bigint`,
+    from: 'pg_catalog.pg_current_xact_id()::text::bigint + v_versatz',
+    to: 'pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint - 1 + v_versatz',
   },
   {
     name: 'the feed does not tell that a record was withdrawn',
