@@ -14,6 +14,7 @@ import { listRoutes } from './http/routes/routes.ts';
 import { scopeMiddleware } from './http/scope.ts';
 import { PortalError } from './http/wire/errors.ts';
 import { answerConditionally } from './http/wire/etag.ts';
+import { keepAnswers } from './http/wire/kept.ts';
 import { replyError, respond } from './http/wire/reply.ts';
 import { codeOfFault, describeFault } from './observe/fault.ts';
 import { watchOutages } from './observe/outages.ts';
@@ -29,7 +30,8 @@ export function createApp(deps: Deps): Hono<Env> {
 
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
-  const conditionally = answerConditionally(deps);
+  const answers = keepAnswers(deps.config.answerCacheBytes);
+  const conditionally = answerConditionally(deps, answers);
   const routes = listRoutes(deps);
   for (const { method, path, caching, answer } of routes) {
     const handler = caching ? conditionally(caching, answer) : respond(answer);
@@ -47,7 +49,7 @@ export function createApp(deps: Deps): Hono<Env> {
   app.get('/favicon.ico', (c) => c.redirect('/api/v2/docs/favicon-32x32.png', 302));
   app.get('/api/v2/', (c) => c.redirect('/api/v2', 301));
 
-  app.route('/', outputRoutes(deps));
+  app.route('/', outputRoutes(deps, answers));
 
   const replyAny = (c: Context<Env>, error: PortalError) =>
     isOutput(c.req.path) ? replyProblem(c, error) : replyError(c, error);

@@ -279,6 +279,7 @@ describe('the SQL of the functions', () => {
     assert.deepEqual(filesWith(/\bst_transform\b/i), [
       'sql/code/10_projection.sql',
       'sql/code/12_projection_grids.sql',
+      'sql/code/94_ausgabe_tile_orte.sql',
       'sql/code/94_ausgabe_tiles.sql',
     ]);
   });

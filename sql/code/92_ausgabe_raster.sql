@@ -82,12 +82,25 @@ create or replace function ausgabe.list_raster_zahl(
   stable
 as $$
 #variable_conflict use_column
+declare
+  v_x_min integer;
+  v_x_max integer;
+  v_y_min integer;
+  v_y_max integer;
 begin
-  if art is null and gid is null and jahr_von is null and jahr_bis is null then
+  if art is null and gid is null and jahr_von is null and jahr_bis is null and box is null then
     return query
     select z.x, z.y, z.meldungen, z.arten::bigint, z.erstes_jahr, z.letztes_jahr, z.verschleiert
     from gis.raster_zahl z
     where z.gitter = list_raster_zahl.gitter;
+  elsif art is null and gid is null and jahr_von is null and jahr_bis is null then
+    -- By numbers, because all that are kept would be 30 ms.
+    select min(f.x), max(f.x), min(f.y), max(f.y) into v_x_min, v_x_max, v_y_min, v_y_max
+    from gis.raster_feld f where f.gitter = list_raster_zahl.gitter and f.cell operator(public.&&) box;
+    return query
+    select z.x, z.y, z.meldungen, z.arten::bigint, z.erstes_jahr, z.letztes_jahr, z.verschleiert
+    from gis.raster_zahl z
+    where z.gitter = list_raster_zahl.gitter and z.x between v_x_min and v_x_max and z.y between v_y_min and v_y_max;
   else
     return query
     select a.x, a.y, sum(a.meldungen)::bigint, count(*), extract(year from min(a.erster_tag))::integer,
@@ -172,24 +185,28 @@ as $$
 #variable_conflict use_column
 declare
   v_side constant float8 := 5000 * 2 ^ stufe;
-  -- Whole squares, so that their counts don't depend on how the map is cut.
-  v_x_min constant integer := case when box is not null then pg_catalog.floor(public.st_xmin(box) / v_side)::integer << stufe end;
-  v_y_min constant integer := case when box is not null then pg_catalog.floor(public.st_ymin(box) / v_side)::integer << stufe end;
-  v_x_max constant integer := case when box is not null then (pg_catalog.floor(public.st_xmax(box) / v_side)::integer + 1) << stufe end;
-  v_y_max constant integer := case when box is not null then (pg_catalog.floor(public.st_ymax(box) / v_side)::integer + 1) << stufe end;
+  -- Whole squares, so that their counts don't depend on how the map is cut. Bounds also without a box, so that one plan serves both.
+  v_x_min constant integer := coalesce(pg_catalog.floor(public.st_xmin(box) / v_side)::integer << stufe, -1000000000);
+  v_y_min constant integer := coalesce(pg_catalog.floor(public.st_ymin(box) / v_side)::integer << stufe, -1000000000);
+  v_x_max constant integer := coalesce((pg_catalog.floor(public.st_xmax(box) / v_side)::integer + 1) << stufe, 1000000000);
+  v_y_max constant integer := coalesce((pg_catalog.floor(public.st_ymax(box) / v_side)::integer + 1) << stufe, 1000000000);
   v_whole constant public.geometry := case when box is not null then public.st_makeenvelope(
     v_x_min * 5000.0, v_y_min * 5000.0, v_x_max * 5000.0, v_y_max * 5000.0, 25832) end;
-  v_bits integer;
 begin
   if art is null and gid is null and jahr_von is null and jahr_bis is null then
-    v_bits := (select max(pg_catalog.length(z.artenmenge)) from gis.raster_zahl z where z.gitter = '5km');
     return query
-    select sum(z.meldungen)::bigint, pg_catalog.bit_count(pg_catalog.bit_or(pg_catalog.bit(z.artenmenge, v_bits, true))),
+    with zahl as materialized (
+      select z.x, z.y, z.meldungen, z.artenmenge
+      from gis.raster_zahl z
+      where z.gitter = '5km' and z.x >= v_x_min and z.x < v_x_max and z.y >= v_y_min and z.y < v_y_max
+    )
+    select sum(z.meldungen)::bigint,
+      pg_catalog.bit_count(pg_catalog.bit_or(
+        -- Of one length: there may be more species than when some were counted.
+        pg_catalog.bit(z.artenmenge, (select max(pg_catalog.length(l.artenmenge)) from zahl l), true))),
       public.st_makeenvelope(
         (z.x >> stufe) * v_side, (z.y >> stufe) * v_side, (z.x >> stufe) * v_side + v_side, (z.y >> stufe) * v_side + v_side, 25832)
-    from gis.raster_zahl z
-    where z.gitter = '5km'
-      and (box is null or z.x >= v_x_min and z.x < v_x_max and z.y >= v_y_min and z.y < v_y_max)
+    from zahl z
     group by z.x >> stufe, z.y >> stufe
     order by z.x >> stufe, z.y >> stufe;
   else
@@ -197,7 +214,7 @@ begin
     select sum(a.meldungen)::bigint, count(*),
       public.st_makeenvelope(a.x * v_side, a.y * v_side, a.x * v_side + v_side, a.y * v_side + v_side, 25832)
     from ausgabe.list_art_zahl('5km', stufe, art, gid, jahr_von, jahr_bis, v_whole) a
-    where box is null or a.x >= v_x_min >> stufe and a.x < v_x_max >> stufe and a.y >= v_y_min >> stufe and a.y < v_y_max >> stufe
+    where a.x >= v_x_min >> stufe and a.x < v_x_max >> stufe and a.y >= v_y_min >> stufe and a.y < v_y_max >> stufe
     group by a.x, a.y
     order by a.x, a.y;
   end if;

@@ -103,65 +103,6 @@ $$;
 comment on function ausgabe.list_tile_raster(integer, integer, integer, integer, integer, integer, integer) is
   'Layer raster of a tile: counts by square, up to z 9';
 
--- Records that are not masked, from z 10. A tile that would have more points than small squares shows one for each of those, that with the lowest id:
--- so the densest thin out, the same ones every time, and only by what everybody is shown.
---   teilung   squares along each side, 128 and less
-create or replace function ausgabe.list_tile_sichtbeobachtung(
-    z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
-  returns table (fid bigint, id bigint, geom public.geometry)
-  language plpgsql
-  stable
-  -- With the usual 4 MB, the index names pages instead of rows: of a city's 360 000 records that took twice as long.
-  set work_mem = '32MB'
-as $$
-declare
-  v_tile public.geometry := public.st_tileenvelope(z, x, y);
-  v_scale float8 := 4096 / (public.st_xmax(v_tile) - public.st_xmin(v_tile));
-  v_box public.geometry := ausgabe.to_tile_box(z, x, y, 0);
-  v_west float8 := public.st_xmin(v_box);
-  v_south float8 := public.st_ymin(v_box);
-  v_side float8 := (public.st_xmax(v_box) - v_west) / teilung;
-begin
-  if list_tile_sichtbeobachtung.z < 10 or v_box is null then
-    return;
-  end if;
-  return query
-  with found as materialized (
-    select s.id, s.place
-    from gis.sichtbeobachtung s
-    where s.place operator(public.&&) v_box and s.unschaerfe_m = 0
-      and (list_tile_sichtbeobachtung.art is null or s.art = list_tile_sichtbeobachtung.art)
-      and (artengruppe_id is null or s.gid = artengruppe_id)
-      and (list_tile_sichtbeobachtung.jahr_von is null or s.jahr >= list_tile_sichtbeobachtung.jahr_von)
-      and (list_tile_sichtbeobachtung.jahr_bis is null or s.jahr <= list_tile_sichtbeobachtung.jahr_bis)
-  ),
-  -- Sorted and not joined with the lowest: of how many there are, the planner knows nothing.
-  shown as (
-    select f.id, f.place from found f where (select count(*) from found) <= teilung * teilung
-    union all
-    select d.id, d.place
-    from (
-      select distinct on (q.i, q.j) q.id, q.place
-      from (
-        select f.id, f.place, trunc((public.st_x(f.place) - v_west) / v_side) as i, trunc((public.st_y(f.place) - v_south) / v_side) as j
-        from found f
-        where (select count(*) from found) > teilung * teilung) q
-      order by q.i, q.j, q.id) d
-  )
-  select k.id, k.id, public.st_makepoint(round(k.i), round(k.j))
-  from (
-    select s.id, (public.st_x(p.p) - public.st_xmin(v_tile)) * v_scale as i, (public.st_ymax(v_tile) - public.st_y(p.p)) * v_scale as j
-    from shown s
-    cross join lateral (select public.st_transform(s.place, 3857) as p offset 0) p
-    offset 0) k
-  -- Half-open, so that a record is in one tile.
-  where k.i >= 0 and k.i < 4096 and k.j >= 0 and k.j < 4096
-  order by k.id;
-end
-$$;
-comment on function ausgabe.list_tile_sichtbeobachtung(integer, integer, integer, integer, integer, integer, integer, integer) is
-  'Layer sichtbeobachtung of a tile: records that are not masked, from z 10, the densest thinned out';
-
 -- Squares that hold masked records, with their number, from z 10: such a record has no place but its square.
 create or replace function ausgabe.list_tile_zelle(
     z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer)
@@ -178,18 +119,11 @@ begin
   return query
   with masked as (
     select f.cell, k.verschleiert
-    from (
-      -- Of a few squares by their numbers: all that are kept would be 25 ms.
-      select min(n.x) as x_min, max(n.x) as x_max, min(n.y) as y_min, max(n.y) as y_max
-      from gis.raster_feld n
-      where n.gitter = '5km' and n.cell operator(public.&&) v_box) r
-    cross join lateral (
-      select c.x, c.y, c.verschleiert
-      from gis.raster_zahl c
-      where c.gitter = '5km' and c.x between r.x_min and r.x_max and c.y between r.y_min and r.y_max and c.verschleiert > 0) k
+    from ausgabe.list_raster_zahl('5km', null, null, null, null, v_box) k
     cross join lateral (
       select n.cell from gis.raster_feld n where n.gitter = '5km' and n.x = k.x and n.y = k.y limit 1) f
-    where coalesce(list_tile_zelle.art, artengruppe_id, list_tile_zelle.jahr_von, list_tile_zelle.jahr_bis) is null
+    where k.verschleiert > 0
+      and coalesce(list_tile_zelle.art, artengruppe_id, list_tile_zelle.jahr_von, list_tile_zelle.jahr_bis) is null
     union all
     select l.cell, l.verschleiert
     from ausgabe.list_raster(

@@ -5,7 +5,7 @@ import { listOutputArt, listOutputSichtbeobachtung } from '../../db/ausgabe-kart
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
-import { answerOutput } from './conditional.ts';
+import type { AnswerOutput } from './conditional.ts';
 import { checkFirst, queryReader } from './query.ts';
 
 /** Records that can be asked for at once. */
@@ -22,9 +22,8 @@ const readRecordsQuery = queryReader({
   id: v.pipe(field.listOf(recordId, allowedIds), v.minLength(1, allowedIds), v.maxLength(maxRecords, allowedIds)),
 });
 
-export function atlasRoutes(deps: Deps): Hono<Env> {
+export function atlasRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   const { sql } = deps;
-  const conditionally = answerOutput(deps);
   const arten = async (c: Context<Env>): Promise<Answer> => {
     const { suche = null, art = null } = readArtenQuery(c);
     return toJson({ arten: await listOutputArt(sql, suche, art, maxSpecies) });

@@ -2,16 +2,20 @@
 import type { Context, Handler } from 'hono';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { answerConditionally } from '../wire/etag.ts';
+import type { KeptAnswers } from '../wire/kept.ts';
 import type { Answer } from '../wire/reply.ts';
+
+/** Makes the handler of an output's read, of what its answers are made from. */
+export type AnswerOutput = (make: (c: Context<Env>) => Promise<Answer>) => Handler<Env>;
 
 /**
  * Answers of outputs are kept, and have the version of the anonymous view as their ETag.
  * @returns what makes a handler of a read
  */
-export function answerOutput(deps: Deps): (make: (c: Context<Env>) => Promise<Answer>) => Handler<Env> {
+export function answerOutput(deps: Deps, answers: KeptAnswers): AnswerOutput {
   // With the origin, because links are made of it.
   const address = (c: Context<Env>) => `${requestOrigin(c, deps.config.trustedHops)} ${c.req.url}`;
-  const conditionally = answerConditionally(deps, address);
+  const conditionally = answerConditionally(deps, answers, address);
   return (make) => {
     const answer = conditionally('gezeigt', make);
     return (c, next) => {

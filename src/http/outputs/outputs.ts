@@ -1,8 +1,10 @@
 // What stands beside the interface (docs/decisions.md, O0.5, O1): mirrors, maps, GIS programs.
 import { Hono } from 'hono';
 import type { Deps, Env } from '../context.ts';
+import type { KeptAnswers } from '../wire/kept.ts';
 import { abgleichRoutes } from './abgleich.ts';
 import { atlasRoutes } from './atlas.ts';
+import { answerOutput } from './conditional.ts';
 import { karteRoutes } from './karte.ts';
 import { ogcRoutes } from './ogc/routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
@@ -11,12 +13,14 @@ import { tileRoutes } from './tiles.ts';
 /** Where outputs are: errors there are problem details. */
 export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|ogc|tiles)(?:\/|$)/.test(path);
 
-export function outputRoutes(deps: Deps): Hono<Env> {
+/** @param answers where answers are kept */
+export function outputRoutes(deps: Deps, answers: KeptAnswers): Hono<Env> {
+  const conditionally = answerOutput(deps, answers);
   return new Hono<Env>()
     .route('/', abgleichRoutes(deps))
     .route('/', ogcRoutes(deps))
-    .route('/', tileRoutes(deps))
-    .route('/', phaenologieRoutes(deps))
-    .route('/', atlasRoutes(deps))
+    .route('/', tileRoutes(deps, conditionally))
+    .route('/', phaenologieRoutes(deps, conditionally))
+    .route('/', atlasRoutes(deps, conditionally))
     .route('/', karteRoutes(deps));
 }

@@ -6,7 +6,7 @@ import { listPhaenologie, type PhaenologieRow } from '../../db/ausgabe-phaenolog
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
-import { answerOutput } from './conditional.ts';
+import type { AnswerOutput } from './conditional.ts';
 import { recordFilters } from './filters.ts';
 import { type Drittel, drawPhaenologie } from './phaenologie-svg.ts';
 import { checkFirst, queryReader } from './query.ts';
@@ -17,8 +17,7 @@ const readQuery = queryReader({
   format: v.optional(field.oneOf(['json', 'csv', 'svg']), 'json'),
 });
 
-export function phaenologieRoutes(deps: Deps): Hono<Env> {
-  const conditionally = answerOutput(deps);
+export function phaenologieRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   const answer = async (c: Context<Env>): Promise<Answer> => {
     const { art = null, artengruppe_id = null, mandant = null, jahr_von = null, jahr_bis = null, format } = readQuery(c);
     const query = { art, artengruppeId: artengruppe_id, mandant, jahrVon: jahr_von, jahrBis: jahr_bis };

@@ -5,7 +5,7 @@ import { limitRuns } from '../../guard/admission.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
 import type { Answer } from '../wire/reply.ts';
-import { answerOutput } from './conditional.ts';
+import type { AnswerOutput } from './conditional.ts';
 import { recordFilters } from './filters.ts';
 import { checkFirst, queryReader } from './query.ts';
 import { packTile } from './tile-pack.ts';
@@ -21,10 +21,9 @@ const teilungen = [128, 64, 32, 16, 8];
 const readTileQuery = queryReader(recordFilters);
 const readNothing = queryReader({});
 
-export function tileRoutes(deps: Deps): Hono<Env> {
+export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   const { sql, config } = deps;
   const inTurn = limitRuns(tileRuns);
-  const conditionally = answerOutput(deps);
   let canPack: Promise<boolean> | null = null;
   const make = async (query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
     canPack ??= canPackTiles(sql).catch((error: unknown) => {
@@ -100,8 +99,7 @@ const layers = [
   },
 ];
 
-const number = '(0|[1-9]\\d{0,5})';
-const place = new RegExp(`^/tiles/v1/${number}/${number}/${number}\\.mvt$`);
+const place = /^\/tiles\/v1\/(0|[1-9]\d{0,5})\/(0|[1-9]\d{0,5})\/(0|[1-9]\d{0,5})\.mvt$/;
 
 /** @throws PortalError `nicht_gefunden` for what is no tile of the pyramid, written as it is written there */
 function readPlace(c: Context<Env>): { z: number; x: number; y: number } {

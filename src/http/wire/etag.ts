@@ -3,7 +3,7 @@ import { createHmac, hash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
 import { getStand, type Subject } from '../../db/stand.ts';
 import type { Deps, Env } from '../context.ts';
-import { keepAnswers } from './kept.ts';
+import type { KeptAnswers } from './kept.ts';
 import { type Answer, respond, send } from './reply.ts';
 
 /**
@@ -14,11 +14,11 @@ import { type Answer, respond, send } from './reply.ts';
  * An answer that was the same twice is kept, and sent again for as long as its tag holds. The service asks for the version
  * first, as a client would with its own copy: what is sent from memory is what a 304 would have confirmed. What is asked for
  * once, or changes all the time, is not worth the memory, nor a statement of its own for the version.
+ * @param answers where answers are kept; one for all, because its size is what they may take together
  * @param addressOf what an answer depends on beside the version
  * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
-export function answerConditionally({ sql, secretKey, build, config }: Deps, addressOf = addressAtTenant) {
-  const answers = keepAnswers(config.answerCacheBytes);
+export function answerConditionally({ sql, secretKey, build }: Deps, answers: KeptAnswers, addressOf = addressAtTenant) {
   // With the key, because cursors end when it changes; with the build, because it makes the body. Made once: an HMAC for each tag
   // was a fiftieth of what the service computes for a page.
   const secret = createHmac('sha256', secretKey).update(`etag ${build}`).digest('base64url');
