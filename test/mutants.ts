@@ -20,6 +20,11 @@ const tests = [
   'test/http/abgleich-felder.test.ts',
   'test/http/abgleich-twins.test.ts',
   'test/http/abgleich-property.test.ts',
+  'test/sql/raster.test.ts',
+  'test/sql/raster-zahl.test.ts',
+  'test/http/ogc.test.ts',
+  'test/http/tiles.test.ts',
+  'test/http/outputs-twins.test.ts',
 ];
 
 const databaseUrl = process.env.DATABASE_URL;

@@ -326,10 +326,10 @@ describe('a dense tile', () => {
   it('stays small: one record for each small square, that with the lowest id, every time', async () => {
     const { sql } = service.database;
     await sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id)
+      insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id, sensibel)
       select (select id from portal.nutzer where loginname = 'melder'), ${arten.amsel}, date '2020-01-01' + i,
         st_setsrid(st_makepoint(440000 + 0.01 * i, 5540000 + (i % 100) * 30), 25832), 'oeffentlich', 'freigegeben',
-        (select id from portal.nutzer where loginname = 'expertin')
+        (select id from portal.nutzer where loginname = 'expertin'), i % 10 = 0
       from generate_series(1, 2000) i`;
     const { path } = await tileOf(440000, 5541000, 12);
     const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
@@ -340,6 +340,12 @@ describe('a dense tile', () => {
     const thin = await list(16);
     assert.ok(all.length > 1000 && thin.length > 2 && thin.length <= 16 * 16, `${all.length}, ${thin.length}`);
     assert.deepEqual(await list(16), thin);
+    const masked = new Set((await sql`select id from portal.sichtbeobachtung where sensibel`).map(({ id }) => Number(id)));
+    assert.deepEqual(
+      [...all, ...thin].filter(({ properties }) => masked.has(Number(properties.id))),
+      [],
+      'no point for what is masked',
+    );
     const lowest = all[0]?.properties.id;
     assert.ok(thin.some(({ properties }) => properties.id === lowest));
     const response = await get(path);

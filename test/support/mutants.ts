@@ -382,6 +382,78 @@ export const mutants: Mutant[] = [
     from: 'where not exists (',
     to: 'where not exists (select) and not exists (',
   },
+  {
+    name: 'an output knows the European square of the true place',
+    within: 'function private.set_gezeigt(',
+    from: 'private.to_eea10(k.place)',
+    to: 'private.to_eea10(k.point)',
+  },
+  {
+    name: 'an output knows the quadrant of the true place',
+    within: 'function private.set_gezeigt(',
+    from: 'private.to_tk(k.place)',
+    to: 'private.to_tk(k.point)',
+  },
+  {
+    name: 'an output has the true place of what is masked',
+    within: 'function private.list_gezeigt(',
+    from: 'case when k.masked then s.raster_point else s.point end',
+    to: 's.point',
+  },
+  {
+    name: 'an output masks only what its recorder marked',
+    within: 'function private.list_gezeigt(',
+    from: 'sensibel_here => true',
+    to: 'sensibel_here => false',
+  },
+  {
+    name: 'an output still lists the squares in which a record was before it was masked',
+    within: 'view gis.raster_feld as',
+    from: 'then exists (select from portal.sichtbeobachtung_gezeigt g where g.eea10 = f.x * 1000 + f.y)',
+    to: 'then true',
+  },
+  {
+    name: 'an output shows a masked record as a point in the middle of its cell',
+    within: 'function ausgabe.render_sichtbeobachtung(',
+    from: 'case when s.unschaerfe_m > 0 then ausgabe.to_cell_polygon(s.place) else s.place end',
+    to: 's.place',
+  },
+  {
+    name: 'an output compares the middle of the cell with a box',
+    within: 'function ausgabe.is_shown_in(',
+    from: 'public.st_intersects(ausgabe.to_cell_polygon(place), area)',
+    to: 'public.st_intersects(place, area)',
+  },
+  {
+    name: 'an output has points in tiles for what is masked',
+    within: 'function ausgabe.list_tile_place(',
+    from: ' and s.unschaerfe_m = 0',
+    to: '',
+  },
+  {
+    name: 'an output has points in crowded tiles for what is masked',
+    within: 'function ausgabe.list_tile_place_of_cell(',
+    from: ' and g.unschaerfe_m = 0',
+    to: '',
+  },
+  {
+    name: 'an output leaves what is masked out of its counts',
+    within: 'view gis.raster_zahl as',
+    from: 'where g.cell_x = d.x and g.cell_y = d.y',
+    to: 'where g.cell_x = d.x and g.cell_y = d.y and g.unschaerfe_m = 0',
+  },
+  {
+    name: 'an output goes on counting what was withdrawn',
+    within: 'function private.set_gezeigt(',
+    from: 'union all select h.id from hidden h',
+    to: '',
+  },
+  {
+    name: 'an output takes kept counts although something changed',
+    within: 'function api.set_raster_zahl(',
+    from: 'delete from portal.raster_offen o using unnest(v_offen) u (id) where o.id = u.id',
+    to: 'delete from portal.raster_offen',
+  },
 ];
 
 /** SQL files, name → text. */
