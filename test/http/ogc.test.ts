@@ -355,7 +355,7 @@ describe('formats of /ogc', () => {
   it('O2 as CSV have a row for each feature, with its geometry', async () => {
     const { text } = await ask(`${items}?f=csv&art=${arten.amsel}&crs=http://www.opengis.net/def/crs/EPSG/0/25832`);
     const [head, ...lines] = text.split('\r\n');
-    assert.match(head ?? '', /^id,guid,art,.*,unschaerfe_m,cell_x,cell_y,geometrie$/);
+    assert.match(head ?? '', /^id,guid,art,.*,unschaerfe_m,cell_x,cell_y,phaenogramm,geometrie$/);
     assert.equal(lines.length, 4);
     assert.match(text, new RegExp(`^${ids.exact},.*,"am ""Bach"", dann rechts",0,84,1106,POINT \\(421000 5531000\\)\r$`, 'm'));
     assert.match(text, /3536,86,1106,"POLYGON \(\(430000 5530000, /);
