@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { type ServerType, serve } from '@hono/node-server';
 import type { Browser, Page } from 'playwright-core';
-import { migrateDatabase } from '../../src/db/migrate.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { arten } from '../support/catalogue.ts';
 import { type Json, startTestService, type TestService, testConfig } from '../support/service.ts';
@@ -38,7 +37,6 @@ describe('GET /karte in a browser', { skip: withoutBrowser }, () => {
 
   before(async () => {
     service = await startTestService({ config: { ...testConfig, defaultTenant: 'N' } });
-    await migrateDatabase(service.database);
     await service.makeReleased({ lat: '5530000', lon: '421000' });
     await service.makeReleased({ lat: '5531000', lon: '422000', datum: '1.6.2019', bemerkung: 'singt' });
     await service.makeReleased({ lat: '5537500', lon: '427500', art: String(arten.uhu) });
@@ -52,7 +50,7 @@ describe('GET /karte in a browser', { skip: withoutBrowser }, () => {
 
   async function openMap(hash = '', { at = origin, width = 1280, height = 800, waits = true } = {}): Promise<Opened> {
     const page = await browser.newPage({ viewport: { width, height } });
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(40_000);
     const complaints: string[] = [];
     const foreign: string[] = [];
     page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));

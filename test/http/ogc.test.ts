@@ -357,7 +357,10 @@ describe('formats of /ogc', () => {
     const [head, ...lines] = text.split('\r\n');
     assert.match(head ?? '', /^id,guid,art,.*,unschaerfe_m,cell_x,cell_y,phaenogramm,geometrie$/);
     assert.equal(lines.length, 4);
-    assert.match(text, new RegExp(`^${ids.exact},.*,"am ""Bach"", dann rechts",0,84,1106,true,POINT \\(421000 5531000\\)\r$`, 'm'));
+    assert.match(
+      text,
+      new RegExp(`^${ids.exact},.*,"am ""Bach"", dann rechts",0,84,1106,true,POINT \\(421000 5531000\\)\r$`, 'm'),
+    );
     assert.match(text, /3536,86,1106,true,"POLYGON \(\(430000 5530000, /);
   });
 

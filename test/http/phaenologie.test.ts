@@ -1,7 +1,6 @@
 // GET /atlas/v1/…: the curve of the year (O2.8), and what the map asks for beside its tiles (O4.1).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { migrateDatabase } from '../../src/db/migrate.ts';
 import { arten } from '../support/catalogue.ts';
 import { type Answer, type Json, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
 
@@ -9,7 +8,6 @@ let service: TestService;
 const ids: Record<string, number> = {};
 before(async () => {
   service = await startTestService();
-  await migrateDatabase(service.database);
   const { sql } = service.database;
   await sql`insert into portal.stadium values (3, 'Puppe', true)`;
   const make = async (name: string, fields: Record<string, string>) => {

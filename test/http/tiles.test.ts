@@ -4,7 +4,6 @@ import { before, describe, it } from 'node:test';
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { canPackTiles, getTile, listTile } from '../../src/db/ausgabe-tiles.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
 import { packTile } from '../../src/http/outputs/tile-pack.ts';
 import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
 import { arten } from '../support/catalogue.ts';
@@ -23,7 +22,6 @@ let service: TestService;
 const ids: Record<string, number> = {};
 before(async () => {
   service = await startTestService();
-  await migrateDatabase(service.database);
   const make = async (name: string, fields: Record<string, string>) => {
     ids[name] = await service.makeReleased(fields);
   };

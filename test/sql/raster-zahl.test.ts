@@ -104,7 +104,9 @@ describe('counts by squares', () => {
     for (let round = 0; round < 40; round++) {
       const change = pick(changes)();
       await sql.unsafe(change);
-      if (chance(0.3)) await countRaster(sql);
+      if (chance(0.2)) await countRaster(sql);
+      // Of some of the squares only.
+      if (chance(0.3)) await sql`select api.set_raster_zahl(row_limit => 1)`;
       if (round % 4 === 3) await checkAll(`round ${round}, ${change}`);
     }
     await countRaster(sql);
@@ -161,13 +163,15 @@ describe('counts by squares', () => {
   });
 
   it('O0.4 tell nothing of squares in which a record was before it was protected', async () => {
-    const squares = async () => (await sql`select gitter, code from gis.raster_feld where gitter <> '5km'`).length;
+    const squares = async () => (await sql`select distinct gitter, code from gis.raster_feld where gitter <> '5km'`).length;
     await sql`delete from portal.sichtbeobachtung`;
+    await sql`update portal.art_mandant set sensibel = false where art = ${arten.gelbflechte}`;
     const [row] = await sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
       values ((select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(420001, 5534999), 25832), '2004-02-03',
         'oeffentlich', 'freigegeben') returning id`;
-    const codes = async () => (await sql`select code from gis.raster_feld where gitter = 'mtbq'`).map(({ code }) => code);
+    const codes = async () =>
+      (await sql`select distinct code from gis.raster_feld where gitter = 'mtbq'`).map(({ code }) => code);
     const before_ = await codes();
     assert.equal(await squares(), 3);
     await sql`update portal.sichtbeobachtung set sensibel = true where id = ${row?.id}`;
