@@ -94,8 +94,11 @@ describe('a tile from zoom 10', () => {
   }
 
   it('has no point for masked, private, unreviewed and deleted records', async () => {
-    const { path } = await tileOf(420000, 5530000, 12);
-    assert.deepEqual(pointsOf(await read(path)), [ids.exact, ids.old]);
+    // One that has the whole cell, and one that has its middle alone.
+    const whole = await tileOf(420000, 5530000, 10);
+    assert.deepEqual(pointsOf(await read(whole.path)), [ids.exact, ids.old]);
+    const middle = await tileOf(422500, 5532500, 14);
+    assert.deepEqual(pointsOf(await read(middle.path)), []);
   });
 
   it('has the square of the cell for masked ones, with their number and nothing more', async () => {
@@ -329,7 +332,7 @@ describe('a dense tile', () => {
         st_setsrid(st_makepoint(440000 + 0.01 * i, 5540000 + (i % 100) * 30), 25832), 'oeffentlich', 'freigegeben',
         (select id from portal.nutzer where loginname = 'expertin'), i % 10 = 0
       from generate_series(1, 2000) i`;
-    const { path } = await tileOf(440000, 5541000, 12);
+    const { path } = await tileOf(440000, 5541000, 10);
     const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
     const query = { z, x, y, art: null, artengruppeId: null, jahrVon: null, jahrBis: null };
     const list = async (teilung: number) =>
