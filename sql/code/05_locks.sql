@@ -63,6 +63,17 @@ begin
 end
 $$;
 
+-- The lock on the numbers of species among the counts, for the moment in which some are given.
+create or replace function private.require_platz_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.art_platz in share row exclusive mode;
+end
+$$;
+
 -- The lock on counting squares: by one session at a time, and who comes second has nothing to wait for.
 -- errors  55P03 while another session counts
 create or replace function private.require_raster_lock()

@@ -179,8 +179,7 @@ create or replace function private.set_art_platz()
   volatile
 as $$
 begin
-  -- Alone, for the numbers; species are made seldom, and under the catalogue lock.
-  lock table portal.art_platz in share row exclusive mode;
+  perform private.require_platz_lock();
   insert into portal.art_platz (art, platz)
   select a.id, coalesce((select max(p.platz) + 1 from portal.art_platz p), 0) + row_number() over (order by a.id) - 1
   from portal.art a

@@ -36,7 +36,11 @@ const ebene = makeEbene(ol, {
   },
   onEnd() {
     underWay--;
-    if (underWay === 0) get('fortschritt').hidden = true;
+    if (underWay > 0) return;
+    get('fortschritt').hidden = true;
+    // Once more: it may have been drawn for the last time while a tile that nobody sees was under way.
+    map.once('postrender', showView);
+    map.render();
   },
   onError: showError,
 });
