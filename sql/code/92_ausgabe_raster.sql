@@ -21,9 +21,18 @@ declare
   v_after_x integer;
   v_after_y integer;
 begin
+  -- From the code itself: the square may hold nothing any more.
   if after_code is not null then
-    select f.x, f.y into v_after_x, v_after_y
-    from gis.raster_feld f where f.gitter = list_raster.gitter and f.code = after_code limit 1;
+    v_after_x := case gitter
+      when '5km' then pg_catalog.split_part(after_code, '/', 1)
+      when 'eea10' then pg_catalog.substring(after_code, 'E([0-9]+)')
+      when 'mtb' then pg_catalog.left(after_code, 2)
+      when 'mtbq' then pg_catalog.left(after_code, 4) end;
+    v_after_y := case gitter
+      when '5km' then pg_catalog.split_part(after_code, '/', 2)
+      when 'eea10' then pg_catalog.substring(after_code, 'N([0-9]+)')
+      when 'mtb' then pg_catalog.substr(after_code, 3, 2)
+      when 'mtbq' then pg_catalog.split_part(after_code, '/', 2) end;
   end if;
   return query
   with meets as materialized (

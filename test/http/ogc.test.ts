@@ -303,6 +303,24 @@ describe('counts of /ogc', () => {
     }
   });
 
+  it('O2 go on behind a square that holds nothing any more, and know no other cursors', async () => {
+    const page = async (collection: string, cursor: string) => {
+      const { status, json } = await ask(`/collections/${collection}/items?limit=3&cursor=${encodeURIComponent(cursor)}`);
+      return status === 200 ? json.features.map(({ id }: { id: string }) => id) : status;
+    };
+    for (const [collection, empty, wrong] of [
+      ['raster_5km', '9999/9999', '9999'],
+      ['raster_eea10', '10kmE999N999', 'nonsense'],
+      ['raster_mtb', '9999', '99'],
+      ['raster_mtbq', '9999/4', '9999/5'],
+    ] as const) {
+      assert.deepEqual([await page(collection, empty), await page(collection, wrong)], [[], 400], collection);
+      const { json } = await ask(`/collections/${collection}/items?limit=3`);
+      const [first, second] = json.features;
+      assert.deepEqual((await page(collection, first.id))[0], second?.id, collection);
+    }
+  });
+
   it('O2 of a box are those of the squares that meet it', async () => {
     const box = '420500,5530500,420600,5530600&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25832';
     for (const grid of grids) {

@@ -15,7 +15,8 @@ import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxWaiting, maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { maxRecords } from '../../src/http/outputs/atlas.ts';
 import { maxFeatures, maxFeaturesOfPage, maxOffset } from '../../src/http/outputs/ogc/items.ts';
-import { maxTileBytes, tileRuns } from '../../src/http/outputs/tiles.ts';
+import { outputRuns } from '../../src/http/outputs/runs.ts';
+import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import {
   floodTokens,
@@ -118,9 +119,9 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     ['bytes of a tile of the map', number(maxTileBytes), 'records thin out'],
     [
-      'tiles of the map made at once',
-      `${tileRuns.slots}, of a network ${tileRuns.share}, others wait by turns of networks`,
-      `${seconds(tileRuns.waitMs)}, then 503`,
+      'tiles and pages of features made at once',
+      `${outputRuns.slots}, of a network ${outputRuns.share}, others wait by turns of networks`,
+      `${seconds(outputRuns.waitMs)}, then 503`,
     ],
     ['records of an answer to the map', `${maxRecords}`, '400'],
     ['photos and sound files of an account', often(limits.files), '429'],

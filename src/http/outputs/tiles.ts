@@ -1,50 +1,56 @@
 // GET /tiles/v1/{z}/{x}/{y}.mvt and /tiles/v1/tiles.json: vector tiles (O3.1).
 import { type Context, Hono } from 'hono';
 import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
-import { limitRuns } from '../../guard/admission.ts';
+import type { Sql } from '../../db/client.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
 import type { Answer } from '../wire/reply.ts';
 import type { AnswerOutput } from './conditional.ts';
 import { recordFilters } from './filters.ts';
 import { checkFirst, queryReader } from './query.ts';
+import type { InTurn } from './runs.ts';
 import { packTile } from './tile-pack.ts';
 
 export const maxZoom = 16;
 /** Bytes of a tile; what is more is thinned out further. */
 export const maxTileBytes = 500_000;
-/** Tiles that are made at once, and those of one network: as many as a map asks for at a time. */
-export const tileRuns = { slots: 4, share: 3, queue: 200, waitMs: 1500 };
 // Small squares along each side of a tile: a point for each of 16 384 fits, with room for boundaries.
 const teilungen = [128, 64, 32, 16, 8];
+
+// After so long a tile is not thinned out further.
+const thinningMs = 3000;
 
 const readTileQuery = queryReader(recordFilters);
 const readNothing = queryReader({});
 
-export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
-  const { sql, config } = deps;
-  const inTurn = limitRuns(tileRuns);
+export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTurn): Hono<Env> {
+  const { sql, slowSql, config } = deps;
   let canPack: Promise<boolean> | null = null;
-  const make = async (query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
+  const make = async (client: Sql, query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
     canPack ??= canPackTiles(sql).catch((error: unknown) => {
       canPack = null;
       throw error;
     });
-    return (await canPack) ? getTile(sql, query) : packTile(await listTile(sql, query));
+    return (await canPack) ? getTile(client, query) : packTile(await listTile(client, query));
   };
 
   const tile = async (c: Context<Env>): Promise<Answer> => {
     const { z, x, y } = readPlace(c);
     const { art = null, artengruppe_id = null, jahr_von = null, jahr_bis = null } = readTileQuery(c);
     const query = { z, x, y, art, artengruppeId: artengruppe_id, jahrVon: jahr_von, jahrBis: jahr_bis };
-    const body = await inTurn(async () => {
+    const makeSmall = async (client: Sql) => {
+      const until = performance.now() + thinningMs;
       for (const teilung of teilungen) {
-        const packed = await make({ ...query, teilung });
+        const packed = await make(client, { ...query, teilung });
         if (packed.length <= maxTileBytes) return packed;
+        if (performance.now() > until) break;
       }
-      // Boundaries alone, of thousands of tenants.
+      // Boundaries alone, of thousands of tenants; or there was no time to go on.
       throw new PortalError('ueberlastet');
-    });
+    };
+    // Years alone are counted from all records of those years: that must not keep other tiles waiting.
+    const isSlow = (jahr_von ?? jahr_bis) !== null && (art ?? artengruppe_id) === null;
+    const body = isSlow ? await makeSmall(slowSql) : await inTurn(() => makeSmall(sql));
     return { body, type: 'application/vnd.mapbox-vector-tile', status: 200 };
   };
 

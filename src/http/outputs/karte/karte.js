@@ -49,7 +49,7 @@ const view = new ol.View({ center: [0, 0], zoom: 6, minZoom: 3, maxZoom: 18, ena
 const map = new ol.Map({
   target,
   view,
-  // As many as the service makes for a network at a time: others would wait there, and be refused after a while.
+  // The service makes one of a network at a time; a few may wait there, more would be refused after a while.
   maxTilesLoading: 3,
   layers: [...(hintergrund ? [hintergrund] : []), ebene.layer],
   controls: [

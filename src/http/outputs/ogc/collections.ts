@@ -88,6 +88,14 @@ const sichtbeobachtung: Collection = {
   },
 };
 
+/** Codes of squares, which name where a page begins. */
+const keys: Record<Gitter, RegExp> = {
+  '5km': /^-?\d{1,7}\/-?\d{1,7}$/,
+  eea10: /^10kmE\d{1,4}N\d{1,4}$/,
+  mtb: /^\d{4}$/,
+  mtbq: /^\d{4}\/[1-4]$/,
+};
+
 function rasterOf(gitter: Gitter, id: string, title: string, square: string, code: string): Collection {
   return {
     id,
@@ -107,7 +115,7 @@ function rasterOf(gitter: Gitter, id: string, title: string, square: string, cod
     // From a cell to the far corner of a sheet that it touches.
     margin: gitter === '5km' ? 0 : 16_000,
     isTimed: true,
-    key: () => /^[\w./-]{1,30}$/,
+    key: () => keys[gitter],
     list: (sql, query) => listRasterFeature(sql, gitter, query),
     async get(sql, code, system) {
       return code.length <= 30 ? getRasterFeature(sql, gitter, code, system) : null;

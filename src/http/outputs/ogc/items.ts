@@ -1,13 +1,15 @@
 // Features of a collection: what may be asked for, and pages and single features in each format (O2).
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import type { FeatureFilter, FeaturePage } from '../../../db/ausgabe-ogc.ts';
+import type { FeatureFilter, FeaturePage, OutputBox } from '../../../db/ausgabe-ogc.ts';
+import type { Sql } from '../../../db/client.ts';
 import { isStorable } from '../../../guard/text.ts';
 import type { Deps, Env } from '../../context.ts';
 import { PortalError } from '../../wire/errors.ts';
 import * as field from '../../wire/fields.ts';
 import { send } from '../../wire/reply.ts';
 import { queryReader } from '../query.ts';
+import type { InTurn } from '../runs.ts';
 import { type Collection, collections } from './collections.ts';
 import { answerUnchanged } from './conditional.ts';
 import { bboxField, crs84, crsField, systemOf, toBox } from './crs.ts';
@@ -66,7 +68,7 @@ const pageReaders = new Map(collections.map(({ id, filters }) => [id, queryReade
 const readItemQuery = queryReader({ f: v.optional(field.oneOf(['json', 'html'])), crs: crsField });
 
 /** GET /ogc/collections/{collection}/items */
-export async function answerItems(c: Context<Env>, deps: Deps, collection: Collection): Promise<Response> {
+export async function answerItems(c: Context<Env>, deps: Deps, inTurn: InTurn, collection: Collection): Promise<Response> {
   const read = pageReaders.get(collection.id);
   if (!read) throw new PortalError('nicht_gefunden');
   const input = read(c) as PageInput & FilterInput;
@@ -83,14 +85,10 @@ export async function answerItems(c: Context<Env>, deps: Deps, collection: Colle
   // People are shown a map in degrees.
   const crs = format === html ? crs84 : input.crs;
   const limit = format === html ? Math.min(input.limit, maxFeaturesOfPage) : input.limit;
-  const isNarrow = Object.keys(filter).some((name) => name !== 'box');
-  const page = await collection.list(isNarrow ? deps.slowSql : deps.sql, {
-    filter,
-    after: cursor ?? null,
-    skip: input.offset,
-    limit,
-    system: systemOf(crs),
-  });
+  const list = (sql: Sql) =>
+    collection.list(sql, { filter, after: cursor ?? null, skip: input.offset, limit, system: systemOf(crs) });
+  const isSlow = Object.keys(filter).some((name) => name !== 'box') || isWide(filter.box);
+  const page = isSlow ? await list(deps.slowSql) : await inTurn(() => list(deps.sql));
   const addresses = new Addresses(c, deps);
   const links = addresses.own(format, pageFormats);
   if (page.lastKey !== null)
@@ -132,6 +130,12 @@ export async function answerItem(c: Context<Env>, deps: Deps, collection: Collec
   const tail = Buffer.from(`,"links":${JSON.stringify(links)}}`);
   return send(c, { body: Buffer.concat([feature.subarray(0, -1), tail]), type: geojson.type, status: 200 });
 }
+
+// Wider than any tenant: its edges bend so much that all records have to be looked at.
+const isWide = (box: OutputBox | undefined) => {
+  const [left = 0, bottom = 0, right = 0, top = 0] = box?.sides ?? [];
+  return Math.max(right - left, top - bottom) > (box?.srid === 4326 ? 20 : 2e6);
+};
 
 const asJson = (link: Link): Link => ({ ...link, type: 'application/json' });
 
