@@ -1,4 +1,4 @@
-// Statements of outputs that may take long: beside them, /api/v2 must always find a connection.
+// Statements of outputs that may take long: beside them, /api/v2 must always find a connection (O0.6).
 import { limitRuns } from '../../guard/admission.ts';
 
 /** Tiles and pages of features that are made at once, and those of one network. */
