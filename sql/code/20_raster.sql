@@ -134,3 +134,29 @@ as $$
   select public.st_expand(place, 2500)
 $$;
 comment on function ausgabe.to_cell_polygon(public.geometry) is 'Square of the 5 km cell with this centre, EPSG:25832';
+
+-- Cells as one area.
+--   margin  metres around them
+-- returns     polygon, EPSG:25832 (metres)
+create or replace function ausgabe.to_cells(x_from integer, x_to integer, y_from integer, y_to integer, margin float8)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_makeenvelope(
+    x_from * 5000.0 - margin, y_from * 5000.0 - margin, (x_to + 1) * 5000.0 + margin, (y_to + 1) * 5000.0 + margin, 25832)
+$$;
+comment on function ausgabe.to_cells(integer, integer, integer, integer, float8) is 'Area of neighbouring cells of the 5 km grid and a margin around it';
+
+-- The western side of a column of cells, from far south to far north.
+-- returns  line, EPSG:25832 (metres)
+create or replace function ausgabe.to_meridian(x integer)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_setsrid(public.st_makeline(public.st_makepoint(x * 5000.0, -1e9), public.st_makepoint(x * 5000.0, 1e9)), 25832)
+$$;
+comment on function ausgabe.to_meridian(integer) is 'Western side of a column of the 5 km grid';

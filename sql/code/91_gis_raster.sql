@@ -113,6 +113,36 @@ comment on column gis.raster_feld.gitter is '5km, eea10, mtb or mtbq';
 comment on column gis.raster_feld.code is 'As code of the view of this grid; cell_x/cell_y of the 5 km grid';
 comment on column gis.raster_feld.cell is 'Polygon in EPSG:25832 (metres)';
 
+-- As gis.raster_zahl, without the counts: where to look, for what is counted with a filter.
+create or replace view gis.raster_besetzt as
+with offen as (
+  select distinct f.gitter, f.x, f.y
+  from portal.raster_offen o
+  cross join lateral (
+    values ('5km', o.cell_x, o.cell_y), ('eea10', o.eea10 / 1000, o.eea10 % 1000), ('mtb', o.tk / 1000, o.tk / 10 % 100),
+      ('mtbq', o.tk / 10, o.tk % 10)) f (gitter, x, y)
+  where f.x is not null
+)
+select k.gitter, k.x, k.y
+from portal.raster_zahl k
+where not exists (select from offen o where o.gitter = k.gitter and o.x = k.x and o.y = k.y)
+union all
+select o.gitter, o.x, o.y
+from offen o
+where case o.gitter
+  when '5km' then exists (select from portal.sichtbeobachtung_gezeigt g where g.cell_x = o.x and g.cell_y = o.y)
+  when 'eea10' then exists (select from portal.sichtbeobachtung_gezeigt g where g.eea10 = o.x * 1000 + o.y)
+  when 'mtb' then exists (
+    select from portal.sichtbeobachtung_gezeigt g where g.tk between (o.x * 100 + o.y) * 10 + 1 and (o.x * 100 + o.y) * 10 + 4)
+  else exists (select from portal.sichtbeobachtung_gezeigt g where g.tk = o.x * 10 + o.y)
+end;
+
+comment on view gis.raster_besetzt is
+  'Squares of each grid that hold a sighting';
+comment on column gis.raster_besetzt.gitter is '5km, eea10, mtb or mtbq';
+comment on column gis.raster_besetzt.x is 'As in gis.raster_feld';
+comment on column gis.raster_besetzt.y is 'As in gis.raster_feld';
+
 create or replace view gis.sichtbeobachtung_raster as
 select g.id, g.art, g.datum, g.unschaerfe_m, g.cell_x, g.cell_y, g.eea10, g.tk, g.stadium_id, g.place
 from portal.sichtbeobachtung_gezeigt g;

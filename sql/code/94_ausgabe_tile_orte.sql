@@ -56,7 +56,7 @@ begin
   end if;
   return (
     select case when sum(c.meldungen - c.verschleiert) > teilung * teilung / 4 then teilung * teilung / 4 / count(*) + 1 end
-    from ausgabe.list_raster_zahl('5km', null, null, null, null, box) c
+    from ausgabe.list_raster_zahl('5km', null, null, null, null, box, null, null, null) c
     where c.meldungen > c.verschleiert);
 end
 $$;
@@ -72,7 +72,7 @@ as $$
 begin
   return query
   select s.id, s.place
-  from ausgabe.list_raster_zahl('5km', null, null, null, null, box) c
+  from ausgabe.list_raster_zahl('5km', null, null, null, null, box, null, null, null) c
   cross join lateral (
     select g.id, g.place
     from gis.sichtbeobachtung_raster g

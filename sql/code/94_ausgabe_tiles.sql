@@ -119,7 +119,7 @@ begin
   return query
   with masked as (
     select f.cell, k.verschleiert
-    from ausgabe.list_raster_zahl('5km', null, null, null, null, v_box) k
+    from ausgabe.list_raster_zahl('5km', null, null, null, null, v_box, null, null, null) k
     cross join lateral (
       select n.cell from gis.raster_feld n where n.gitter = '5km' and n.x = k.x and n.y = k.y limit 1) f
     where k.verschleiert > 0

@@ -23,7 +23,7 @@ describe('an analyst', { skip }, () => {
   before(async () => {
     database = await openTestDatabase();
     sql = database.sql;
-    await (await startBoss(database, () => {}, { supervise: false })).stop();
+    await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
     const make = (art: number, y: number, bereich: string, status: string) => sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung)
       select (select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(421234.5, ${y}::float8 + i * 0.01), 25832),
@@ -41,7 +41,7 @@ describe('an analyst', { skip }, () => {
   it('S6 in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {
     const views = [
       ...['sichtbeobachtung', 'sichtbeobachtung_raster', 'mandant', 'art', 'protokoll'],
-      ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'raster_feld', 'raster_zahl'],
+      ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'raster_feld', 'raster_zahl', 'raster_besetzt'],
     ];
     for (const [group, own] of [
       ['gis_public', views],
@@ -182,6 +182,7 @@ describe('an analyst', { skip }, () => {
       'gis.mandant',
       'gis.protokoll',
       'gis.raster_5km',
+      'gis.raster_besetzt',
       'gis.raster_eea10',
       'gis.raster_feld',
       'gis.raster_mtb',

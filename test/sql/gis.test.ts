@@ -294,6 +294,7 @@ describe('the views as a contract', () => {
     raster_mtbq: grid,
     raster_5km:
       'id text, cell_x integer, cell_y integer, art integer, name_deutsch text, name_wissenschaftlich text, gid integer, artengruppe text, jahr integer, meldungen bigint, individuen bigint, cell geometry(Polygon,25832)',
+    raster_besetzt: 'gitter text, x integer, y integer',
     raster_feld: 'x integer, y integer, gitter text, code text, cell geometry(Polygon,25832)',
     raster_zahl:
       'gitter text, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, erstes_jahr integer, letztes_jahr integer, artenmenge bit varying',
@@ -362,6 +363,7 @@ describe('the views as a contract', () => {
       'gis.raster_mtbq': 'art artengruppe raster_feld sichtbeobachtung_gezeigt',
       // Squares that hold nothing any more are left out by the view.
       'gis.raster_feld': 'raster_feld raster_zelle sichtbeobachtung_gezeigt',
+      'gis.raster_besetzt': 'raster_offen raster_zahl sichtbeobachtung_gezeigt',
       'gis.raster_zahl': 'art_platz raster_offen raster_zahl sichtbeobachtung_gezeigt',
       'gis.sichtbeobachtung_raster': 'sichtbeobachtung_gezeigt',
       'gis.sichtbeobachtung': 'aktivitaet art artengruppe sichtbeobachtung_gezeigt stadium',

@@ -39,6 +39,18 @@ async function readCounts(grid: string, filter: { art?: number; gid?: number; vo
   return rows.map((row) => ({ ...row, code: String(row.code) })).sort(byCode);
 }
 
+/** The same, page by page, of the squares that a box meets. */
+async function readPages(grid: string, filter: { art?: number; gid?: number; von?: number }, box: number[], limit: number) {
+  const codes: string[] = [];
+  for (let after: string | null = null; ; after = codes.at(-1) ?? null) {
+    const rows: { code: string }[] = await sql`
+      select code from ausgabe.list_raster(${grid}, ${filter.art ?? null}, ${filter.gid ?? null}, ${filter.von ?? null}, null,
+        st_makeenvelope(${box[0] ?? 0}, ${box[1] ?? 0}, ${box[2] ?? 0}, ${box[3] ?? 0}, 25832), ${after}, ${limit})`;
+    codes.push(...rows.map(({ code }) => code));
+    if (rows.length < limit) return codes.sort();
+  }
+}
+
 /** Compares every grid, without a filter and with each, and the larger squares. */
 async function checkAll(what: string): Promise<void> {
   for (const grid of grids) {
@@ -56,6 +68,13 @@ async function checkAll(what: string): Promise<void> {
     await check(`gid = ${gid}`, { gid });
     await check('jahr between 2001 and 2003', { von: 2001, bis: 2003 });
     await check(`art = ${arten.gelbflechte} and jahr >= 2002`, { art: arten.gelbflechte, von: 2002 });
+    // Everything lies in it.
+    const box = [300_000, 5_400_000, 600_000, 5_700_000];
+    for (const filter of [{}, { art: arten.uhu }, { gid }, { von: 2002 }]) {
+      const all = (await readCounts(grid, filter)).map(({ code }) => code);
+      assert.deepEqual(await readPages(grid, filter, box, 4), all.sort(), `${what}: ${grid} in pages ${JSON.stringify(filter)}`);
+    }
+    assert.deepEqual(await readPages(grid, { von: 2002 }, [1, 1, 2, 2], 4), []);
   }
   for (const stufe of [0, 1, 3, 6]) {
     const side = 5000 * 2 ** stufe;
@@ -63,12 +82,16 @@ async function checkAll(what: string): Promise<void> {
       select floor(st_x(place) / ${side}) * ${side} as x, floor(st_y(place) / ${side}) * ${side} as y, count(*)::integer as meldungen,
         count(distinct art)::integer as arten
       from gis.sichtbeobachtung group by 1, 2 order by 1, 2`);
+    const readLarge = (art: number | null, von: number | null) => sql`
+      select st_xmin(cell) as x, st_ymin(cell) as y, meldungen::integer as meldungen, arten::integer as arten
+      from ausgabe.list_raster_grob(${stufe}, ${art}, null, ${von}, null, null) order by 1, 2`;
     for (const von of [null, 1000]) {
-      const counted = await sql`
-        select st_xmin(cell) as x, st_ymin(cell) as y, meldungen::integer as meldungen, arten::integer as arten
-        from ausgabe.list_raster_grob(${stufe}, null, null, ${von}, null, null) order by 1, 2`;
-      assert.deepEqual([...counted], [...expected], `${what}: ${side} m from ${von}`);
+      assert.deepEqual([...(await readLarge(null, von))], [...expected], `${what}: ${side} m from ${von}`);
     }
+    const ofOne = await sql.unsafe(`
+      select floor(st_x(place) / ${side}) * ${side} as x, floor(st_y(place) / ${side}) * ${side} as y, count(*)::integer as meldungen, 1 as arten
+      from gis.sichtbeobachtung where art = ${arten.uhu} group by 1, 2 order by 1, 2`);
+    assert.deepEqual([...(await readLarge(arten.uhu, null))], [...ofOne], `${what}: ${side} m of one species`);
   }
 }
 
@@ -113,6 +136,15 @@ describe('counts by squares', () => {
     const [open] = await sql`select count(*)::integer as n from portal.raster_offen`;
     assert.equal(open?.n, 0);
     await checkAll('all counted');
+    // As where there are many: neither squares nor records are few.
+    await sql.unsafe(`
+      create or replace function ausgabe.get_raster_limits() returns table (squares integer, page_records integer, map_records integer)
+      language sql immutable rows 1 as 'select 0, 0, 0'`);
+    await checkAll('squares walked through');
+    await sql.unsafe(`
+      create or replace function ausgabe.get_raster_limits() returns table (squares integer, page_records integer, map_records integer)
+      language sql immutable rows 1 as 'select 0, 1000000, 1000000'`);
+    await checkAll('records counted');
   });
 
   it('O2.3 stay right while several write and several count', {
@@ -174,8 +206,13 @@ describe('counts by squares', () => {
       (await sql`select distinct code from gis.raster_feld where gitter = 'mtbq'`).map(({ code }) => code);
     const before_ = await codes();
     assert.equal(await squares(), 3);
+    await countRaster(sql);
     await sql`update portal.sichtbeobachtung set sensibel = true where id = ${row?.id}`;
     assert.equal(await squares(), 3);
+    const held = await sql`select gitter, x, y from gis.raster_besetzt where gitter <> '5km' order by gitter`;
+    const counted = await sql`select gitter, x, y from gis.raster_zahl where gitter <> '5km' order by gitter`;
+    assert.deepEqual([...held], [...counted]);
+    assert.equal(held.length, 3);
     assert.notDeepEqual(await codes(), before_, 'the place was chosen so that the middle of its cell lies in another quadrant');
   });
 

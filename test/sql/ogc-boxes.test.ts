@@ -1,0 +1,110 @@
+// O2.2: pages of a box hold what is shown in it, each record once, in one order: whatever the system, and wherever its edges cut cells.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { Sql } from '../../src/db/client.ts';
+import { arten } from '../support/catalogue.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { makeDice } from '../support/dice.ts';
+
+let sql: Sql;
+const systems = [25832, 4326, 3857, 3035] as const;
+const dice = makeDice(932);
+const { below, pick, chance } = dice;
+
+before(async () => {
+  sql = (await openTestDatabase()).sql;
+  // Two crowded cells among others, places on the sides and corners of cells, and masked ones everywhere.
+  await sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, sensibel)
+    select (select min(id) from portal.nutzer), case when i % 3 = 0 then ${arten.uhu}::integer else ${arten.amsel} end,
+      st_setsrid(case
+        when i % 4 = 0 then st_makepoint(415000 + (i * 7919 % 4000), 5505000 + (i * 6007 % 9000))
+        when i % 4 = 1 then st_makepoint(400000 + i % 8 * 5000, 5490000 + i % 7 * 5000 + i % 2 * (i * 31 % 5000))
+        else st_makepoint(400000 + (i * 7907 % 40000), 5490000 + (i * 6101 % 35000)) end, 25832),
+      date '2001-01-01' + i % 3000, 'oeffentlich', 'freigegeben', i % 5 = 0
+    from generate_series(1, 900) i`;
+});
+
+interface Box {
+  sides: number[];
+  srid: number;
+}
+
+/** A box of 10 m to 60 km, in every second case along the sides of cells. */
+async function makeBox(): Promise<Box> {
+  const srid = pick([...systems]);
+  const onGrid = chance(0.5);
+  const place = (from: number, width: number) => (onGrid ? from + below(width / 5000) * 5000 : from + below(width));
+  const [x, y] = [place(390_000, 50_000), place(5_480_000, 45_000)];
+  const side = () => (onGrid ? below(8) * 5000 : 10 ** (1 + below(3770) / 1000));
+  const [row] = await sql<{ sides: number[] }[]>`
+    select to_json(array[st_xmin(g), st_ymin(g), st_xmax(g), st_ymax(g)]) as sides
+    from (select st_transform(st_setsrid(st_envelope(st_makeline(
+      st_makepoint(${x}::float8, ${y}::float8), st_makepoint(${x + side()}::float8, ${y + side()}::float8))), 25832), ${srid}::integer)) t (g)`;
+  return { sides: row?.sides ?? [], srid };
+}
+
+/** @param walked by its cells also where so few records match that they would be sorted */
+async function readPages({ sides, srid }: Box, filter: { art: number | null; von: string | null }, limit: number, walked = false) {
+  const found: number[] = [];
+  for (let after: string | null = null; ; ) {
+    const [row]: { ids: number[]; key: string }[] = await sql`
+      select to_json(p.id) as ids, (
+        select array[s.cell_x, s.cell_y, s.id]::text from gis.sichtbeobachtung s where s.id = p.id[${limit}::integer]) as key
+      from (
+        select case when ${walked} then ausgabe.list_sichtbeobachtung_id_of_box(
+          case when ${filter.art}::integer is not null then array[${filter.art}::integer] end, coalesce(${filter.von}::date, '-infinity'),
+          'infinity', null, ${`{${sides.join()}}`}::float8[], ${srid}::integer, ${after}::bigint[], ${limit}::integer)
+        else ausgabe.list_sichtbeobachtung_id(
+          ${filter.art}::integer, null, ${filter.von}::date, null, null, ${`{${sides.join()}}`}::float8[], ${srid}::integer,
+          ${after}::bigint[], ${limit}::integer) end) p (id)`;
+    found.push(...(row?.ids ?? []));
+    if (!row?.key) return found;
+    after = row.key;
+  }
+}
+
+describe('pages of a box', () => {
+  it('O2.2 hold what is shown in it, in the order of cells', async () => {
+    let records = 0;
+    for (let n = 0; n < 120; n++) {
+      const box = await makeBox();
+      const filter = { art: chance(0.3) ? arten.uhu : null, von: chance(0.3) ? '2003-01-01' : null };
+      const expected = await sql<{ id: number }[]>`
+        select s.id from gis.sichtbeobachtung s
+        where ausgabe.is_shown_in(s.place, s.unschaerfe_m, ausgabe.to_envelope(${`{${box.sides.join()}}`}::float8[], ${box.srid}::integer),
+            ausgabe.to_area(${`{${box.sides.join()}}`}::float8[], ${box.srid}::integer))
+          and (${filter.art}::integer is null or s.art = ${filter.art}) and s.datum >= coalesce(${filter.von}::date, '-infinity')
+        order by s.cell_x, s.cell_y, s.id`;
+      const limit = pick([3, 40, 1000]);
+      for (const walked of [false, true]) {
+        assert.deepEqual(
+          await readPages(box, filter, limit, walked),
+          expected.map(({ id }) => id),
+          JSON.stringify({ ...box, ...filter, limit, walked }),
+        );
+      }
+      records += expected.length;
+    }
+    assert.ok(records > 5000, String(records));
+  });
+
+  it('end for boxes without width, and for all the world', async () => {
+    const all = { art: null, von: null };
+    const [row] = await sql`select count(*)::integer as n from gis.sichtbeobachtung`;
+    for (const { sides, srid } of [
+      { sides: [-1e9, -1e9, 1e9, 1e9], srid: 25832 },
+      { sides: [-180, -90, 180, 90], srid: 4326 },
+      { sides: [-2e7, -2e7, 2e7, 2e7], srid: 3857 },
+      { sides: [0, 0, 1e7, 1e7], srid: 3035 },
+    ]) {
+      assert.equal((await readPages({ sides, srid }, all, 100)).length, row?.n, String(srid));
+    }
+    const onLine = await readPages({ sides: [420_000, -1e9, 420_000, 1e9], srid: 25832 }, all, 100);
+    const [line] = await sql`
+      select count(*)::integer as n from gis.sichtbeobachtung
+      where case when unschaerfe_m > 0 then st_x(place) in (417500, 422500) else st_x(place) = 420000 end`;
+    assert.equal(onLine.length, line?.n);
+    assert.ok(onLine.length > 10);
+  });
+});
