@@ -8,7 +8,6 @@ import type { ImportMedia } from './catalog/import-media.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
-import { listGrantWarnings } from './db/grants.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, getLogin, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
@@ -70,17 +69,14 @@ type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] 
 // Each loads what it alone needs: reading all of it took half a second of every command.
 const commands: Record<string, (database: Database, values: Values, rest: string[], config: Config) => Promise<void>> = {
   async migrate(database) {
-    const outcome = await migrateDatabase(database, { report: (line) => console.error(line) });
-    const { startBoss } = await import('./jobs/boss.ts');
-    // The queue's own tables too, so that the service may run without the right to create any.
-    await (await startBoss(database, () => {}, { supervise: false })).stop();
+    const { migrateAll } = await import('./prepare.ts');
+    const outcome = await migrateAll(database, (line) => console.error(line));
     const sentence = {
       replaced: 'Die Datenbank ist auf dem Stand dieser Version.',
       unchanged: 'Die Datenbank war schon auf dem Stand dieser Version.',
       'database is newer': 'Die Funktionen der Datenbank gehören zu einer neueren Version und bleiben, wie sie sind.',
     }[outcome];
     console.log(sentence);
-    for (const warning of await listGrantWarnings(database.sql)) console.error(warning);
   },
 
   async 'catalog export'(database, _values, [dir]) {
@@ -299,7 +295,8 @@ async function main(): Promise<void> {
   const rest = positionals.slice(name.split(' ').length);
   if (plainCommands[name]) return plainCommands[name](rest);
   const config = loadConfig(process.env);
-  const database = await openDatabase(config);
+  // Commands write as the owner; the service's role may only do what its users do.
+  const database = await openDatabase({ ...config, databaseUrl: config.migrateDatabaseUrl ?? config.databaseUrl });
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     if (database.kind === 'embedded') await migrateDatabase(database);

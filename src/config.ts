@@ -4,6 +4,8 @@ import { CronExpressionParser } from 'cron-parser';
 
 export interface Config {
   databaseUrl: string | null;
+  /** Connection of the owner, where the service has a role with fewer rights; null: migrated by databaseUrl, if that may. */
+  migrateDatabaseUrl: string | null;
   dataDir: string;
   host: string;
   port: number;
@@ -88,6 +90,11 @@ export const settings = {
   DATABASE_URL: {
     fallback: null,
     meaning: 'PostgreSQL 15 oder neuer mit PostGIS 3.3 oder neuer; ohne Angabe: eingebettete Datenbank in DATA_DIR',
+  },
+  MIGRATE_DATABASE_URL: {
+    fallback: null,
+    meaning:
+      'dieselbe Datenbank mit der Rolle, der sie gehört: für Migrationen und Befehle; ohne Angabe: DATABASE_URL, soweit deren Rolle das darf',
   },
   DATA_DIR: {
     fallback: '.data',
@@ -220,10 +227,14 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
 
   const port = readInteger('PORT', 0, 65535);
   const databaseUrl = read('DATABASE_URL');
+  const migrateDatabaseUrl = read('MIGRATE_DATABASE_URL');
   // The value itself is not repeated: it may hold a password.
-  if (databaseUrl !== null && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    throw new ConfigError('DATABASE_URL beginnt nicht mit postgres:// oder postgresql://.');
+  for (const [name, url] of Object.entries({ DATABASE_URL: databaseUrl, MIGRATE_DATABASE_URL: migrateDatabaseUrl })) {
+    if (url !== null && !/^postgres(ql)?:\/\//.test(url))
+      throw new ConfigError(`${name} beginnt nicht mit postgres:// oder postgresql://.`);
   }
+  if (migrateDatabaseUrl !== null && databaseUrl === null)
+    throw new ConfigError('MIGRATE_DATABASE_URL steht ohne DATABASE_URL da: Dort läuft der Dienst selbst.');
   const publicUrl = read('PUBLIC_URL') ?? `http://{domain}:${port}`;
   if (!URL.canParse(publicUrl.replaceAll('{domain}', 'example.org')) || !/^https?:\/\//.test(publicUrl)) {
     throw new ConfigError(`PUBLIC_URL ist „${publicUrl}“, erlaubt ist eine Adresse mit http oder https, etwa https://{domain}.`);
@@ -272,6 +283,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   return {
     databaseUrl,
+    migrateDatabaseUrl,
     dataDir,
     host: read('HOST') ?? '127.0.0.1',
     port,

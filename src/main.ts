@@ -6,9 +6,7 @@ import { createApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { getAbgleichLag, getInstallation, watchAbgleich } from './db/abgleich.ts';
 import { callBounds, connectionCount, openDatabase, poolSize, slowCallBounds, statementMs } from './db/client.ts';
-import { listGrantWarnings } from './db/grants.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
-import { migrateDatabase } from './db/migrate.ts';
 import { admitCalls } from './guard/admission.ts';
 import { currentScope } from './guard/request.ts';
 import { loadSecretKey } from './guard/secret.ts';
@@ -31,6 +29,7 @@ import { describeFault, describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
+import { prepareDatabase } from './prepare.ts';
 import { stopOnSignal } from './stop.ts';
 import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
@@ -46,8 +45,7 @@ async function main(): Promise<void> {
       process.exit(1);
     },
   });
-  await migrateDatabase(database, { report: (line) => out.write(`${line}\n`) });
-  for (const warning of await listGrantWarnings(database.sql)) out.write(`${warning}\n`);
+  const mayChange = await prepareDatabase(database, config, (line) => out.write(`${line}\n`));
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
   // The tools of the catalogue import are loaded for this once only: 90 MB.
@@ -74,7 +72,7 @@ async function main(): Promise<void> {
     storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';
-  const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), { supervise: isWorker });
+  const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), { supervise: isWorker, mayChange });
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.sql, config.tokenTtlDays);

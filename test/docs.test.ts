@@ -36,12 +36,12 @@ describe('the documents', () => {
 
   it('explain every decision that is cited', () => {
     const decisions = read('docs/decisions.md');
-    const explained = new Set([...decisions.matchAll(/^(?:\| *`?|#+ .*?)\b([DOS]\d+(?:\.\d+)?)\b/gm)].map(([, id]) => id));
+    const explained = new Set([...decisions.matchAll(/^(?:\| *`?|#+ .*?)\b([DOPS]\d+(?:\.\d+)?)\b/gm)].map(([, id]) => id));
     const cited = ['src/**/*.ts', 'sql/**/*.sql', 'test/**/*.ts']
       .flatMap((pattern) => globSync(pattern, { cwd: root }))
       .concat(documents);
     const missing = cited.flatMap((path) =>
-      [...read(path).matchAll(/(?<![\w.-])[DOS]\d(?:\.\d+)?(?![\w-])/g)]
+      [...read(path).matchAll(/(?<![\w.-])[DOPS]\d(?:\.\d+)?(?![\w-])/g)]
         .filter(([id]) => !explained.has(id))
         .map(([id]) => `${path}: ${id}`),
     );

@@ -1,16 +1,18 @@
 -- Who may read what. Applied at every migrate, also when nothing else changed: the roles belong to the whole server and may
 -- be created later than this database.
 
--- gis_public and gis_exact are groups; people get login roles in them (docs/operations.md). A migrating role that may
--- not create roles leaves that to the server's administrator, and the command says so.
+-- gis_public and gis_exact are groups; people get login roles in them (docs/operations.md). portal_dienst is that of the service,
+-- where it does not run as the owner. A migrating role that may not create roles leaves that to the server's administrator, and the
+-- command says so.
 do $$
 declare
   v_role text;
 begin
-  foreach v_role in array array['gis_public', 'gis_exact'] loop
+  foreach v_role in array array['gis_public', 'gis_exact', 'portal_dienst'] loop
     continue when to_regrole(v_role) is not null;
     begin
       execute format('create role %I nologin', v_role);
+      continue when v_role = 'portal_dienst';
       -- For an installation that lets analysts log in as the group itself; members don't inherit settings.
       execute format('alter role %I set statement_timeout = ''60s''', v_role);
       execute format('alter role %I set default_transaction_read_only = on', v_role);
@@ -58,6 +60,45 @@ begin
   if to_regrole('gis_exact') is not null then
     grant select on gis.sichtbeobachtung_exakt, gis.qs to gis_exact;
   end if;
+end
+$$;
+
+-- What the service calls has the rights of the owner, so that the service needs none but to call it (P1.1): every function of api, but
+-- for those that tell of the rights of whoever asks. Here and not with each function: none can be forgotten. Names without a schema
+-- are those of PostGIS; nobody else may create any in public.
+do $$
+declare
+  v_routine regprocedure;
+begin
+  for v_routine in
+    select p.oid
+    from pg_proc p
+    where p.pronamespace = 'api'::regnamespace and not p.prosecdef and p.proname not in ('is_ausgabe_erlaubt', 'list_sperrende_funktion')
+  loop
+    execute format('alter function %s security definer set search_path = public, pg_temp', v_routine);
+  end loop;
+end
+$$;
+
+do $$
+begin
+  if to_regrole('portal_dienst') is not null then
+    -- portal for the types of its columns; no table of it.
+    grant usage on schema portal, api to portal_dienst;
+    grant execute on all functions in schema api to portal_dienst;
+    perform private.grant_warteschlange();
+  end if;
+end
+$$;
+
+do $$
+begin
+  if to_regrole('portal_dienst') is not null and to_regrole('gis_public') is not null
+    and not pg_has_role('portal_dienst', 'gis_public', 'member') then
+    grant gis_public to portal_dienst;
+  end if;
+exception
+  when insufficient_privilege then null;
 end
 $$;
 

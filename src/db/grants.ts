@@ -1,6 +1,11 @@
 // What the database's administrator still has to do before analysts may log in.
 import type { Sql } from './client.ts';
 
+/** Lets the role of the service use the queue's tables, which are made after the functions. */
+export async function grantWarteschlange(sql: Sql): Promise<void> {
+  await sql`select api.grant_warteschlange()`;
+}
+
 /**
  * What sql/code/99_grants.sql could not do with the rights of the migrating role: one German sentence each, for the operator,
  * with the statement that does it. Empty when everything is in place.

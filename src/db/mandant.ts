@@ -17,6 +17,6 @@ export async function listMandant(sql: Sql): Promise<Mandant[]> {
 
 /** Whether the database holds a catalogue already. */
 export async function hasMandant(sql: Sql): Promise<boolean> {
-  const rows = await sql`select from portal.mandant limit 1`;
+  const rows = await sql`select from api.list_mandant() limit 1`;
   return rows.length > 0;
 }

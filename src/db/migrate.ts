@@ -97,10 +97,47 @@ async function makeLockTable(sql: Sql): Promise<void> {
   }
 }
 
-/** Whether the tables and functions of this release are there: what readiness means. */
+/** Whether the tables and functions of a release are there: what readiness means. */
 export async function isMigrated(sql: Sql): Promise<boolean> {
-  const [row] = await sql`select code_release is not null as ready from portal.installation`;
+  const [row] = await sql`select api.get_release() is not null as ready`;
   return row?.ready === true;
+}
+
+/** Whether this role owns the service's tables, or may make them where there are none: without, it can only serve. */
+export async function mayMigrate(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ may: boolean }[]>`
+    select coalesce(
+      (select pg_has_role(n.nspowner, 'usage') from pg_namespace n where n.nspname = 'portal'),
+      has_database_privilege(current_database(), 'create')) as may`;
+  return row?.may === true;
+}
+
+/**
+ * Checks that a role that may not migrate finds everything prepared for it.
+ * @throws DatabaseError in one line that says what is missing: the migration, this release, membership in portal_dienst
+ */
+export async function requireMigrated(sql: Sql, release?: number[]): Promise<void> {
+  const wanted = release ?? (await readRelease());
+  const hint = 'mit MIGRATE_DATABASE_URL starten, oder vorher als Eigentümer: npm run migrate';
+  const [facts] = await sql<{ exists: boolean; allowed: boolean | null; role: string }[]>`
+    select p.oid is not null as exists, has_schema_privilege(p.pronamespace, 'usage') and has_function_privilege(p.oid, 'execute') as allowed,
+      quote_ident(current_user) as role
+    from (select 1) one left join pg_proc p on p.pronamespace = to_regnamespace('api') and p.proname = 'get_release'`;
+  if (!facts?.exists)
+    throw new DatabaseError(
+      `Diese Datenbankrolle darf nicht migrieren, und die Datenbank ist nicht auf dem Stand dieser Version: ${hint}`,
+    );
+  if (!facts.allowed)
+    throw new DatabaseError(
+      `Diese Datenbankrolle darf den Dienst nicht ausführen. Der Eigentümer: grant portal_dienst to ${facts.role};`,
+    );
+  const [row] = await sql<{ release: string | null; is_older: boolean | null }[]>`
+    select array_to_string(r.release, '.') as release, r.release < ${`{${wanted}}`}::integer[] as is_older from (select api.get_release()) r (release)`;
+  if (row?.is_older !== false) {
+    throw new DatabaseError(
+      `Die Datenbank ist auf dem Stand ${row?.release ?? 'keiner Version'}, dieser Dienst ist ${wanted.join('.')}, und diese Datenbankrolle darf nicht migrieren: ${hint}`,
+    );
+  }
 }
 
 // Replaced only when they changed: unlike everything else they wait for analysts who left a transaction open, and hold up

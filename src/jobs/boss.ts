@@ -2,6 +2,7 @@
 import { PgBoss } from 'pg-boss';
 import { NIL } from 'uuid';
 import type { Database, Sql, Transaction } from '../db/client.ts';
+import { grantWarteschlange } from '../db/grants.ts';
 
 /** Which mail, for whom. Never what stands in it: a link is a secret, and is made when the mail is sent (S2.2). */
 export interface MailJob {
@@ -30,12 +31,13 @@ export interface Boss extends Queue {
 /**
  * Starts pg-boss; creates or migrates its schema.
  * @param onError told about faults between the queue and the database
- * @param options `supervise`: this process maintains the queue; off for one that only enqueues
+ * @param options `supervise`: this process maintains the queue; off for one that only enqueues. `mayChange`: its role may make and
+ *   change the queue's tables; without, they have to be there
  */
 export async function startBoss(
   database: Database,
   onError: (error: Error) => void,
-  options: { supervise: boolean },
+  options: { supervise: boolean; mayChange: boolean },
 ): Promise<Boss> {
   // JSON passes through as text: pg-boss serializes its own, and a second time would turn objects into strings.
   const sql = database.connect({ max: 2, jsonAsText: true });
@@ -45,10 +47,12 @@ export async function startBoss(
     supervise: options.supervise,
     schedule: options.supervise,
     // PGlite has one session, and a REINDEX CONCURRENTLY would stop everything else in it.
-    ...(database.kind === 'embedded' && { reindex: false, monitorVacuum: false }),
+    ...((database.kind === 'embedded' || !options.mayChange) && { reindex: false, monitorVacuum: false }),
+    ...(!options.mayChange && { migrate: false, createSchema: false }),
   });
   boss.on('error', onError);
   await boss.start();
+  if (options.mayChange) await grantWarteschlange(database.sql);
   await ensureQueue(boss, mailDeadLetter, { retentionSeconds: 30 * 86400 });
   // A mail server that is down comes back: tried for a day, the first time after half a minute.
   await ensureQueue(boss, mailQueue, {

@@ -6,7 +6,7 @@ import { closeAtEnd, openTestDatabase } from '../support/database.ts';
 
 it('a transaction of the queue that fails leaves no connection behind in it', async () => {
   const database = await openTestDatabase();
-  const boss = await startBoss(database, () => {}, { supervise: false });
+  const boss = await startBoss(database, () => {}, { supervise: false, mayChange: true });
   closeAtEnd(() => boss.stop());
   const db = boss.boss.getDb();
   for (let n = 0; n < 4; n++) {

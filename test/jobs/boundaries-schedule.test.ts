@@ -35,7 +35,7 @@ describe('the schedule', () => {
   let boss: Boss;
   const bosses: Boss[] = [];
   const start = async (settings: BoundarySettings = source.settings): Promise<Boss> => {
-    const started = await startBoss(database, () => {}, { supervise: false });
+    const started = await startBoss(database, () => {}, { supervise: false, mayChange: true });
     bosses.push(started);
     await workBoundaries(started, database, { settings, cron, log });
     return started;
@@ -47,7 +47,7 @@ describe('the schedule', () => {
     values (now() - ${ago}::text::interval, now(), 'früher', false, 'unveraendert')`;
 
   before(async () => {
-    boss = await startBoss(database, () => {}, { supervise: false });
+    boss = await startBoss(database, () => {}, { supervise: false, mayChange: true });
   });
   beforeEach(async () => {
     source.serve(makeTenants());

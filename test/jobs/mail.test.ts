@@ -37,7 +37,7 @@ const log = { warn: note, error: note } as MailOptions['log'];
 before(async () => {
   service = await startTestService();
   database = service.database;
-  boss = await startBoss(database, () => {}, { supervise: false });
+  boss = await startBoss(database, () => {}, { supervise: false, mayChange: true });
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   port = (probe.address() as { port: number }).port;
@@ -181,7 +181,7 @@ it('S2.4 headers can not be injected by a name or the portal, and the mail is te
 
 it('S5.4 a server that drops, and one that stalls: registration answers at once, and the mail arrives later, once', async () => {
   const other = await startTestService();
-  const queue = await startBoss(other.database, () => {}, { supervise: false });
+  const queue = await startBoss(other.database, () => {}, { supervise: false, mayChange: true });
   Object.assign(other.deps.queue, { enqueueMail: queue.enqueueMail });
   // In turn: hangs up, hangs up in the middle, says nothing until the client has enough, takes the mail.
   const faults = ['drop', 'drop in the middle', 'stall'];
@@ -245,7 +245,7 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
 
 it('becomes a file where no server is configured', async () => {
   const other = await openTestDatabase();
-  const files = await startBoss(other, () => {}, { supervise: false });
+  const files = await startBoss(other, () => {}, { supervise: false, mayChange: true });
   await workMail(files, other.sql, { smtpUrl: null, from: 'portal@example.org', directory, log });
   await other.sql.begin(async (tx) => {
     const [row] = await tx<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;

@@ -101,20 +101,26 @@ describe('the database', () => {
     );
   });
 
-  it('has an empty search path on security-definer and trigger functions', async () => {
-    const rows = await sql`
-      select p.oid::regprocedure::text as name, coalesce(p.proconfig::text, '') as config
+  it('has a fixed search path on functions with the rights of the owner and on triggers', async () => {
+    const rows = await sql<{ name: string; is_api: boolean; path: string | null }[]>`
+      select p.oid::regprocedure::text as name, p.pronamespace = 'api'::regnamespace as is_api,
+        (select substr(c, length('search_path=') + 1) from unnest(p.proconfig) c where c like 'search_path=%') as path
       from pg_proc p
       where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
         and (p.prosecdef or p.prorettype = 'trigger'::regtype)`;
-    assert.ok(rows.length > 5);
+    assert.ok(rows.length > 60);
     assert.deepEqual(
-      rows.filter((row) => !row.config.includes('search_path=')).map((row) => row.name),
+      rows.filter(({ is_api, path }) => path !== (is_api ? 'public, pg_temp' : '""')).map(({ name }) => name),
       [],
     );
+  });
+
+  it('P1.1 lets the service do with the rights of the owner what api has, and nothing else', async () => {
+    const rows = await sql<{ name: string }[]>`
+      select p.proname as name from pg_proc p where p.pronamespace = 'api'::regnamespace and not p.prosecdef order by 1`;
     assert.deepEqual(
-      rows.filter((row) => !/search_path=(\\"\\"|)[",}]/.test(row.config)).map((row) => row.name),
-      [],
+      rows.map(({ name }) => name),
+      ['is_ausgabe_erlaubt', 'list_sperrende_funktion'],
     );
   });
 

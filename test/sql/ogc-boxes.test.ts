@@ -45,7 +45,12 @@ async function makeBox(): Promise<Box> {
 }
 
 /** @param walked by its cells also where so few records match that they would be sorted */
-async function readPages({ sides, srid }: Box, filter: { art: number | null; von: string | null }, limit: number, walked = false) {
+async function readPages(
+  { sides, srid }: Box,
+  filter: { art: number | null; von: string | null },
+  limit: number,
+  walked = false,
+) {
   const found: number[] = [];
   for (let after: string | null = null; ; ) {
     const [row]: { ids: number[]; key: string }[] = await sql`

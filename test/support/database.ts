@@ -25,8 +25,13 @@ export function closeAtEnd(close: () => Promise<void>): void {
   closers.push(close);
 }
 
+export interface TestDatabase extends Database {
+  /** The same as the service's role, which may only call what it calls; of the embedded database the same role. */
+  served: Database;
+}
+
 /** Opens a fresh copy of the template. It is dropped after the file's tests, unless one of them failed. */
-export async function openTestDatabase(): Promise<Database> {
+export async function openTestDatabase(): Promise<TestDatabase> {
   const template = process.env.TEST_TEMPLATE;
   if (!template) throw new Error('Tests are started with: npm test -- test/….test.ts');
   const databaseUrl = process.env.DATABASE_URL;
@@ -34,15 +39,17 @@ export async function openTestDatabase(): Promise<Database> {
     const embedded = await openEmbedded({ dataDir: null, loadFrom: await readFile(template) });
     const database = await openDatabase({ embedded });
     closers.push(() => database.close());
-    return database;
+    return { ...database, served: database };
   }
 
   const server = await openDatabase({ databaseUrl, dataDir: '' });
   const name = `${template}_${process.pid}_${++copies}`;
   await server.sql.unsafe(`create database ${name} template ${template}`);
   const database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+  const served = await openDatabase({ databaseUrl: serviceUrlOf(name), dataDir: '' });
   closers.push(async () => {
     try {
+      await served.close();
       await database.close();
       if (failed) console.error(`kept for a look: database ${name}`);
       else await dropDatabase(server, name);
@@ -51,7 +58,7 @@ export async function openTestDatabase(): Promise<Database> {
       await server.close();
     }
   });
-  return database;
+  return { ...database, served };
 }
 
 /**
@@ -66,5 +73,13 @@ export async function dropDatabase(server: Database, name: string): Promise<void
 export function databaseUrlOf(name: string): string {
   const url = new URL(process.env.DATABASE_URL ?? '');
   url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** The same as the role of services under test. */
+export function serviceUrlOf(name: string): string {
+  const url = new URL(databaseUrlOf(name));
+  url.username = process.env.TEST_SERVICE_ROLE ?? '';
+  url.password = process.env.TEST_SERVICE_PASSWORD ?? '';
   return url.href;
 }

@@ -3,6 +3,7 @@
 // Further arguments are passed on: npm test -- test/http/login.test.ts
 // TEST_CODE_DIR takes the place of sql/code: test/mutants.ts breaks a copy.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,6 +28,9 @@ async function prepareEmbedded(): Promise<{ template: string; remove: () => Prom
   return { template, remove: () => rm(dir, { recursive: true }) };
 }
 
+/** The role that services under test run as, with the rights of the group that operators put theirs into. */
+const service = { TEST_SERVICE_ROLE: `sighting_test_${process.pid}`, TEST_SERVICE_PASSWORD: randomUUID() };
+
 async function preparePostgres(databaseUrl: string): Promise<{ template: string; remove: () => Promise<void> }> {
   const server = await openDatabase({ databaseUrl, dataDir: '' });
   await checkDatabase(server.sql);
@@ -38,10 +42,14 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
   await migrateDatabase(database, codeOptions);
   await loadTestCatalogue(database.sql);
   await database.close();
+  await server.sql.unsafe(
+    `create role ${service.TEST_SERVICE_ROLE} login password '${service.TEST_SERVICE_PASSWORD}' in role portal_dienst`,
+  );
   return {
     template,
     async remove() {
       await server.sql.unsafe(`drop database ${template}`);
+      await server.sql.unsafe(`drop role ${service.TEST_SERVICE_ROLE}`);
       await server.close();
     },
   };
@@ -65,7 +73,7 @@ try {
       ...args.filter((arg) => arg.startsWith('-')),
       ...(files.length > 0 ? files : globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] }).sort()),
     ],
-    { stdio: 'inherit', env: { ...process.env, TEST_TEMPLATE: template } },
+    { stdio: 'inherit', env: { ...process.env, ...service, TEST_TEMPLATE: template } },
   );
   process.exitCode = await new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
   await remove();

@@ -79,7 +79,7 @@ export const testConfig: Deps['config'] = {
 
 export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {
   const database = await openTestDatabase();
-  const { sql } = database;
+  const { sql } = database.served;
   const mails: MailJob[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'sighting-media-'));
   const photos = createPhotoPool();
@@ -87,7 +87,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     await photos.close();
     await rm(directory, { recursive: true });
   });
-  const watch = watchAbgleich(database, sql, (error) => assert.fail(error as Error));
+  const watch = watchAbgleich(database.served, sql, (error) => assert.fail(error as Error));
   closeAtEnd(async () => watch.release());
   const media = {
     photos,
@@ -96,7 +96,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   };
   const deps: Deps = {
     sql,
-    regexpSql: database.kind === 'postgres' ? database.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
+    regexpSql: database.kind === 'postgres' ? database.served.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
     slowSql: sql,
     build: 'test',
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
@@ -150,7 +150,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     makeSichtbeobachtung,
     async makeReleased(fields, options) {
       const id = await makeSichtbeobachtung({ bereich: 'oeffentlich', ...fields }, options);
-      await sql`
+      await database.sql`
         update portal.sichtbeobachtung set status = 'freigegeben',
           experte_id = (select u.id from portal.nutzer u where u.loginname = 'expertin')
         where id = ${id}`;

@@ -1,0 +1,132 @@
+-- The walk through a box of /ogc: its sightings by cell, and by id in each.
+
+-- Ids of the sightings in a box, by cell and then by id. Cell by cell where an edge of the box cuts them: such a cell may hold thousands
+-- that lie outside, so that what lies inside is found by place. All others of a column at once, and unchecked.
+--   arten                 species; null for all
+--   datum_von, datum_bis  days, both included
+--   mandant_grenze        EPSG:25832: only what lies in it; null for everywhere
+--   box, box_srid         as in ausgabe.list_sichtbeobachtung_id
+--   after_key             cell_x, cell_y, id: what lies behind that
+create or replace function ausgabe.list_sichtbeobachtung_id_of_box(
+    arten integer[], datum_von date, datum_bis date, mandant_grenze public.geometry, box float8[], box_srid integer,
+    after_key bigint[], row_limit integer)
+  returns bigint[]
+  language plpgsql
+  stable
+  set enable_sort = off
+  set enable_bitmapscan = off
+  set enable_seqscan = off
+  set max_parallel_workers_per_gather = 0
+as $$
+#variable_conflict use_variable
+declare
+  v_envelope constant public.geometry := ausgabe.to_envelope(box, box_srid);
+  v_area constant public.geometry := ausgabe.to_area(box, box_srid);
+  -- Between the corners that were computed an edge may bulge, by less than a thousandth. A metre, because squares have edges in common.
+  v_margin constant float8 := 1 + case when box_srid = 25832 then 0 else
+    0.001 * greatest(public.st_xmax(v_area) - public.st_xmin(v_area), public.st_ymax(v_area) - public.st_ymin(v_area)) end;
+  v_inner constant public.geometry := case when box_srid = 25832 then v_area else public.st_buffer(v_area, -v_margin) end;
+  v_first constant integer := greatest(
+    ausgabe.to_cell(public.st_xmin(v_area) - v_margin), after_key[1], (select g.cell_x from gis.sichtbeobachtung_raster g order by g.cell_x limit 1));
+  v_last constant integer := least(
+    ausgabe.to_cell(public.st_xmax(v_area) + v_margin), (select g.cell_x from gis.sichtbeobachtung_raster g order by g.cell_x desc limit 1));
+  v_id bigint[] := '{}';
+  v_found bigint[];
+  v_part public.geometry;
+  v_cell public.geometry;
+  v_left public.geometry;
+  v_right public.geometry;
+  v_from integer;
+  v_to integer;
+  v_whole_from integer;
+  v_whole_to integer;
+  v_y integer;
+  v_upto integer;
+  v_after_id bigint;
+begin
+  for v_x in v_first .. v_last loop
+    v_from := (select g.cell_y from gis.sichtbeobachtung_raster g where g.cell_x = v_x order by g.cell_y limit 1);
+    continue when v_from is null;
+    v_to := (select g.cell_y from gis.sichtbeobachtung_raster g where g.cell_x = v_x order by g.cell_y desc limit 1);
+    v_part := public.st_intersection(v_area, ausgabe.to_cells(v_x, v_x, v_from, v_to, v_margin));
+    continue when public.st_isempty(v_part);
+    v_from := greatest(v_from, ausgabe.to_cell(public.st_ymin(v_part) - v_margin));
+    v_to := least(v_to, ausgabe.to_cell(public.st_ymax(v_part) + v_margin));
+    -- Cells whose corners all lie inside.
+    v_left := public.st_intersection(v_inner, ausgabe.to_meridian(v_x));
+    v_right := public.st_intersection(v_inner, ausgabe.to_meridian(v_x + 1));
+    v_whole_from := -ausgabe.to_cell(-greatest(public.st_ymin(v_left), public.st_ymin(v_right)));
+    v_whole_to := ausgabe.to_cell(least(public.st_ymax(v_left), public.st_ymax(v_right))) - 1;
+    if public.st_isempty(v_left) or public.st_isempty(v_right) or v_whole_from > v_whole_to then
+      v_whole_from := v_to + 1;
+      v_whole_to := v_to;
+    end if;
+    v_y := v_from;
+    v_after_id := 0;
+    if v_x = after_key[1] then
+      v_y := greatest(v_y, after_key[2]);
+      v_after_id := case when v_y = after_key[2] then after_key[3] else 0 end;
+    end if;
+    while v_y <= v_to loop
+      v_upto := v_y;
+      if v_y between v_whole_from and v_whole_to then
+        v_upto := v_whole_to;
+        v_found := array(
+          select g.id
+          from gis.sichtbeobachtung_raster g
+          where g.cell_x = v_x and g.cell_y between v_y and v_upto and (g.cell_y, g.id) > (v_y, v_after_id)
+            and g.datum between datum_von and datum_bis and (arten is null or g.art = any (arten))
+            and (mandant_grenze is null or public.st_intersects(mandant_grenze, g.place))
+          order by g.cell_y, g.id
+          limit row_limit - cardinality(v_id));
+      else
+        v_cell := ausgabe.to_cells(v_x, v_x, v_y, v_y, 0);
+        v_part := public.st_intersection(v_area, public.st_expand(v_cell, v_margin));
+        if public.st_isempty(v_part) then
+          v_found := '{}';
+        elsif public.st_area(public.st_envelope(v_part)) > public.st_area(v_cell) / 2 then
+          v_found := array(
+            select g.id
+            from gis.sichtbeobachtung_raster g
+            where g.cell_x = v_x and g.cell_y = v_y and g.id > v_after_id
+              and g.datum between datum_von and datum_bis and (arten is null or g.art = any (arten))
+              and (mandant_grenze is null or public.st_intersects(mandant_grenze, g.place))
+              and ausgabe.is_shown_in(g.place, g.unschaerfe_m, v_envelope, v_area)
+            order by g.cell_x, g.cell_y, g.id
+            limit row_limit - cardinality(v_id));
+        else
+          -- The place of a masked record is the middle of its cell.
+          v_found := array(
+            with near as materialized (
+              select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
+              from gis.sichtbeobachtung_raster g
+              where g.place operator(public.&&) public.st_expand(public.st_envelope(v_part), v_margin) and g.unschaerfe_m = 0
+              union all
+              select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
+              from gis.sichtbeobachtung_raster g
+              where g.place operator(public.&&) public.st_expand(public.st_centroid(v_cell), 1) and g.unschaerfe_m > 0
+            )
+            select n.id
+            from near n
+            where n.cell_x = v_x and n.cell_y = v_y and n.id > v_after_id
+              and n.datum between datum_von and datum_bis and (arten is null or n.art = any (arten))
+              and (mandant_grenze is null or public.st_intersects(mandant_grenze, n.place))
+              and ausgabe.is_shown_in(n.place, n.unschaerfe_m, v_envelope, v_area)
+            order by n.id
+            limit row_limit - cardinality(v_id));
+        end if;
+      end if;
+      v_id := v_id || v_found;
+      if cardinality(v_id) = row_limit then
+        return v_id;
+      end if;
+      v_y := v_upto + 1;
+      v_after_id := 0;
+    end loop;
+  end loop;
+  return v_id;
+end
+$$;
+comment on function ausgabe.list_sichtbeobachtung_id_of_box(
+  integer[], date, date, public.geometry, float8[], integer, bigint[], integer) is
+  'Sightings in a box by species, days and boundary, in the order of a page';

@@ -1,0 +1,124 @@
+// P1.1: the owner migrates, the service only calls; an operator who mixes them up is told in one line.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, openDatabase } from '../src/db/client.ts';
+import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
+import { runCli, runMain, type Site, startProcess } from './support/process.ts';
+
+const name = `test_rights_${randomBytes(4).toString('hex')}`;
+const [owner, dienst, fremd] = [`${name}_owner`, `${name}_dienst`, `${name}_fremd`];
+let server: Database;
+let dataDir: string;
+
+function urlOf(role: string): string {
+  const url = new URL(databaseUrlOf(name));
+  [url.username, url.password] = [role, 'geheim'];
+  return url.href;
+}
+
+describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the embedded database has one role' }, () => {
+  const site = (): Site => ({ env: { DATABASE_URL: urlOf(dienst), DATA_DIR: dataDir }, remove: async () => {} });
+  const asOwner = (): Site => ({ ...site(), env: { ...site().env, MIGRATE_DATABASE_URL: urlOf(owner) } });
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'sighting-rights-'));
+    server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+    for (const role of [owner, dienst, fremd]) await server.sql.unsafe(`create role ${role} login password 'geheim'`);
+    await server.sql.unsafe(`grant portal_dienst to ${dienst}`);
+    await server.sql.unsafe(`create database ${name} owner ${owner}`);
+    const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    await administrator.sql
+      .unsafe('create extension postgis; create extension btree_gist; create extension "uuid-ossp"; create extension pg_trgm')
+      .simple()
+      .catch(() => {});
+    await administrator.close();
+  });
+
+  after(async () => {
+    await dropDatabase(server, name);
+    for (const role of [owner, dienst, fremd]) await server.sql.unsafe(`drop role ${role}`);
+    await server.close();
+    await rm(dataDir, { recursive: true });
+  });
+
+  it('a database that nobody prepared', async () => {
+    const { code, err } = await runMain(site().env);
+    assert.equal(code, 1);
+    assert.match(err, /^Diese Datenbankrolle darf nicht migrieren, .* MIGRATE_DATABASE_URL .* npm run migrate\n$/);
+  });
+
+  it('the service migrates as the owner, serves as the other, and its queue works', async () => {
+    const prepared = await runCli(asOwner(), ['demo', 'load', '--logins']);
+    assert.equal(prepared.code, 1, prepared.out);
+    assert.match(prepared.err, /nicht migriert: npm run migrate/);
+    const service = await startProcess(asOwner(), { DEFAULT_TENANT: 'RP' });
+    try {
+      const demo = await runCli(asOwner(), ['demo', 'load', '--logins']);
+      assert.equal(demo.code, 0, demo.err);
+      assert.equal((await fetch(`${service.url}/api/v2/sichtbeobachtungen`)).status, 200);
+      assert.equal((await fetch(`${service.url}/ogc/collections/sichtbeobachtung/items?limit=1`)).status, 200);
+      const fields = { loginname: 'neue', email: 'neue@example.org', vorname: 'Nora', nachname: 'Neu' };
+      const registered = await fetch(`${service.url}/api/v2/register`, { method: 'POST', body: new URLSearchParams(fields) });
+      assert.equal(registered.ok, true, await registered.text());
+      // The worker wrote the mail: it read the queue and the account.
+      for (let attempt = 0; ; attempt++) {
+        const mails = await readdir(join(dataDir, 'mail')).catch(() => []);
+        if (mails.some((file) => file.endsWith('.eml'))) break;
+        assert.ok(attempt < 150, 'no mail');
+        await sleep(100);
+      }
+      assert.doesNotMatch(service.output(), /42501|permission/);
+    } finally {
+      assert.equal(await service.stop(), 0);
+    }
+  });
+
+  it('starts without the owner once everything is there', async () => {
+    const service = await startProcess(site());
+    assert.equal(await service.stop(), 0);
+    assert.doesNotMatch(service.output(), /42501|permission/);
+  });
+
+  it('the role of the service can read and write no table, and make none', async () => {
+    const served = await openDatabase({ databaseUrl: urlOf(dienst), dataDir: '' });
+    try {
+      for (const statement of [
+        'select from portal.nutzer',
+        'select from portal.sichtbeobachtung_exakt',
+        'select from gis.sichtbeobachtung_exakt',
+        'update portal.sichtbeobachtung set anzahl = 1',
+        'delete from portal.token',
+        'create table portal.neu ()',
+        'create table public.neu ()',
+        'create schema neu',
+        'select private.get_stand_herkunft()',
+        "alter function api.get_release() set search_path = ''",
+      ])
+        await assert.rejects(served.sql.unsafe(statement), { code: '42501' }, statement);
+      assert.equal((await served.sql`select api.get_release() as r`).length, 1);
+    } finally {
+      await served.close();
+    }
+  });
+
+  it('a role outside of the group, and an older database, in one line each', async () => {
+    const other = await runMain({ DATABASE_URL: urlOf(fremd), DATA_DIR: dataDir });
+    assert.equal(other.code, 1);
+    assert.equal(
+      other.err,
+      `Diese Datenbankrolle darf den Dienst nicht ausführen. Der Eigentümer: grant portal_dienst to ${fremd};\n`,
+    );
+    const owned = await openDatabase({ databaseUrl: urlOf(owner), dataDir: '' });
+    await owned.sql`update portal.installation set code_release = '{0,1,0}'`;
+    await owned.close();
+    const older = await runMain(site().env);
+    assert.equal(older.code, 1);
+    assert.match(older.err, /^Die Datenbank ist auf dem Stand 0\.1\.0, dieser Dienst ist \d+\.\d+\.\d+, .*npm run migrate\n$/);
+    for (const { err } of [other, older]) assert.ok(!err.includes('geheim'));
+  });
+});
