@@ -296,7 +296,11 @@ async function main(): Promise<void> {
   if (plainCommands[name]) return plainCommands[name](rest);
   const config = loadConfig(process.env);
   // Commands write as the owner; the service's role may only do what its users do.
-  const database = await openDatabase({ ...config, databaseUrl: config.migrateDatabaseUrl ?? config.databaseUrl });
+  const database = await openDatabase({
+    ...config,
+    databaseUrl: config.migrateDatabaseUrl ?? config.directDatabaseUrl ?? config.databaseUrl,
+    directDatabaseUrl: null,
+  });
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     if (database.kind === 'embedded') await migrateDatabase(database);

@@ -6,6 +6,8 @@ export interface Config {
   databaseUrl: string | null;
   /** Connection of the owner, where the service has a role with fewer rights; null: migrated by databaseUrl, if that may. */
   migrateDatabaseUrl: string | null;
+  /** The database itself, where databaseUrl goes through a pooler; null: it does not. */
+  directDatabaseUrl: string | null;
   dataDir: string;
   host: string;
   port: number;
@@ -95,6 +97,11 @@ export const settings = {
     fallback: null,
     meaning:
       'dieselbe Datenbank mit der Rolle, der sie gehört: für Migrationen und Befehle; ohne Angabe: DATABASE_URL, soweit deren Rolle das darf',
+  },
+  DIRECT_DATABASE_URL: {
+    fallback: null,
+    meaning:
+      'dieselbe Datenbank ohne Umweg, wenn DATABASE_URL zu einem Pooler wie PgBouncer führt: für Aufträge und alles, was eine Verbindung lange hält',
   },
   DATA_DIR: {
     fallback: '.data',
@@ -229,12 +236,18 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const databaseUrl = read('DATABASE_URL');
   const migrateDatabaseUrl = read('MIGRATE_DATABASE_URL');
   // The value itself is not repeated: it may hold a password.
-  for (const [name, url] of Object.entries({ DATABASE_URL: databaseUrl, MIGRATE_DATABASE_URL: migrateDatabaseUrl })) {
+  const directDatabaseUrl = read('DIRECT_DATABASE_URL');
+  const databaseUrls = {
+    DATABASE_URL: databaseUrl,
+    MIGRATE_DATABASE_URL: migrateDatabaseUrl,
+    DIRECT_DATABASE_URL: directDatabaseUrl,
+  };
+  for (const [name, url] of Object.entries(databaseUrls)) {
     if (url !== null && !/^postgres(ql)?:\/\//.test(url))
       throw new ConfigError(`${name} beginnt nicht mit postgres:// oder postgresql://.`);
+    if (url !== null && databaseUrl === null)
+      throw new ConfigError(`${name} steht ohne DATABASE_URL da: Dort läuft der Dienst selbst.`);
   }
-  if (migrateDatabaseUrl !== null && databaseUrl === null)
-    throw new ConfigError('MIGRATE_DATABASE_URL steht ohne DATABASE_URL da: Dort läuft der Dienst selbst.');
   const publicUrl = read('PUBLIC_URL') ?? `http://{domain}:${port}`;
   if (!URL.canParse(publicUrl.replaceAll('{domain}', 'example.org')) || !/^https?:\/\//.test(publicUrl)) {
     throw new ConfigError(`PUBLIC_URL ist „${publicUrl}“, erlaubt ist eine Adresse mit http oder https, etwa https://{domain}.`);
@@ -284,6 +297,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   return {
     databaseUrl,
     migrateDatabaseUrl,
+    directDatabaseUrl,
     dataDir,
     host: read('HOST') ?? '127.0.0.1',
     port,

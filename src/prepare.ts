@@ -1,6 +1,6 @@
 // Brings a database to this release before the service or a command works with it: tables, functions, the queue, rights.
 import type { Config } from './config.ts';
-import { checkDatabase, type Database, openDatabase } from './db/client.ts';
+import { checkDatabase, checkSettings, type Database, openDatabase } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
 import { startBoss } from './jobs/boss.ts';
@@ -25,7 +25,7 @@ export async function migrateAll(database: Database, report: (line: string) => v
  */
 export async function prepareDatabase(
   database: Database,
-  { migrateDatabaseUrl }: Pick<Config, 'migrateDatabaseUrl'>,
+  { migrateDatabaseUrl, directDatabaseUrl }: Pick<Config, 'migrateDatabaseUrl' | 'directDatabaseUrl'>,
   report: (line: string) => void,
 ): Promise<boolean> {
   if (migrateDatabaseUrl !== null) {
@@ -37,6 +37,7 @@ export async function prepareDatabase(
     }
   }
   await checkDatabase(database.sql);
+  if (database.kind === 'postgres') await checkSettings(database.sql, directDatabaseUrl !== null);
   const mayChange = await mayMigrate(database.sql);
   if (migrateDatabaseUrl !== null || !mayChange) await requireMigrated(database.sql);
   else {

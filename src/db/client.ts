@@ -14,7 +14,7 @@ export interface Database {
   sql: Sql;
   /** A few more connections like those, for requests that find them all taken. */
   reserve: Sql;
-  /** A separate client for work that holds a connection for long, or needs other settings. */
+  /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
   connect(options?: ConnectOptions): Sql;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export const slowCallBounds = { ...callBounds, slots: 2, share: 1, queue: 40 };
 /** Longest statement of a request, and of one with a regular expression, in milliseconds. */
 export const statementMs = { usual: 8000, regexp: 500 };
 
-// Compiling takes longer than any of these statements.
+// Compiling takes longer than any of these statements. Times in milliseconds.
 const requestSettings = {
   plan_cache_mode: 'force_generic_plan',
   jit: 'off',
@@ -53,24 +53,33 @@ const requestSettings = {
   statement_timeout: statementMs.usual,
 };
 
+/** Where the database is. */
+export interface DatabasePlace {
+  /** null: embedded. */
+  databaseUrl: string | null;
+  /** The same database past the pooler that databaseUrl goes through, if any (P2.1). */
+  directDatabaseUrl?: string | null;
+  dataDir: string;
+  onCrash?: (error: Error) => void;
+}
+
 /**
  * Opens PostgreSQL at `databaseUrl`, or the embedded database below `dataDir` without it. Does not connect to PostgreSQL
  * yet: `checkDatabase` does.
  */
-export async function openDatabase(
-  options: { databaseUrl: string | null; dataDir: string; onCrash?: (error: Error) => void } | { embedded: EmbeddedDatabase },
-): Promise<Database> {
+export async function openDatabase(options: DatabasePlace | { embedded: EmbeddedDatabase }): Promise<Database> {
   if ('embedded' in options) return databaseOver({ embedded: options.embedded });
-  if (options.databaseUrl !== null) return databaseOver({ url: options.databaseUrl });
+  if (options.databaseUrl !== null)
+    return databaseOver({ url: options.databaseUrl, directUrl: options.directDatabaseUrl ?? null });
   await mkdir(options.dataDir, { recursive: true });
   const onCrash = options.onCrash;
   const embedded = await openEmbedded({ dataDir: join(options.dataDir, 'database'), ...(onCrash && { onCrash }) });
   return databaseOver({ embedded });
 }
 
-function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }): Database {
+function databaseOver(target: { url: string; directUrl: string | null } | { embedded: EmbeddedDatabase }): Database {
   const clients: Sql[] = [];
-  const connect = ({ max = 1, settings = {}, jsonAsText = false }: ConnectOptions = {}): Sql => {
+  const open = ({ max = 1, settings = {}, jsonAsText = false }: ConnectOptions, isPooled: boolean): Sql => {
     const common = {
       max,
       // Types are given with each statement; asking for the database's array types costs a round trip per connection.
@@ -79,7 +88,9 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
       onnotice: () => {},
       // The driver's own backs off to 20 seconds, and the first caller waits it out.
       backoff: () => 0.2,
-      connection: { application_name: 'species-sighting-service', ...settings },
+      // A pooler knows no settings, and the next statement may run on another connection, without what was prepared on this one.
+      connection: { application_name: 'species-sighting-service', ...(isPooled ? {} : settings) },
+      prepare: !isPooled,
       // Ids are integers of the interface: numbers, not strings.
       types: {
         bigint: { to: 20, from: [20], parse: Number, serialize: String },
@@ -91,22 +102,20 @@ function databaseOver(target: { url: string } | { embedded: EmbeddedDatabase }):
     };
     const sql =
       'url' in target
-        ? postgres(target.url, common)
+        ? postgres(isPooled ? target.url : (target.directUrl ?? target.url), common)
         : // The option is missing in the package's types.
           postgres({ ...common, socket: target.embedded.socket } as unknown as typeof common);
     clients.push(sql);
     return sql;
   };
+  const hasPooler = 'url' in target && target.directUrl !== null;
   return {
     kind: 'url' in target ? 'postgres' : 'embedded',
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
     // A request that waits for a lock or computes for long holds a connection that others need.
-    sql: connect({
-      max: poolSize,
-      settings: requestSettings,
-    }),
-    reserve: connect({ max: reservedConnections, settings: requestSettings }),
-    connect,
+    sql: open({ max: poolSize, settings: requestSettings }, hasPooler),
+    reserve: open({ max: reservedConnections, settings: requestSettings }, hasPooler),
+    connect: (connectOptions = {}) => open(connectOptions, false),
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));
       if ('embedded' in target) await target.embedded.close();
@@ -141,6 +150,11 @@ export async function checkDatabase(sql: Sql): Promise<void> {
         current_setting('transaction_read_only') = 'on' as read_only
     `) as unknown as [typeof facts];
   } catch (error) {
+    if (error instanceof Error && /^unsupported startup parameter/.test(error.message)) {
+      throw new DatabaseError(
+        'Vor der Datenbank steht ein Pooler (PgBouncer), der Einstellungen ablehnt: Die Adresse der Datenbank selbst gehört in DIRECT_DATABASE_URL.',
+      );
+    }
     throw new DatabaseError(
       `Die Datenbank ist nicht erreichbar (${describeConnectionError(error)}). Stimmt DATABASE_URL, und läuft der Server?`,
     );
@@ -168,6 +182,38 @@ export async function checkDatabase(sql: Sql): Promise<void> {
       `Die Datenbank kennt keine Umlaute (Zeichensatz ${facts.encoding}). Nötig sind UTF8 und eine Locale wie C.UTF-8 oder de_DE.UTF-8.`,
     );
   }
+}
+
+/**
+ * Checks that the connections of requests have the settings without which one of them could keep all others waiting (P2.1): a pooler
+ * takes them away, and some say nothing.
+ * @param isPooled whether the operator said that there is one
+ * @throws DatabaseError in one line, with the statements that set them
+ */
+export async function checkSettings(sql: Sql, isPooled: boolean): Promise<void> {
+  let rows: { name: string; setting: string }[];
+  let role = '';
+  try {
+    const names = Object.keys(requestSettings);
+    const found = await sql<{ name: string; setting: string; role: string }[]>`
+      select s.name, s.setting, quote_ident(session_user) as role from pg_settings s
+      where s.name = any (string_to_array(${names.join()}, ','))`;
+    rows = found;
+    role = found[0]?.role ?? '';
+  } catch (error) {
+    throw new DatabaseError(
+      `Die Datenbank ist nicht erreichbar (${describeConnectionError(error)}). Stimmt DATABASE_URL, und läuft der Server?`,
+    );
+  }
+  const arrived = new Map(rows.map(({ name, setting }) => [name, setting]));
+  const missing = Object.entries(requestSettings).filter(([name, value]) => arrived.get(name) !== String(value));
+  if (missing.length === 0) return;
+  const statements = missing.map(([name, value]) => `alter role ${role} set ${name} = ${value};`).join(' ');
+  throw new DatabaseError(
+    isPooled
+      ? `Durch den Pooler vor der Datenbank kommen Einstellungen nicht an. Als Administrator: ${statements} Danach den Pooler neu verbinden.`
+      : `Einstellungen der Verbindung kommen nicht an, wohl wegen eines Poolers vor der Datenbank. Dann gehört die Adresse der Datenbank selbst in DIRECT_DATABASE_URL, und als Administrator: ${statements}`,
+  );
 }
 
 /** Whether the database can only be read at present: after a failover, or when its storage is full. */

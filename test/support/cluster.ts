@@ -11,7 +11,8 @@ const run = promisify(execFile);
 const programs = globSync('/usr/lib/postgresql/*/bin').find((directory) => existsSync(join(directory, 'initdb')));
 // PostgreSQL refuses to run as root.
 const isRoot = process.getuid?.() === 0;
-const account: Account | null = isRoot ? findAccount() : {};
+/** Who runs what refuses to run as root; null: nobody here. */
+export const account: Account | null = isRoot ? findAccount() : {};
 
 /** Why there can be none, or false. */
 export const withoutCluster =
@@ -28,7 +29,7 @@ export interface Cluster {
   remove(): Promise<void>;
 }
 
-interface Account {
+export interface Account {
   uid?: number;
   gid?: number;
 }
@@ -67,7 +68,7 @@ export async function startCluster(): Promise<Cluster> {
   };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await new Promise<number>((resolve) =>
     server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),

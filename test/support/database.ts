@@ -46,7 +46,7 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   const name = `${template}_${process.pid}_${++copies}`;
   await server.sql.unsafe(`create database ${name} template ${template}`);
   const database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
-  const served = await openDatabase({ databaseUrl: serviceUrlOf(name), dataDir: '' });
+  const served = await openServed(name);
   closers.push(async () => {
     try {
       await served.close();
@@ -82,4 +82,13 @@ export function serviceUrlOf(name: string): string {
   url.username = process.env.TEST_SERVICE_ROLE ?? '';
   url.password = process.env.TEST_SERVICE_PASSWORD ?? '';
   return url.href;
+}
+
+/** A database as a service has it: through a pooler where the tests run with one. */
+function openServed(name: string): Promise<Database> {
+  const directDatabaseUrl = serviceUrlOf(name);
+  if (!process.env.TEST_POOLER_URL) return openDatabase({ databaseUrl: directDatabaseUrl, dataDir: '' });
+  const url = new URL(directDatabaseUrl);
+  url.host = new URL(process.env.TEST_POOLER_URL).host;
+  return openDatabase({ databaseUrl: url.href, directDatabaseUrl, dataDir: '' });
 }

@@ -1,6 +1,7 @@
 // Runs the tests: prepares one migrated template with the test catalogue, of which every test file takes a copy, and hands
 // over to node:test. On the embedded database, or on the PostgreSQL of DATABASE_URL.
 // Further arguments are passed on: npm test -- test/http/login.test.ts
+// TEST_POOLER=1 puts PgBouncer between the services under test and PostgreSQL.
 // TEST_CODE_DIR takes the place of sql/code: test/mutants.ts breaks a copy.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -13,6 +14,7 @@ import { openEmbedded } from '../../src/db/embedded/database.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { describeStartError } from '../../src/observe/fault.ts';
 import { loadTestCatalogue } from './catalogue.ts';
+import type { Pooler } from './pooler.ts';
 
 const codeOptions = process.env.TEST_CODE_DIR ? { codeDir: process.env.TEST_CODE_DIR } : {};
 
@@ -31,6 +33,8 @@ async function prepareEmbedded(): Promise<{ template: string; remove: () => Prom
 /** The role that services under test run as, with the rights of the group that operators put theirs into. */
 const service = { TEST_SERVICE_ROLE: `sighting_test_${process.pid}`, TEST_SERVICE_PASSWORD: randomUUID() };
 
+let pooler: Pooler | undefined;
+
 async function preparePostgres(databaseUrl: string): Promise<{ template: string; remove: () => Promise<void> }> {
   const server = await openDatabase({ databaseUrl, dataDir: '' });
   await checkDatabase(server.sql);
@@ -45,9 +49,24 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
   await server.sql.unsafe(
     `create role ${service.TEST_SERVICE_ROLE} login password '${service.TEST_SERVICE_PASSWORD}' in role portal_dienst`,
   );
+  if (process.env.TEST_POOLER) {
+    const { startPooler } = await import('./pooler.ts');
+    const { TEST_SERVICE_ROLE: role, TEST_SERVICE_PASSWORD: password } = service;
+    // What the service asks for when these are missing.
+    for (const setting of [
+      'plan_cache_mode = force_generic_plan',
+      'jit = off',
+      'lock_timeout = 1500',
+      'statement_timeout = 8000',
+    ])
+      await server.sql.unsafe(`alter role ${role} set ${setting}`);
+    pooler = await startPooler(databaseUrl, { [role]: password });
+    process.env.TEST_POOLER_URL = pooler.through(databaseUrl);
+  }
   return {
     template,
     async remove() {
+      await pooler?.stop();
       await server.sql.unsafe(`drop database ${template}`);
       await server.sql.unsafe(`drop role ${service.TEST_SERVICE_ROLE}`);
       await server.close();

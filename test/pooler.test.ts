@@ -1,0 +1,99 @@
+// P2.1: the service behind PgBouncer in transaction mode, and what it says where it can not be sure of its time limits.
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Database, openDatabase } from '../src/db/client.ts';
+import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
+import { type Pooler, startPooler, withoutPooler } from './support/pooler.ts';
+import { runCli, runMain, type Site, startProcess } from './support/process.ts';
+
+const name = `test_pooler_${randomBytes(4).toString('hex')}`;
+const password = randomUUID();
+let server: Database;
+let pooler: Pooler;
+let site: Site;
+
+const skip = (!onPostgres && 'the embedded database has no pooler') || withoutPooler;
+
+function direct(): string {
+  const url = new URL(databaseUrlOf(name));
+  [url.username, url.password] = [name, password];
+  return url.href;
+}
+
+describe('PgBouncer before the database', { skip }, () => {
+  before(async () => {
+    server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+    await server.sql.unsafe(`create role ${name} login password '${password}' in role portal_dienst`);
+    await server.sql.unsafe(`create database ${name}`);
+    pooler = await startPooler(databaseUrlOf(name), { [name]: password });
+    const dataDir = await mkdtemp(join(tmpdir(), 'sighting-pooler-'));
+    site = {
+      env: { DATABASE_URL: pooler.through(direct()), MIGRATE_DATABASE_URL: databaseUrlOf(name), DATA_DIR: dataDir },
+      remove: () => rm(dataDir, { recursive: true }),
+    };
+  });
+  after(async () => {
+    await pooler.stop();
+    await dropDatabase(server, name);
+    await server.sql.unsafe(`drop role ${name}`);
+    await server.close();
+    await site.remove();
+  });
+
+  it('is found out, also where it is told to ignore settings', async () => {
+    const refused = await runMain(site.env);
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /Vor der Datenbank steht ein Pooler \(PgBouncer\), .* DIRECT_DATABASE_URL\.\n$/);
+    const silent = await startPooler(databaseUrlOf(name), { [name]: password }, [
+      'ignore_startup_parameters = plan_cache_mode,jit,lock_timeout,statement_timeout',
+    ]);
+    try {
+      const { code, err } = await runMain({ ...site.env, DATABASE_URL: silent.through(direct()) });
+      assert.equal(code, 1);
+      assert.match(err, new RegExp(`DIRECT_DATABASE_URL, .* alter role ${name} set statement_timeout = 8000;\n$`));
+      assert.ok(!err.includes(password));
+    } finally {
+      await silent.stop();
+    }
+  });
+
+  it('carries requests once the role has the settings; what needs a connection of its own goes past it', async () => {
+    const settings = { ...site.env, DIRECT_DATABASE_URL: direct() };
+    const missing = await runMain(settings);
+    assert.equal(missing.code, 1);
+    const [, statements = ''] =
+      /Durch den Pooler vor der Datenbank kommen Einstellungen nicht an\. Als Administrator: (alter role .*;) Danach/.exec(
+        missing.err,
+      ) ?? [];
+    assert.match(statements, /plan_cache_mode.*jit.*lock_timeout.*statement_timeout/, missing.err);
+    await server.sql.unsafe(statements).simple();
+    await pooler.stop();
+    pooler = await startPooler(databaseUrlOf(name), { [name]: password });
+    site.env.DATABASE_URL = pooler.through(direct());
+    const service = await startProcess(site, { DIRECT_DATABASE_URL: direct(), DEFAULT_TENANT: 'RP' });
+    try {
+      const demo = await runCli(site, ['demo', 'load']);
+      assert.equal(demo.code, 0, demo.err);
+      // More at once than it has connections to the server, several times over each of them.
+      const paths = [
+        '/api/v2/sichtbeobachtungen?limit=5',
+        '/api/v2/sichtbeobachtungen?titel_deutsch=%25specht',
+        '/api/v2/arten',
+        '/ogc/collections/sichtbeobachtung/items?limit=2',
+        '/tiles/v1/8/134/87.mvt',
+        '/abgleich/v1/sichtbeobachtungen',
+      ];
+      for (let round = 0; round < 4; round++) {
+        const answers = await Promise.all(paths.flatMap((path) => [path, path, path].map((each) => fetch(service.url + each))));
+        for (const answer of answers) assert.equal(answer.status, 200, `${answer.url} ${await answer.text()}`);
+      }
+      assert.doesNotMatch(service.output(), /prepared statement|unsupported|42501/);
+    } finally {
+      assert.equal(await service.stop(), 0);
+    }
+  });
+});

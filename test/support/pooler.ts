@@ -1,0 +1,84 @@
+// PgBouncer before the databases of a server, in transaction mode, as operators run it.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { account, freePort } from './cluster.ts';
+
+const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(
+  (path) => spawnSync(path, ['--version']).status === 0,
+);
+
+/** Why there can be none, or false. */
+export const withoutPooler =
+  (!program && 'PgBouncer is not installed') || (!account && 'root can not run PgBouncer, and there is no account postgres');
+
+export interface Pooler {
+  /** An address of the server as it is through the pooler. */
+  through(url: string): string;
+  /** Ends all its connections to the server, so that new ones come with new settings. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts one before the server of an address.
+ * @param roles who may connect, with their passwords
+ * @param settings lines of pgbouncer.ini beside the usual ones
+ */
+export async function startPooler(url: string, roles: Record<string, string>, settings: string[] = []): Promise<Pooler> {
+  const { hostname, port: serverPort } = new URL(url);
+  const home = await mkdtemp(join(tmpdir(), 'sighting-pooler-'));
+  const port = await freePort();
+  const users = Object.entries(roles).map(([role, password]) => `"${role}" "${password}"`);
+  const lines = [
+    '[databases]',
+    `* = host=${hostname} port=${serverPort || 5432}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = md5',
+    `auth_file = ${join(home, 'users.txt')}`,
+    'pool_mode = transaction',
+    'default_pool_size = 8',
+    'max_client_conn = 200',
+    ...settings,
+  ];
+  await writeFile(join(home, 'users.txt'), `${users.join('\n')}\n`);
+  await writeFile(join(home, 'pgbouncer.ini'), `${lines.join('\n')}\n`);
+  for (const path of [home, join(home, 'users.txt'), join(home, 'pgbouncer.ini')]) {
+    if (account?.uid !== undefined && account.gid !== undefined) await chown(path, account.uid, account.gid);
+    await chmod(path, 0o700);
+  }
+  const child: ChildProcess = spawn(program ?? '', ['-q', join(home, 'pgbouncer.ini')], { ...account, stdio: 'ignore' });
+  const closed = once(child, 'close');
+  for (let attempt = 0; !(await answers(port)); attempt++) {
+    if (attempt > 100 || child.exitCode !== null) throw new Error('PgBouncer did not start');
+    await sleep(50);
+  }
+  return {
+    through(address) {
+      const pooled = new URL(address);
+      pooled.host = `127.0.0.1:${port}`;
+      return pooled.href;
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await closed;
+      await rm(home, { recursive: true });
+    },
+  };
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
