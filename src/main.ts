@@ -75,14 +75,14 @@ async function main(): Promise<void> {
   const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), { supervise: isWorker, mayChange });
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
-    await workSweep(boss, database.sql, config.tokenTtlDays);
-    await workMedia(boss, database.sql, media);
-    await workAbgleich(boss, database.sql);
+    await workSweep(boss, database.work, config.tokenTtlDays);
+    await workMedia(boss, database.work, media);
+    await workAbgleich(boss, database.work);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
-    await workMail(boss, database.sql, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
+    await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
   }
   const endRaster = isWorker
-    ? workRaster(database.sql, (error) => log.warn(describeFault(error), 'counts by squares'))
+    ? workRaster(database.work, (error) => log.warn(describeFault(error), 'counts by squares'))
     : undefined;
   const drain = { active: false };
   const metrics = createMetrics();

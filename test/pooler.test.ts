@@ -5,7 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Database, openDatabase } from '../src/db/client.ts';
+import { callBounds, type Database, openDatabase, poolSize } from '../src/db/client.ts';
+import { admitCalls } from '../src/guard/admission.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
 import { type Pooler, startPooler, withoutPooler } from './support/pooler.ts';
 import { runCli, runMain, type Site, startProcess } from './support/process.ts';
@@ -94,6 +95,31 @@ describe('PgBouncer before the database', { skip }, () => {
       assert.doesNotMatch(service.output(), /prepared statement|unsupported|42501/);
     } finally {
       assert.equal(await service.stop(), 0);
+    }
+  });
+
+  it('loses no answer when more is asked at once than there are connections', async () => {
+    const pooled = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', directDatabaseUrl: direct(), dataDir: '' });
+    // As the service does: without, some of them would be waited for for ever.
+    const sql = admitCalls(pooled.sql, { slots: poolSize, ...callBounds });
+    try {
+      const numbers = Array.from({ length: 60 }, (_, n) => n);
+      // With values and without, which travel in another way, and in transactions.
+      const ask = async (n: number) => {
+        await sql`select 1`;
+        if (n % 3 === 0) return sql.begin('read only', (tx) => tx`select ${n}::integer as n`);
+        const [rows] = await Promise.all([sql`select ${n}::integer as n`, sql`select pg_sleep(0.001)`]);
+        return rows;
+      };
+      for (let round = 0; round < 5; round++) {
+        const rows = await Promise.all(numbers.map(ask));
+        assert.deepEqual(
+          rows.map(([row]) => row?.n),
+          numbers,
+        );
+      }
+    } finally {
+      await pooled.close();
     }
   });
 });

@@ -14,6 +14,8 @@ export interface Database {
   sql: Sql;
   /** A few more connections like those, for requests that find them all taken. */
   reserve: Sql;
+  /** For jobs: the same pool as of requests, or two connections past a pooler. */
+  work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
   connect(options?: ConnectOptions): Sql;
   close(): Promise<void>;
@@ -109,12 +111,16 @@ function databaseOver(target: { url: string; directUrl: string | null } | { embe
     return sql;
   };
   const hasPooler = 'url' in target && target.directUrl !== null;
+  const sql = open({ max: poolSize, settings: requestSettings }, hasPooler);
   return {
     kind: 'url' in target ? 'postgres' : 'embedded',
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
     // A request that waits for a lock or computes for long holds a connection that others need.
-    sql: open({ max: poolSize, settings: requestSettings }, hasPooler),
+    sql,
     reserve: open({ max: reservedConnections, settings: requestSettings }, hasPooler),
+    // Nothing may be asked of a pooled connection while another statement is under way on it: PgBouncer lost answers, and who waited for
+    // them waited for ever. Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing.
+    work: hasPooler ? open({ max: 2, settings: requestSettings }, false) : sql,
     connect: (connectOptions = {}) => open(connectOptions, false),
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));

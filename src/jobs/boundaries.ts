@@ -201,7 +201,7 @@ export async function workBoundaries({ boss }: Boss, database: Database, { setti
     expireInSeconds: 3600,
   });
   const isDue = async () => {
-    const { begonnen, jetzt } = await getGrenzlaufStand(database.sql);
+    const { begonnen, jetzt } = await getGrenzlaufStand(database.work);
     if (begonnen === null) return true;
     const [next] = boss.previewSchedule(cron, { tz: timeZone, from: begonnen, count: 1 });
     return next !== undefined && next <= jetzt;

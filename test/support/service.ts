@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
-import type { Database } from '../../src/db/client.ts';
+import { callBounds, type Database, poolSize } from '../../src/db/client.ts';
+import { admitCalls } from '../../src/guard/admission.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Deps } from '../../src/http/context.ts';
 import type { MailJob } from '../../src/jobs/boss.ts';
@@ -79,7 +80,10 @@ export const testConfig: Deps['config'] = {
 
 export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {
   const database = await openTestDatabase();
-  const { sql } = database.served;
+  // Through a pooler as the service does it, which lets no more run than it has connections.
+  const sql = process.env.TEST_POOLER_URL
+    ? admitCalls(database.served.sql, { slots: poolSize, ...callBounds, queue: 100_000, waitMs: 60_000 })
+    : database.served.sql;
   const mails: MailJob[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'sighting-media-'));
   const photos = createPhotoPool();
