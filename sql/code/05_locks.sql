@@ -86,6 +86,35 @@ begin
 end
 $$;
 
+-- The lock on stored files, until the transaction ends: none leaves the storage while a backup copies those that its snapshot names. Nobody
+-- waits for it; who would remove a file asks and comes again. In a mode that nothing else takes on this table and no writer of it
+-- conflicts with.
+create or replace function api.require_medium_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.medium_entfernt in row share mode;
+end
+$$;
+comment on function api.require_medium_lock() is 'Keeps stored files from being removed until this transaction ends: a backup copies them';
+
+-- Whether a backup copies stored files. Whoever let go of a file asks after that was committed: a backup that begins later has a
+-- snapshot that no longer names it.
+create or replace function api.is_medium_gesperrt()
+  returns boolean
+  language sql
+  stable
+as $$
+  select exists (
+    select
+    from pg_catalog.pg_locks l
+    where l.relation = 'portal.medium_entfernt'::regclass and l.mode = 'RowShareLock' and l.granted
+      and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()))
+$$;
+comment on function api.is_medium_gesperrt() is 'Whether stored files must not be removed now, because a backup copies them';
+
 -- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
 -- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
 -- or that queue for a lock on a table before they ask for rights on it. 99_grants.sql takes them away.

@@ -97,17 +97,17 @@ $$;
 comment on function api.get_medium(integer, bigint, portal.kurztext) is
   'Whether everyone (true) or this reader only (false) may see a stored file at the addressed tenant; fails for all others';
 
--- Files to be removed from the storage. One that a record names again is none of them.
+-- Files to be removed from the storage; none while a backup copies them. One that a record names again is none of them.
 create or replace function api.list_medium_entfernt(row_limit integer)
   returns text[]
   language sql
   stable
 as $$
-  select array(
+  select case when api.is_medium_gesperrt() then '{}' else array(
     select e.name from portal.medium_entfernt e
     where private.get_sichtbeobachtung_of_medium(e.name) is null
     order by e.zeitpunkt
-    limit row_limit)
+    limit row_limit) end
 $$;
 comment on function api.list_medium_entfernt(integer) is 'Names of files that no record has any more and that are still stored';
 
@@ -123,16 +123,17 @@ $$;
 comment on function api.delete_medium_entfernt(portal.kurztexte) is 'Forgets files that were removed from the storage';
 
 -- Of some stored files, those that no record names: left behind by uploads that did not come to their end. An import that was
--- broken off has a week to be begun again.
+-- broken off has a week to be begun again. None while a backup copies them.
 create or replace function api.list_medium_unbekannt(names portal.kurztexte)
   returns text[]
   language sql
   stable
 as $$
-  select array(
+  select case when api.is_medium_gesperrt() then '{}' else array(
     select u.name from unnest(names) u (name)
     where private.get_sichtbeobachtung_of_medium(u.name) is null
-      and not exists (select from portal.medium_import m where m.name = u.name and m.angelegt > now() - interval '7 days'))
+      and not exists (
+        select from portal.medium_import m where m.name = u.name and m.angelegt > now() - interval '7 days')) end
 $$;
 comment on function api.list_medium_unbekannt(portal.kurztexte) is 'Of some stored files, those that no record names';
 
@@ -163,6 +164,16 @@ as $$
 $$;
 comment on function api.set_medium_import(bytea, integer, boolean, portal.kurztext) is
   'Remembers under which name a file of an import was stored, for an import that is begun again';
+
+-- Forgets all files of imports that were broken off: a backup has none of them.
+create or replace function api.delete_medium_import()
+  returns void
+  language sql
+  volatile
+as $$
+  delete from portal.medium_import
+$$;
+comment on function api.delete_medium_import() is 'Forgets all files of imports that were broken off, for a database that was made of a backup';
 
 -- Forgets files of imports that were not begun again within a week; the sweep of the storage removes them.
 create or replace function api.sweep_medium_import()

@@ -44,6 +44,35 @@ begin
 end
 $$;
 
+-- Begins a new part of the feed. Its number is the second it begins in: two restores of one backup go on from the same place, and what
+-- followed the one must not be taken for what followed the other.
+--   last     the part before it, locked; null for none
+--   kennung  what it is written on
+-- returns    the new part
+create or replace function private.create_verlauf(last portal.abgleich_verlauf, kennung text)
+  returns portal.abgleich_verlauf
+  language plpgsql
+  volatile
+as $$
+declare
+  v_end constant bigint := greatest(
+    0, last.beginn, last.komplett, (select max(a.stelle) from portal.abgleich a), (select max(b.stelle) from portal.abgleich_block b));
+  v_new portal.abgleich_verlauf;
+begin
+  insert into portal.abgleich_verlauf (nummer, kennung, versatz, beginn, komplett, gestartet, ort)
+  values (
+    greatest(
+      coalesce(last.nummer, 0) + 1,
+      extract(epoch from pg_catalog.clock_timestamp() - timestamptz '2026-01-01 00:00:00+00')::integer),
+    create_verlauf.kennung,
+    -- Of the oldest transaction, not of this one: others that are going on may still come to write here.
+    v_end + 1 - pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint,
+    v_end + 1, v_end, pg_catalog.pg_postmaster_start_time(), private.get_ort())
+  returning * into v_new;
+  return v_new;
+end
+$$;
+
 -- Looks what was started or restored, and begins a new part of the feed where it must.
 -- returns  the present part
 create or replace function private.set_verlauf()
@@ -54,7 +83,6 @@ as $$
 declare
   v_last portal.abgleich_verlauf;
   v_kennung constant text := private.get_kennung();
-  v_end bigint;
 begin
   -- One at a time: who waited here finds the row that the other one wrote, by looking again.
   perform from portal.abgleich_verlauf v order by v.nummer desc limit 1 for update;
@@ -68,16 +96,7 @@ begin
     end if;
     return v_last;
   end if;
-  v_end := greatest(
-    0, v_last.beginn, v_last.komplett, (select max(a.stelle) from portal.abgleich a), (select max(b.stelle) from portal.abgleich_block b));
-  insert into portal.abgleich_verlauf (nummer, kennung, versatz, beginn, komplett, gestartet, ort)
-  values (
-    coalesce(v_last.nummer, 0) + 1, v_kennung,
-    -- Of the oldest transaction, not of this one: others that are going on may still come to write here.
-    v_end + 1 - pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint,
-    v_end + 1, v_end, pg_catalog.pg_postmaster_start_time(), private.get_ort())
-  returning * into v_last;
-  return v_last;
+  return private.create_verlauf(v_last, v_kennung);
 end
 $$;
 
@@ -124,6 +143,24 @@ begin
 end
 $$;
 comment on function api.set_abgleich_komplett() is 'Notes up to where the feed for mirrors is complete, for cursors after a restore';
+
+-- Ends the cursors of the time after a backup: for a database that was just made of it, which can't always tell by itself. Those of
+-- places that the backup surely holds go on.
+create or replace function api.create_abgleich_teil()
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_nummer constant integer := (select max(v.nummer) from portal.abgleich_verlauf v);
+  v_verlauf constant portal.abgleich_verlauf := private.set_verlauf();
+begin
+  if v_verlauf.nummer = v_nummer then
+    perform private.create_verlauf(v_verlauf, v_verlauf.kennung);
+  end if;
+end
+$$;
+comment on function api.create_abgleich_teil() is 'Ends the cursors of the feed for mirrors that are of a time after a backup: for a database that was made of it';
 
 -- Ends all cursors: for a database whose files were replaced by an older copy of themselves, which nothing in it tells.
 create or replace function api.create_abgleich_verlauf()

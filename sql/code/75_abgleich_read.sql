@@ -242,7 +242,8 @@ begin
       (select max(b.stelle) from portal.abgleich_block b where b.stelle < v_grenze));
   elsif verlauf > v_verlauf.nummer or (verlauf = v_verlauf.nummer and v_stelle >= v_grenze)
     or (verlauf < v_verlauf.nummer
-      and v_stelle > (select v.komplett from portal.abgleich_verlauf v where v.nummer = list_abgleich.verlauf)) then
+      -- A part that is unknown here followed another restore of the same backup.
+      and v_stelle > coalesce((select v.komplett from portal.abgleich_verlauf v where v.nummer = list_abgleich.verlauf), -1)) then
     raise exception 'a place that this database has not come to' using errcode = 'NEUBE';
   end if;
 

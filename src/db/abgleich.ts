@@ -81,6 +81,11 @@ export async function setAbgleichKomplett(sql: Sql): Promise<void> {
   await sql`select api.set_abgleich_komplett()`;
 }
 
+/** Ends the cursors of the time after a backup, in a database that was made of it. */
+export async function createAbgleichTeil(sql: Sql): Promise<void> {
+  await sql`select api.create_abgleich_teil()`;
+}
+
 /** Ends all cursors: every mirror is told to begin anew. */
 export async function createAbgleichVerlauf(sql: Sql): Promise<void> {
   await sql`select api.create_abgleich_verlauf()`;
