@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import type { Manifest } from './backup/manifest.ts';
 import { describeProblems, formatProblems, ImportError } from './catalog/csv.ts';
 import type { DemoLogin } from './catalog/demo.ts';
 import type { ImportMedia } from './catalog/import-media.ts';
@@ -37,6 +38,10 @@ const usage = `Aufruf: npm run cli -- BEFEHL
                                             Änderungen
   abgleich neu                              alle Spiegel neu beginnen lassen: nachdem Dateien der Datenbank durch eine ältere Kopie
                                             ersetzt wurden
+  backup VERZEICHNIS                        Datenbank, Fotos, Tonaufnahmen und Schlüssel sichern; noch einmal dorthin: auf den
+                                            neuesten Stand bringen
+  backup verify VERZEICHNIS                 prüfen, ob eine Sicherung vollständig und unverändert ist
+  restore VERZEICHNIS                       eine Sicherung in eine leere Datenbank zurückspielen
   demo load [--logins]                      Demo-Katalog, -Konten und -Beobachtungen; --logins: neue Passwörter zeigen
 
 ${describeSettings()}`;
@@ -215,6 +220,30 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     console.log('Alle Spiegel beginnen beim nächsten Abruf neu.');
   },
 
+  async backup(database, _values, rest, config) {
+    const dir = requireDirectory('backup', rest);
+    const [{ createBackup }, { openStorage }, { listForeignSchemas }] = await Promise.all([
+      import('./backup/create.ts'),
+      import('./media/open-storage.ts'),
+      import('./db/sicherung.ts'),
+    ]);
+    const warn = (sentence: string) => console.error(`Hinweis: ${sentence}.`);
+    const source = { ...config, databaseUrl: ownersUrl(config), database, storage: openStorage(config.media) };
+    const { manifest, copied } = await createBackup(source, dir, progress, warn);
+    const foreign = await listForeignSchemas(database.sql);
+    if (foreign.length > 0) warn(`Nicht gesichert ist, was der Dienst nicht angelegt hat: Schema ${foreign.join(', ')}`);
+    if (config.secretKey !== null) warn('Der Schlüssel steht in SECRET_KEY und nicht in der Sicherung');
+    else if (manifest.schluessel === null) warn('In DATA_DIR ist kein Schlüssel; in der Sicherung ist keiner');
+    const { anzahl, medien } = manifest;
+    console.log(
+      `${countOf(anzahl.sichtbeobachtung, 'Beobachtung', 'Beobachtungen')} und ${countOf(medien.anzahl, 'Datei', 'Dateien')} (${copied} neu) sind in ${dir} gesichert.`,
+    );
+    if (medien.fehlend.length === 0) return;
+    const missing = countOf(medien.fehlend.length, 'Datei fehlte', 'Dateien fehlten');
+    warn(`${missing} schon in der Ablage; welche, steht in sicherung.json unter fehlend`);
+    process.exitCode = 2;
+  },
+
   async 'demo load'(database, values) {
     const { loadDemo } = await import('./catalog/demo.ts');
     const created = await loadDemo(database, progress);
@@ -237,7 +266,7 @@ async function requireActiveNutzer(database: Database, loginname: string): Promi
   return login.id;
 }
 
-/** Those that need no database. */
+/** Those that need no database, or open it themselves. */
 const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
   async 'catalog template'([dir]) {
     if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog template VERZEICHNIS');
@@ -245,7 +274,54 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
     await writeTemplate(dir);
     console.log(`Ein leerer Katalog steht in ${dir}; was hineingehört: npm run cli -- catalog import --help`);
   },
+
+  async 'backup verify'(rest) {
+    const dir = requireDirectory('backup verify', rest);
+    const { checkBackup } = await import('./backup/check.ts');
+    const { manifest } = await checkBackup(dir, loadConfig(process.env).programs, progress);
+    console.log(`Die Sicherung ist vollständig und unverändert: ${describeBackup(manifest)}.`);
+  },
+
+  async restore(rest) {
+    const dir = requireDirectory('restore', rest);
+    const config = loadConfig(process.env);
+    const [{ restoreBackup }, { openStorage }] = await Promise.all([
+      import('./backup/restore.ts'),
+      import('./media/open-storage.ts'),
+    ]);
+    const target = { ...config, databaseUrl: ownersUrl(config), storage: openStorage(config.media) };
+    const { database, manifest, files } = await restoreBackup(target, dir, progress, (line) => console.error(line));
+    try {
+      const { migrateAll } = await import('./prepare.ts');
+      await migrateAll(database, (line) => console.error(line));
+    } finally {
+      await database.close();
+    }
+    if (config.secretKey === null && manifest.schluessel === null)
+      console.error('Hinweis: In der Sicherung ist kein Schlüssel; SECRET_KEY muss derselbe sein wie zur Zeit der Sicherung.');
+    console.log(`Zurückgespielt: ${describeBackup(manifest)}, davon ${files} neu in der Ablage.`);
+  },
 };
+
+// Commands write as the owner; the service's role may only do what its users do.
+const ownersUrl = (config: Config) => config.migrateDatabaseUrl ?? config.directDatabaseUrl ?? config.databaseUrl;
+
+// One and no more: `backup verfy DIR` must not become a backup in a directory of that name.
+function requireDirectory(command: string, [dir, ...more]: string[]): string {
+  if (!dir) throw new UsageError(`Das Verzeichnis fehlt: ${command} VERZEICHNIS`);
+  if (more.length > 0) throw new UsageError(`Ein Verzeichnis ist zu viel; erlaubt ist: ${command} VERZEICHNIS`);
+  return dir;
+}
+
+function describeBackup({ begonnen, version, anzahl, medien }: Manifest): string {
+  const moment = new Date(begonnen).toLocaleString('de-DE', {
+    timeZone: 'Europe/Berlin',
+    dateStyle: 'short',
+    timeStyle: 'short',
+  });
+  const records = countOf(anzahl.sichtbeobachtung, 'Beobachtung', 'Beobachtungen');
+  return `${moment} Uhr, Version ${version}, ${records}, ${countOf(medien.anzahl, 'Datei', 'Dateien')}`;
+}
 
 async function renewDemoPasswords(database: Database): Promise<DemoLogin[]> {
   const { listDemoLoginnames, makeDemoPassword } = await import('./catalog/demo.ts');
@@ -279,9 +355,10 @@ async function readPassword(): Promise<string> {
 
 async function main(): Promise<void> {
   const { values, positionals } = parseCommandLine();
-  const name = [...Object.keys(commands), ...Object.keys(plainCommands)].find((command) =>
-    `${positionals.join(' ')} `.startsWith(`${command} `),
-  );
+  // The longer name first: `backup verify` is no backup to a directory of that name.
+  const name = [...Object.keys(commands), ...Object.keys(plainCommands)]
+    .sort((a, b) => b.length - a.length)
+    .find((command) => `${positionals.join(' ')} `.startsWith(`${command} `));
   if (values.help) {
     console.log((await formatOf(name)) ?? usage);
     return;
@@ -295,15 +372,15 @@ async function main(): Promise<void> {
   const rest = positionals.slice(name.split(' ').length);
   if (plainCommands[name]) return plainCommands[name](rest);
   const config = loadConfig(process.env);
-  // Commands write as the owner; the service's role may only do what its users do.
   const database = await openDatabase({
     ...config,
-    databaseUrl: config.migrateDatabaseUrl ?? config.directDatabaseUrl ?? config.databaseUrl,
+    databaseUrl: ownersUrl(config),
     directDatabaseUrl: null,
   });
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
-    if (database.kind === 'embedded') await migrateDatabase(database);
+    // A backup is of what is there, by a newer release too.
+    if (database.kind === 'embedded' && name !== 'backup') await migrateDatabase(database);
     else if (name !== 'migrate' && !(await isMigrated(database.sql).catch(() => false))) {
       throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
     }

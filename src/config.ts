@@ -50,8 +50,18 @@ export interface Config {
   metricsToken: string | null;
   /** null: made at the first start and kept in DATA_DIR. */
   secretKey: string | null;
+  /** What backups call. */
+  programs: Programs;
   /** Tiles of another host below the map, and whom they are owed to; null: none. */
   karteHintergrund: { url: string; quelle: string | null } | null;
+}
+
+/** How pg_dump and pg_restore are found and run. */
+export interface Programs {
+  /** null: along PATH. */
+  directory: string | null;
+  /** What they need of the environment; it holds no setting of this service. */
+  environment: Record<string, string>;
 }
 
 /** Where photos and sound files are kept. */
@@ -192,6 +202,10 @@ export const settings = {
   SECRET_KEY: {
     fallback: null,
     meaning: 'mindestens 32 Zeichen, gleich für alle Instanzen; ohne Angabe beim ersten Start in DATA_DIR/secret.key erzeugt',
+  },
+  PG_BIN: {
+    fallback: null,
+    meaning: 'Verzeichnis von pg_dump und pg_restore für Sicherungen; ohne Angabe: wo PATH sie findet',
   },
   KARTE_HINTERGRUND_URL: {
     fallback: null,
@@ -334,8 +348,16 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     logLevel,
     metricsToken: read('METRICS_TOKEN'),
     secretKey,
+    programs: { directory: read('PG_BIN'), environment: readProgramEnvironment(env) },
     karteHintergrund: hintergrund === null ? null : { url: hintergrund, quelle: read('KARTE_HINTERGRUND_QUELLE') },
   };
+}
+
+// libpq's own, such as PGSSLROOTCERT, and what a program needs to run at all. Never PGOPTIONS, which could make a dump another one.
+function readProgramEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const wanted = /^(PG(?!OPTIONS$|_BIN$)[A-Z]+|PATH|HOME|TMPDIR|SystemRoot)$/;
+  const kept = Object.entries(env).flatMap(([name, value]) => (value !== undefined && wanted.test(name) ? [[name, value]] : []));
+  return { ...Object.fromEntries(kept), LC_ALL: 'C' };
 }
 
 type Read = (name: keyof typeof settings) => string | null;

@@ -18,6 +18,8 @@ export interface Database {
   work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
   connect(options?: ConnectOptions): Sql;
+  /** The embedded database as gzip tar, to be opened from again; of PostgreSQL there is none. */
+  dump: (() => Promise<Uint8Array>) | null;
   close(): Promise<void>;
 }
 
@@ -63,7 +65,12 @@ export interface DatabasePlace {
   directDatabaseUrl?: string | null;
   dataDir: string;
   onCrash?: (error: Error) => void;
+  /** What an embedded database that is not there yet is made of. */
+  loadFrom?: Uint8Array;
 }
+
+/** Where the embedded database of a data directory is. */
+export const embeddedDirectory = (dataDir: string) => join(dataDir, 'database');
 
 /**
  * Opens PostgreSQL at `databaseUrl`, or the embedded database below `dataDir` without it. Does not connect to PostgreSQL
@@ -74,8 +81,9 @@ export async function openDatabase(options: DatabasePlace | { embedded: Embedded
   if (options.databaseUrl !== null)
     return databaseOver({ url: options.databaseUrl, directUrl: options.directDatabaseUrl ?? null });
   await mkdir(options.dataDir, { recursive: true });
-  const onCrash = options.onCrash;
-  const embedded = await openEmbedded({ dataDir: join(options.dataDir, 'database'), ...(onCrash && { onCrash }) });
+  const { onCrash, loadFrom } = options;
+  const dataDir = embeddedDirectory(options.dataDir);
+  const embedded = await openEmbedded({ dataDir, ...(onCrash && { onCrash }), ...(loadFrom && { loadFrom }) });
   return databaseOver({ embedded });
 }
 
@@ -122,6 +130,7 @@ function databaseOver(target: { url: string; directUrl: string | null } | { embe
     // them waited for ever. Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing.
     work: hasPooler ? open({ max: 2, settings: requestSettings }, false) : sql,
     connect: (connectOptions = {}) => open(connectOptions, false),
+    dump: 'embedded' in target ? () => target.embedded.dump() : null,
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));
       if ('embedded' in target) await target.embedded.close();

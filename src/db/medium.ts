@@ -11,7 +11,13 @@ export async function getMedium(sql: Sql, tenant: number, reader: number | null,
   return row?.released === true;
 }
 
-/** Names of files that no record has any more and that may still be stored. */
+/** Whether no file may be removed now, because a backup copies them. */
+export async function isMediumGesperrt(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ locked: boolean }[]>`select api.is_medium_gesperrt() as locked`;
+  return row?.locked === true;
+}
+
+/** Names of files that no record has any more and that may be removed; none while a backup copies them. */
 export async function listMediumEntfernt(sql: Sql, limit: number): Promise<string[]> {
   const [row] = await sql<{ names: string[] }[]>`
     select array_to_json(api.list_medium_entfernt(row_limit => ${limit}::integer)) as names`;
@@ -23,7 +29,7 @@ export async function deleteMediumEntfernt(sql: Sql, names: readonly string[]): 
   await sql`select api.delete_medium_entfernt(names => ${`{${names}}`}::text[])`;
 }
 
-/** Of some stored files, those that no record names. */
+/** Of some stored files, those that no record names; none while a backup copies them. */
 export async function listMediumUnbekannt(sql: Sql, names: readonly string[]): Promise<string[]> {
   const [row] = await sql<{ names: string[] }[]>`
     select array_to_json(api.list_medium_unbekannt(names => ${`{${names}}`}::text[])) as names`;
@@ -49,6 +55,11 @@ export async function setMediumImport(sql: Sql, { hash, nummer, audio }: Importe
   await sql`
     select api.set_medium_import(
       hash => ${hash}::bytea, nummer => ${nummer}::integer, audio => ${audio}::boolean, name => ${name}::text)`;
+}
+
+/** Forgets all files of imports that were broken off. */
+export async function deleteMediumImport(sql: Sql): Promise<void> {
+  await sql`select api.delete_medium_import()`;
 }
 
 /** Forgets files of imports that were not begun again within a week. */

@@ -235,7 +235,8 @@ function hashOf(texts: string[]): string {
   return createHash('sha256').update(texts.join('\0')).digest('hex');
 }
 
-async function readRelease(): Promise<number[]> {
+/** Of this program, as numbers. */
+export async function readRelease(): Promise<number[]> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
   return version.split('.').map(Number);
 }

@@ -97,8 +97,11 @@ async function changeIndex(sql: Sql, { name, text }: IndexChange, report: (line:
 
 const extensions = ['postgis', 'btree_gist', 'uuid-ossp'];
 
-// The first migration makes them, where its role may: most managed databases leave that to another role.
-async function requireExtensions(sql: Sql): Promise<void> {
+/**
+ * Makes them, where this role may: most managed databases leave that to another role.
+ * @throws DatabaseError with the statements for the administrator
+ */
+export async function requireExtensions(sql: Sql): Promise<void> {
   const missing = await sql<{ name: string }[]>`
     select x.name from unnest(${`{${extensions}}`}::text[]) x (name)
     where not exists (select from pg_extension e where e.extname = x.name)`;

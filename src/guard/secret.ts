@@ -3,6 +3,9 @@ import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+/** Where the key of a data directory is kept. */
+export const secretKeyPath = (dataDir: string) => join(dataDir, 'secret.key');
+
 /** The configured key, or the one of this data directory, which is made at the first start. */
 export async function loadSecretKey(configured: string | null, dataDir: string): Promise<KeyObject> {
   const secret = configured ?? (await readOrMake(dataDir));
@@ -10,7 +13,7 @@ export async function loadSecretKey(configured: string | null, dataDir: string):
 }
 
 async function readOrMake(dataDir: string): Promise<string> {
-  const path = join(dataDir, 'secret.key');
+  const path = secretKeyPath(dataDir);
   const read = () =>
     readFile(path, 'utf8').then(
       (text) => text.trim(),

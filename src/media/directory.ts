@@ -1,8 +1,9 @@
 // Media in a directory. A file is written aside, forced to disk and renamed: under its name it is whole or not there, also
 // after a power cut.
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, opendir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { opendir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { makeDirectory, syncDirectory, writeDurably } from './durable.ts';
 import { isMediumName, requireMediumName } from './name.ts';
 import type { Storage, StoredMedium } from './storage.ts';
 import { StorageError } from './storage-error.ts';
@@ -87,34 +88,6 @@ export class DirectoryStorage implements Storage {
       if (isMissing(cause)) return null;
       throw toStorageError(cause);
     }
-  }
-}
-
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx');
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-// A new directory is durable when its parent is: from the first that had to be made down to this one.
-async function makeDirectory(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
-  if (first === undefined) return;
-  for (let made = path; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
-}
-
-// Windows can't open a directory, and needs no such thing.
-async function syncDirectory(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }
 

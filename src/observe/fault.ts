@@ -2,6 +2,7 @@
 
 // Raised on purpose with a sentence for the operator.
 const expected = new Set([
+  'BackupError',
   'BoundaryError',
   'ConfigError',
   'DatabaseError',

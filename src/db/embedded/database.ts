@@ -52,7 +52,16 @@ export class EmbeddedOpenError extends Error {
 }
 
 /** PostgreSQL major version of this PGlite; data directories of another one can't be read. */
-const majorVersion = '18';
+export const majorVersion = '18';
+
+// PGlite writes the files of a new database one by one; a kill in the middle leaves something that looks like one.
+const placesOf = (directory: string) => ({ path: join(directory, 'pg'), incomplete: join(directory, 'embedded.incomplete') });
+
+/** Whether no database was ever completed in a directory. */
+export function isEmptyEmbedded(directory: string): boolean {
+  const { path, incomplete } = placesOf(directory);
+  return existsSync(incomplete) || !existsSync(path) || readdirSync(path).length === 0;
+}
 
 /** Opens the embedded database, creating it when the directory is empty. Creates no extension. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
@@ -113,12 +122,10 @@ function lockDirectory(directory: string): DirectoryLock {
 
 /** Finds out what is in the directory, and makes room for a new database if none was ever completed there. */
 function prepareData(directory: string): { path: string; isNew: boolean; complete(): void } {
-  const path = join(directory, 'pg');
-  // PGlite writes the files of a new database one by one; a kill in the middle leaves something that looks like one
-  const incomplete = join(directory, 'embedded.incomplete');
+  const { path, incomplete } = placesOf(directory);
   try {
+    const isNew = isEmptyEmbedded(directory);
     if (existsSync(incomplete)) rmSync(path, { recursive: true, force: true });
-    const isNew = !existsSync(path) || readdirSync(path).length === 0;
     if (isNew) {
       writeFileSync(incomplete, '');
       mkdirSync(path, { recursive: true });

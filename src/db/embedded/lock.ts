@@ -14,9 +14,12 @@ export interface DirectoryLock {
 
 const busy = 5; // SQLITE_BUSY
 
-/** Takes the lock of a directory, without waiting; null when somebody has it, in this process or another. */
-export function takeLock(directory: string): DirectoryLock | null {
-  const database = openSqlite(join(directory, 'embedded.lock'));
+/**
+ * Takes the lock of a directory, without waiting; null when somebody has it, in this process or another.
+ * @param name of the file in it
+ */
+export function takeLock(directory: string, name = 'embedded.lock'): DirectoryLock | null {
+  const database = openSqlite(join(directory, name));
   try {
     // journal_mode stays DELETE: with WAL, exclusive transactions let readers in
     database.exec('begin exclusive');

@@ -1,6 +1,7 @@
 // Photos and sound files of a form on their way into the storage.
 import type { Context } from 'hono';
 import { isReadOnly } from '../../db/client.ts';
+import { isMediumGesperrt } from '../../db/medium.ts';
 import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../../db/sichtbeobachtung.ts';
 import { currentScope } from '../../guard/request.ts';
 import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../../media/medium.ts';
@@ -53,8 +54,14 @@ export async function receiveMedia<R>(
 }
 
 /** Removes files that a record no longer has. The database remembers those that can't be removed now. */
-export async function removeMedia({ media, log }: Deps, names: readonly string[]): Promise<void> {
-  if (names.length > 0) await media.storage.remove(names).catch(() => log.warn('files of a changed sighting wait for the sweep'));
+export async function removeMedia({ sql, media, log }: Deps, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  try {
+    // Asked after the record let go of them: a backup that began before still copies them.
+    if (!(await isMediumGesperrt(sql))) await media.storage.remove(names);
+  } catch {
+    log.warn('files of a changed sighting wait for the sweep');
+  }
 }
 
 async function keepFiles<R>(
