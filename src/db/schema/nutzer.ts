@@ -8,9 +8,10 @@ export const nutzer = portal.table(
   'nutzer',
   {
     id: identity().primaryKey(),
-    loginname: text('loginname').notNull(),
+    // null: erased (D7.2); the row stays for what refers to its number, and has nothing else
+    loginname: text('loginname'),
     // NFKC, case-folded, trimmed (D3.18); kept by a trigger, so that SQL can't make look-alikes either.
-    loginname_key: text('loginname_key').notNull(),
+    loginname_key: text('loginname_key'),
     email: text('email'),
     email_key: text('email_key'),
     vorname: text('vorname'),
@@ -23,6 +24,8 @@ export const nutzer = portal.table(
     angelegt: zeitpunkt('angelegt'),
     // came by itself: unconfirmed, it is free again after seven days; one that was made by command waits as long as it takes
     registriert: boolean('registriert').notNull().default(false),
+    // it is being erased, and what becomes of its records: behalten, loeschen; null: an account as any other
+    loeschung: text('loeschung'),
   },
   (t) => [
     uniqueIndex('nutzer_loginname_key').on(t.loginname_key),
@@ -30,6 +33,15 @@ export const nutzer = portal.table(
     check('nutzer_loginname_filled', sql`${t.loginname_key} <> ''`),
     check('nutzer_anonymisiert', sql`${t.anonymisiert} in (0, 1)`),
     check('nutzer_status', sql`${t.status} in (0, 1)`),
+    check(
+      'nutzer_loeschung',
+      sql`${t.loeschung} is null or (${t.loeschung} in ('behalten', 'loeschen') and ${t.status} = 0 and ${t.password_hash} is null)`,
+    ),
+    // What has no name any more is nobody.
+    check(
+      'nutzer_geloescht',
+      sql`${t.loginname_key} is not null or (${t.loeschung} is not null and num_nonnulls(${t.loginname}, ${t.email}, ${t.email_key}, ${t.vorname}, ${t.nachname}, ${t.portal_name}, ${t.portal_url}) = 0)`,
+    ),
   ],
 );
 
@@ -75,6 +87,21 @@ export const nutzerLink = portal.table(
     angelegt: zeitpunkt('angelegt'),
   },
   (t) => [uniqueIndex('nutzer_link_hash').on(t.hash)],
+);
+
+/** One-time links to the own data (D7.3): to fetch them once, and to erase the account. One per account, for a day. */
+export const nutzerDatenLink = portal.table(
+  'nutzer_daten_link',
+  {
+    nutzer_id: nutzerReference('nutzer_id')
+      .primaryKey()
+      .references(() => nutzer.id, { onDelete: 'cascade' }),
+    hash: bytea('hash').notNull(),
+    angelegt: zeitpunkt('angelegt'),
+    // the data were fetched by it
+    geholt: boolean('geholt').notNull().default(false),
+  },
+  (t) => [uniqueIndex('nutzer_daten_link_hash').on(t.hash)],
 );
 
 /** Login names that were asked for together with an address that has an account already: taken for as long as a link lives. */

@@ -1,4 +1,5 @@
 // Both logs, and the version behind ETags.
+import { sql } from 'drizzle-orm';
 import { bigint, date, index, integer } from 'drizzle-orm/pg-core';
 import { audit, identity, nutzerReference, portal, status, zeitpunkt } from './common.ts';
 
@@ -31,6 +32,7 @@ export const qs = portal.table(
     index('qs_zeitpunkt').on(t.zeitpunkt, t.id),
     index('qs_nutzer').on(t.nutzer_id, t.id),
     index('qs_status').on(t.status, t.id),
+    index('qs_experte').on(t.experte_id, t.id).where(sql`${t.experte_id} is not null`),
   ],
 );
 
