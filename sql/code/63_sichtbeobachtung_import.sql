@@ -74,7 +74,7 @@ begin
     union
     select s.experte from pg_temp.sichtbeobachtung_import s
   ) n
-  join portal.nutzer u on u.loginname_key = private.to_account_key(n.loginname);
+  join portal.nutzer u on u.loginname_key = private.to_account_key(n.loginname) and u.loeschung is null;
   -- Once, because projecting is the dear part. `offset 0`: not for every use of the point anew.
   create temporary table sichtbeobachtung_import_ort on commit drop as
   select s.*, p.point, case when s.loginname is null then prepare_sichtbeobachtung_import.nutzer_id else k.id end as nutzer_id,

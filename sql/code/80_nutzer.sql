@@ -82,7 +82,7 @@ end
 $$;
 
 -- Every key to an account ends with its password, address or status (D3.16, D6.11), also when an operator changes them by SQL:
--- access keys, and the link that a mail to the old address carried. A new password also ends the count of wrong ones.
+-- access keys, and the links that mails to the old address carried. A new password also ends the count of wrong ones.
 create or replace function private.nutzer_after_update()
   returns trigger
   language plpgsql
@@ -94,6 +94,7 @@ begin
   if (new.password_hash, new.email_key, new.status) is distinct from (old.password_hash, old.email_key, old.status) then
     delete from portal.token t where t.nutzer_id = new.id;
     delete from portal.nutzer_link l where l.nutzer_id = new.id;
+    delete from portal.nutzer_daten_link l where l.nutzer_id = new.id;
   end if;
   if new.password_hash is distinct from old.password_hash then
     perform private.delete_login_versuch(new.id);
@@ -333,26 +334,57 @@ as $$
 begin
   update portal.nutzer u
   set password_hash = set_password_hash.password_hash
-  where u.loginname_key = private.to_account_key(set_password_hash.loginname);
+  where u.loginname_key = private.to_account_key(set_password_hash.loginname) and u.loeschung is null;
   return found;
 end
 $$;
 comment on function api.set_password_hash(portal.kurztext, portal.kurztext) is 'Gives an account a new password; its access keys die. False: no such account';
 
+-- Fails when an account is the only active administrator: without one nobody could administer the portal (D3.19). Under the account lock.
+-- errors  LADMN
+create or replace function private.require_other_administrator(nutzer_id bigint)
+  returns void
+  language plpgsql
+  stable
+as $$
+begin
+  if private.has_rolle(nutzer_id, 'administrator') and not exists (
+    select
+    from portal.nutzer u
+    join portal.nutzer_rolle r on r.nutzer_id = u.id
+    where r.rolle = 'administrator' and u.status = 1 and u.id <> require_other_administrator.nutzer_id) then
+    raise exception 'no administrator would be left' using errcode = 'LADMN';
+  end if;
+end
+$$;
+
 -- returns  false when there is no such account
+-- errors   LADMN the last active administrator would be blocked
 create or replace function api.set_nutzer_status(loginname portal.kurztext, status integer)
   returns boolean
   language plpgsql
   volatile
 as $$
+declare
+  v_id bigint;
 begin
-  update portal.nutzer u
-  set status = set_nutzer_status.status
-  where u.loginname_key = private.to_account_key(set_nutzer_status.loginname);
-  return found;
+  perform private.require_account_lock();
+  select u.id into v_id
+  from portal.nutzer u
+  where u.loginname_key = private.to_account_key(set_nutzer_status.loginname) and u.loeschung is null
+  for no key update;
+  if not found then
+    return false;
+  end if;
+  if set_nutzer_status.status = 0 then
+    perform private.require_other_administrator(v_id);
+  end if;
+  update portal.nutzer u set status = set_nutzer_status.status where u.id = v_id;
+  return true;
 end
 $$;
-comment on function api.set_nutzer_status(portal.kurztext, integer) is 'Blocks (0) or activates (1) an account. False: no such account';
+comment on function api.set_nutzer_status(portal.kurztext, integer) is
+  'Blocks (0) or activates (1) an account; fails for the last active administrator. False: no such account';
 
 create or replace function api.delete_token(hash bytea)
   returns void

@@ -157,7 +157,7 @@ begin
       select u.id, u.loginname, u.email, u.vorname, u.nachname, u.anonymisiert, u.status,
         array(select x.rolle::text from portal.nutzer_rolle x where x.nutzer_id = u.id order by x.rolle::text) as rollen,
         array(select x.gid from portal.nutzer_artengruppe x where x.nutzer_id = u.id order by x.gid) as artengruppenbeschraenkung) r
-  where u.id = get_nutzer.id;
+  where u.id = get_nutzer.id and u.loeschung is null;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
   end if;
@@ -182,7 +182,7 @@ begin
     select u.id, row_to_json(r)::text as json
     from portal.nutzer u,
       lateral (select u.id, u.loginname, u.email, u.nachname, u.vorname, u.anonymisiert, u.status) r
-    where (v_administrator or u.id = reader)
+    where (v_administrator or u.id = reader) and u.loeschung is null
       and (list_nutzer.email is null or u.email_key = private.to_account_key(list_nutzer.email))
       and (list_nutzer.status is null or u.status = list_nutzer.status)
       and (before_id is null or u.id < before_id)
@@ -241,15 +241,15 @@ as $$
 #variable_conflict use_column
 begin
   perform private.require_account_lock();
-  -- Whoever lost the account while this request was on its way must not get it back by it. Changes by command don't take the
-  -- account lock: the row's own keeps them waiting.
+  -- Whoever lost the account while this request was on its way must not get it back by it. A new password by command
+  -- doesn't take the account lock: the row's own keeps it waiting.
   perform from portal.nutzer u where u.id = reader for no key update;
   if not exists (select from portal.token t where t.hash = token_hash and t.nutzer_id = reader) then
     raise exception 'the key has ended' using errcode = 'ANMLD';
   end if;
   -- Under the lock: whoever is no administrator any more when it is their turn changes nothing as one.
   perform private.require_nutzer_right(reader, update_nutzer.id, fields);
-  perform from portal.nutzer u where u.id = update_nutzer.id for no key update;
+  perform from portal.nutzer u where u.id = update_nutzer.id and u.loeschung is null for no key update;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
   end if;
@@ -292,20 +292,3 @@ end
 $$;
 comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[]) is
   'Changes the named fields of an account as its owner or as administrator, all or none; returns its id';
-
--- Removes what nobody asks for any more: counted attempts, expired access keys, links, reservations, networks of old logins.
---   ttl_days  lifetime of an access key after its last use (TOKEN_TTL_DAYS)
-create or replace function api.sweep_nutzer(ttl_days integer)
-  returns void
-  language plpgsql
-  volatile
-as $$
-begin
-  delete from portal.versuch v where v.seit < now() - interval '1 day';
-  delete from portal.token t where t.genutzt < now() - make_interval(days => ttl_days);
-  delete from portal.nutzer_link l where l.angelegt < now() - interval '7 days';
-  delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
-  delete from portal.nutzer_netz n where n.zuletzt < now() - interval '90 days';
-end
-$$;
-comment on function api.sweep_nutzer(integer) is 'Removes counted attempts, access keys, links and reservations that are past their time';

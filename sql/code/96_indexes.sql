@@ -79,6 +79,7 @@ comment on index portal.nutzer_loginname_key is 'login; one account for spelling
 comment on index portal.nutzer_email_key is 'lost password; one account for an address (D3.18)';
 comment on index portal.nutzer_artengruppe_gid is 'experts of a group';
 comment on index portal.nutzer_link_hash is 'the link in a mail';
+comment on index portal.nutzer_daten_link_hash is 'the link to the own data in a mail';
 comment on index portal.token_nutzer is 'ending all access keys of an account';
 comment on index portal.versuch_seit is 'sweeping old attempts';
 
@@ -88,5 +89,6 @@ comment on index portal.protokoll_sichtbeobachtung is 'gis.protokoll: what happe
 comment on index portal.qs_zeitpunkt is 'datum_von=, datum_bis= of /qs';
 comment on index portal.qs_nutzer is 'uid= of /qs';
 comment on index portal.qs_status is 'status_aenderung= of /qs';
+comment on index portal.qs_experte is 'what an expert decided, for whoever asks for their own data';
 comment on index portal.sichtbeobachtung_herkunft_quelle is 'what an import stored before, by its number in the source; keeps it unique';
 comment on index portal.sichtbeobachtung_herkunft_guid is 'guid of an imported record; keeps it unique';

@@ -99,3 +99,16 @@ begin
   return private.render_sichtbeobachtung_of_all(id, tenant, ',');
 end
 $$;
+
+-- up to 0.6.0: the nightly sweep, with fixed times for all but access keys
+create or replace function api.sweep_nutzer(ttl_days integer)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  perform api.sweep_konto(ttl_days, 1, 90, 14, 10000);
+end
+$$;
+comment on function api.sweep_nutzer(integer) is
+  'Removes some of the counted attempts, access keys, links and reservations that are past their time; for instances up to release 0.6.0';

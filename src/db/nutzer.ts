@@ -121,7 +121,7 @@ export async function setPasswordHash(sql: Sql, loginname: string, passwordHash:
   return row?.found ?? false;
 }
 
-/** Blocks (0) or activates (1) an account; false when there is no such account. */
+/** Blocks (0) or activates (1) an account; false when there is no such account. Fails with LADMN. */
 export async function setNutzerStatus(sql: Sql, loginname: string, status: 0 | 1): Promise<boolean> {
   const [row] = await sql<{ found: boolean }[]>`
     select api.set_nutzer_status(loginname => ${loginname}::text, status => ${status}::integer) as found`;
@@ -295,9 +295,4 @@ export async function countVersuch(
       zweck => ${v.zweck}::text, schluessel => ${v.schluessel}::text, limit_ => ${v.limit}::integer,
       window_seconds => ${v.windowSeconds}::integer, amount => ${v.amount}::integer) as seconds`;
   return row?.seconds ?? 0;
-}
-
-/** Removes attempts, access keys, links and reservations that are past their time. */
-export async function sweepNutzer(sql: Sql, ttlDays: number): Promise<void> {
-  await sql`select api.sweep_nutzer(ttl_days => ${ttlDays}::integer)`;
 }

@@ -1,0 +1,67 @@
+// What is stored about an account, for its owner (D7.1), and the links by which they get it (D7.3).
+import type { Sql } from './client.ts';
+
+/** Records in a page: a remark has up to 4 000 characters. */
+const pageRows = 200;
+
+/** The account as JSON. Fails with NFUND. */
+export async function getNutzerAuskunft(sql: Sql, id: number): Promise<string> {
+  const [row] = await sql<{ result: string }[]>`select api.get_nutzer_auskunft(id => ${id}::bigint) as result`;
+  if (!row) throw new Error('api.get_nutzer_auskunft returned no row');
+  return row.result;
+}
+
+/** Sightings as their owner is shown them, and what else is stored with each: two JSON arrays, of a page at a time. */
+export async function* listAuskunftSichtbeobachtung(
+  sql: Sql,
+  nutzerId: number,
+): AsyncGenerator<{ result: string; zusatz: string }> {
+  for (let afterId = 0; ; ) {
+    const [row] = await sql<{ result: string; zusatz: string; last_id: number | null }[]>`
+      select * from api.list_auskunft_sichtbeobachtung(
+        nutzer_id => ${nutzerId}::bigint, after_id => ${afterId}::bigint, row_limit => ${pageRows}::integer)`;
+    if (!row || row.last_id === null) return;
+    yield row;
+    afterId = row.last_id;
+  }
+}
+
+/** Entries of the QS log, of a page at a time: JSON arrays. */
+export async function* listAuskunftQs(sql: Sql, nutzerId: number, alsExperte: boolean): AsyncGenerator<string> {
+  for (let afterId = 0; ; ) {
+    const [row] = await sql<{ result: string; last_id: number | null }[]>`
+      select * from api.list_auskunft_qs(
+        nutzer_id => ${nutzerId}::bigint, als_experte => ${alsExperte}::boolean, after_id => ${afterId}::bigint,
+        row_limit => ${5 * pageRows}::integer)`;
+    if (!row || row.last_id === null) return;
+    yield row.result;
+    afterId = row.last_id;
+  }
+}
+
+/** Stores a link to the own data to be mailed to this address; false when that is not the account's any more. */
+export async function setNutzerDatenLink(sql: Sql, id: number, hash: Buffer, email: string): Promise<boolean> {
+  const [row] = await sql<{ stored: boolean }[]>`
+    select api.set_nutzer_daten_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea, email => ${email}::text) as stored`;
+  return row?.stored ?? false;
+}
+
+export interface NutzerDatenLink {
+  nutzerId: number;
+  loginname: string;
+  /** The data were fetched by it already. */
+  geholt: boolean;
+}
+
+/** The account of a link to the own data; null when it is not good any more. */
+export async function getNutzerDatenLink(sql: Sql, hash: Buffer): Promise<NutzerDatenLink | null> {
+  const [row] = await sql<{ nutzer_id: number; loginname: string; geholt: boolean }[]>`
+    select * from api.get_nutzer_daten_link(hash => ${hash}::bytea)`;
+  return row ? { nutzerId: row.nutzer_id, loginname: row.loginname, geholt: row.geholt } : null;
+}
+
+/** The account whose data are fetched by this link now; null when it is not good any more, or they were. */
+export async function consumeNutzerDatenLink(sql: Sql, hash: Buffer): Promise<number | null> {
+  const [row] = await sql<{ id: number | null }[]>`select api.use_nutzer_daten_link(hash => ${hash}::bytea) as id`;
+  return row?.id ?? null;
+}

@@ -1,0 +1,76 @@
+// Erasing accounts (D7.2), and what goes by itself when its time is over (D7.4).
+import type { Sql, Transaction } from './client.ts';
+
+/** What becomes of the records: published ones stay without the person, or all go. */
+export type Saetze = 'behalten' | 'loeschen';
+
+// Of each record the triggers write a dozen rows: some tenths of a second.
+const batch = 500;
+
+/** How many records an account has, and how many of them nobody else is shown. */
+export async function countNutzerSaetze(sql: Sql, id: number): Promise<{ alle: number; privat: number }> {
+  const [row] = await sql<{ alle: number; privat: number }[]>`select * from api.count_nutzer_saetze(nutzer_id => ${id}::bigint)`;
+  return row ?? { alle: 0, privat: 0 };
+}
+
+/** Shuts an account out that is to be erased; its keys end. Fails with NFUND and LADMN. */
+export async function setNutzerLoeschung(sql: Sql | Transaction, id: number, saetze: Saetze): Promise<void> {
+  await sql`select api.set_nutzer_loeschung(id => ${id}::bigint, saetze => ${saetze}::text)`;
+}
+
+/** The same by a link to the own data; null when that is not good any more. Fails with LADMN. */
+export async function consumeNutzerLoeschLink(sql: Sql | Transaction, hash: Buffer, saetze: Saetze): Promise<number | null> {
+  const [row] = await sql<{ id: number | null }[]>`
+    select api.use_nutzer_loesch_link(hash => ${hash}::bytea, saetze => ${saetze}::text) as id`;
+  return row?.id ?? null;
+}
+
+/**
+ * Erases an account that was shut out, its records some at a time. May be called again for one that was broken off.
+ * @param onBatch told how many records were gone through
+ */
+export async function finishNutzerLoeschung(sql: Sql, id: number, onBatch: (done: number) => void = () => {}): Promise<void> {
+  for (;;) {
+    let done = 0;
+    for (let afterId: number | null = 0; ; ) {
+      const [row]: { last_id: number | null }[] = await sql<{ last_id: number | null }[]>`
+        select api.delete_nutzer_saetze(
+          id => ${id}::bigint, after_id => ${afterId}::bigint, row_limit => ${batch}::integer) as last_id`;
+      afterId = row?.last_id ?? null;
+      if (afterId === null) break;
+      done += batch;
+      onBatch(done);
+    }
+    const [row] = await sql<{ done: boolean }[]>`select api.delete_nutzer(id => ${id}::bigint) as done`;
+    if (row?.done) return;
+  }
+}
+
+/** Accounts whose erasure was begun and has not come to its end. */
+export async function listNutzerLoeschung(sql: Sql): Promise<number[]> {
+  const [row] = await sql<{ ids: string }[]>`select array_to_json(api.list_nutzer_loeschung())::text as ids`;
+  return JSON.parse(row?.ids ?? '[]') as number[];
+}
+
+/** How long what is kept of people stays, in days. */
+export interface Fristen {
+  /** An access key after its last use. */
+  tokens: number;
+  attempts: number;
+  networks: number;
+  unconfirmed: number;
+}
+
+const sweepRows = 5000;
+
+/** Removes what is past its time, some rows of each kind in a transaction. */
+export async function sweepKonto(sql: Sql, fristen: Fristen, rowLimit = sweepRows): Promise<void> {
+  for (;;) {
+    const [row] = await sql<{ more: boolean }[]>`
+      select api.sweep_konto(
+        ttl_days => ${fristen.tokens}::integer, versuch_days => ${fristen.attempts}::integer,
+        netz_days => ${fristen.networks}::integer, unbestaetigt_days => ${fristen.unconfirmed}::integer,
+        row_limit => ${rowLimit}::integer) as more`;
+    if (!row?.more) return;
+  }
+}
