@@ -1,0 +1,149 @@
+// Everything of an account as one zip (D7.1): what is in it, what never is, and that it is read in pages.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { writeAuskunft } from '../../src/auskunft/archive.ts';
+import type { Account } from '../support/catalogue.ts';
+import { arten } from '../support/catalogue.ts';
+import { makeJpeg } from '../support/photo.ts';
+import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { readZip } from '../support/zip.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+
+const idOf = async (account: Account): Promise<number> => {
+  const [row] = await service.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = ${account}`;
+  return row?.id ?? 0;
+};
+
+async function archiveOf(account: Account) {
+  const chunks: Uint8Array[] = [];
+  const output = new WritableStream<Uint8Array>({ write: (chunk) => void chunks.push(chunk) });
+  const { sql } = service.database;
+  const archived = await writeAuskunft({ sql, storage: service.media.storage }, await idOf(account), output);
+  const files = await readZip(Buffer.concat(chunks));
+  const json = (name: string): Json => JSON.parse(files.get(name)?.toString() ?? 'null');
+  return { archived, files, json };
+}
+
+describe('the archive of an account', () => {
+  it('has the account without anything that lets somebody in, all sightings as their owner sees them, and their files', async () => {
+    const photo = new Blob([await makeJpeg({ width: 64, height: 48 })]);
+    const form = new FormData();
+    const fields = { art: arten.uhu, lat: 5530001, lon: 420002, datum: '1.9.2026', bemerkung: '=1+1; "Uhu"' };
+    for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
+    form.append('foto', photo, 'x.jpg');
+    const made = await service.request('/sichtbeobachtungen', { as: 'melder', form });
+    assert.equal(made.status, 201, made.text);
+    const secret = made.json.result[0].id as number;
+    const released = await service.makeReleased({ lat: '5530100', bemerkung: 'am Zaun' });
+    await service.makeSichtbeobachtung({ lat: '5530200' }, { as: 'nachbarin' });
+    const token = await service.tokenOf('melder');
+
+    const { archived, files, json } = await archiveOf('melder');
+    assert.deepEqual(archived, { saetze: 2, dateien: 1, fehlend: 0 });
+    assert.deepEqual(
+      [...files.keys()],
+      [
+        'LIESMICH.txt',
+        'konto.json',
+        'sichtbeobachtungen.json',
+        'sichtbeobachtungen.csv',
+        'qs.json',
+        'entscheidungen.json',
+        `dateien/${secret}_foto.jpg`,
+      ],
+    );
+    const konto = json('konto.json');
+    assert.deepEqual(
+      [konto.loginname, konto.email, konto.vorname, konto.nachname, konto.passwort_gesetzt],
+      ['melder', '3@example.org', 'Max', 'Muster', true],
+    );
+    assert.equal(konto.zugangsschluessel.length, 1);
+    assert.equal(konto.netze.length, 1);
+
+    const [uhu, amsel] = json('sichtbeobachtungen.json');
+    assert.deepEqual([uhu.id, uhu.lat, uhu.lon, uhu.srid, uhu.is_rasterized], [secret, 5530001, 420002, 'EPSG:25832', false]);
+    assert.deepEqual(
+      [uhu.titel_deutsch, uhu.bereich, uhu.foto],
+      ['Uhu', 'Persönliche Erfassungen', `dateien/${secret}_foto.jpg`],
+    );
+    assert.deepEqual(
+      uhu.protokoll.map(({ audit }: Json) => audit),
+      ['CREATE'],
+    );
+    assert.deepEqual([amsel.id, amsel.status, amsel.experte], [released, 'Freigegeben', 'Vera expertin']);
+    // With all that the owner is shown by the interface, but for what a tenant says and addresses.
+    const shown = (await service.request(`/sichtbeobachtungen/${released}`, { as: 'melder' })).json.result[0];
+    for (const name of Object.keys(shown)) assert.ok(name in amsel, name);
+    assert.deepEqual([...(files.get(`dateien/${secret}_foto.jpg`)?.subarray(0, 2) ?? [])], [0xff, 0xd8]);
+
+    const rows = parse<Record<string, string>>(files.get('sichtbeobachtungen.csv') ?? '', { columns: true, bom: true });
+    assert.deepEqual(
+      rows.map(({ id }) => Number(id)),
+      [secret, released],
+    );
+    assert.equal(rows[0]?.bemerkung, `'=1+1; "Uhu"`, 'a spreadsheet must not compute it');
+    assert.equal(uhu.bemerkung, '=1+1; "Uhu"');
+
+    assert.deepEqual(
+      json('qs.json').map(({ status }: Json) => status),
+      ['In Prüfung', 'Freigegeben'],
+    );
+    assert.deepEqual(json('entscheidungen.json'), []);
+    const decided = (await archiveOf('expertin')).json('entscheidungen.json');
+    assert.deepEqual(
+      decided.map((entry: Json) => entry.sichtbeobachtung_id),
+      [released],
+    );
+
+    // Neither what is stored of password and keys, nor others' records.
+    const [row] = await service.database.sql`
+      select u.password_hash, encode(t.hash, 'hex') as hash from portal.nutzer u join portal.token t on t.nutzer_id = u.id
+      where u.loginname = 'melder'`;
+    const all = [...files]
+      .filter(([name]) => !name.startsWith('dateien/'))
+      .map(([, bytes]) => bytes.toString())
+      .join('\n');
+    for (const secretText of [token, row?.password_hash, row?.hash, 'argon2', 'Ödön'])
+      assert.ok(!all.includes(secretText as string), `the archive holds ${secretText}`);
+    for (const name of [...files.keys()].slice(1))
+      assert.match(files.get('LIESMICH.txt')?.toString() ?? '', new RegExp(name.split('/')[0] as string));
+  });
+
+  it('names files that are not there any more, and has the rest', async () => {
+    const id = await service.makeReleased({ lat: '5531000' }, { as: 'nachbarin' });
+    const name = `${'ab'.repeat(16)}.jpg`;
+    await service.database.sql`update portal.sichtbeobachtung set foto_2 = ${name} where id = ${id}`;
+    const { archived, files } = await archiveOf('nachbarin');
+    assert.equal(archived.fehlend, 1);
+    assert.equal(files.get('fehlende-dateien.txt')?.toString(), `dateien/${id}_foto_2.jpg\n`);
+  });
+
+  it('takes no remark for a file of somebody else', async () => {
+    const id = await service.makeReleased({ lat: '5531900' }, { as: 'nachbarin' });
+    const name = `${'cd'.repeat(16)}.jpg`;
+    await service.database.sql`update portal.sichtbeobachtung set bemerkung = ${`\u0001+${name}`} where id = ${id}`;
+    await service.media.storage.put(name, Buffer.from('x'), 'image/jpeg');
+    const { files, json } = await archiveOf('nachbarin');
+    assert.equal(json('sichtbeobachtungen.json').at(-1).bemerkung, `\u0001+${name}`);
+    assert.ok(!files.has(`dateien/${id}_bemerkung.jpg`));
+  });
+
+  it('has every sighting once, however many pages they are read in; and none of an account without any', async () => {
+    await service.database.sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+      select ${await idOf('käfer anna')}, ${arten.amsel}::integer, st_setsrid(st_makepoint(410000 + n, 5531000), 25832), date '2026-09-01'
+      from generate_series(1, 450) n`;
+    const { json, files } = await archiveOf('käfer anna');
+    assert.equal(new Set(json('sichtbeobachtungen.json').map(({ id }: Json) => id)).size, 450);
+    assert.equal(json('sichtbeobachtungen.json').length, 450);
+    assert.equal(parse(files.get('sichtbeobachtungen.csv') ?? '', { bom: true }).length, 451);
+    const empty = await archiveOf('admin');
+    assert.deepEqual(empty.json('sichtbeobachtungen.json'), []);
+    assert.equal(empty.files.get('sichtbeobachtungen.csv')?.toString(), '\ufeffid\r\n');
+  });
+});
