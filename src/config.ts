@@ -16,6 +16,8 @@ export interface Config {
   /** Proxies in front that are believed; 0: none. */
   trustedHops: number;
   tokenTtlDays: number;
+  /** Days that what is kept of people stays (D7.4). */
+  keepDays: { attempts: number; networks: number; mails: number; deadMails: number; unconfirmed: number };
   /** What answers that are kept in memory may take together. */
   answerCacheBytes: number;
   /** null: mails become files in DATA_DIR/mail. */
@@ -190,6 +192,23 @@ export const settings = {
     meaning: 'BOUNDARY_URL darf auf private Adressen zeigen, auch auf diesen Rechner (true, false)',
   },
   TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
+  KEEP_ATTEMPTS_DAYS: {
+    fallback: '1',
+    meaning: 'Tage, die gezählte Versuche bleiben (falsche Passwörter, Registrierungen, Links), als Prüfsummen',
+  },
+  KEEP_NETWORKS_DAYS: {
+    fallback: '90',
+    meaning: 'Tage, die ein Netz einem Konto nach der letzten Anmeldung daraus bekannt bleibt, als Prüfsumme',
+  },
+  KEEP_MAILS_DAYS: {
+    fallback: '7',
+    meaning: 'Tage, die verschickte Mails vermerkt bleiben, und Mails ohne SMTP_URL als Dateien in DATA_DIR/mail',
+  },
+  KEEP_DEAD_MAILS_DAYS: { fallback: '30', meaning: 'Tage, die Aufträge für Mails bleiben, die nicht zuzustellen waren' },
+  KEEP_UNCONFIRMED_DAYS: {
+    fallback: '14',
+    meaning: 'Tage, die eine Registrierung bleibt, deren Link niemand benutzt hat; mindestens 7, so lange gilt er',
+  },
   ANSWER_CACHE_MB: {
     fallback: '8',
     meaning: 'Arbeitsspeicher in MiB für Antworten, nach denen oft gefragt wird, solange sich nichts ändert; 0: keiner',
@@ -320,6 +339,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     trustedHops: readHops(),
     answerCacheBytes: readInteger('ANSWER_CACHE_MB', 0, 1024) * 1024 * 1024,
     tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
+    keepDays: {
+      attempts: readInteger('KEEP_ATTEMPTS_DAYS', 1, 365),
+      networks: readInteger('KEEP_NETWORKS_DAYS', 1, 3650),
+      mails: readInteger('KEEP_MAILS_DAYS', 1, 365),
+      deadMails: readInteger('KEEP_DEAD_MAILS_DAYS', 1, 365),
+      unconfirmed: readInteger('KEEP_UNCONFIRMED_DAYS', 7, 3650),
+    },
     smtpUrl,
     mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',
     media,

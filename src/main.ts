@@ -16,6 +16,7 @@ import { listen } from './http/server.ts';
 import { workAbgleich } from './jobs/abgleich.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
+import { workLoeschung } from './jobs/loeschung.ts';
 import { workMail } from './jobs/mail.ts';
 import { workMedia } from './jobs/media.ts';
 import { workRaster } from './jobs/raster.ts';
@@ -72,10 +73,18 @@ async function main(): Promise<void> {
     storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';
-  const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), { supervise: isWorker, mayChange });
+  const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), {
+    supervise: isWorker,
+    mayChange,
+    ...(isWorker && { keepDays: config.keepDays }),
+  });
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
-    await workSweep(boss, database.work, config.tokenTtlDays);
+    await workSweep(boss, database.work, {
+      fristen: { tokens: config.tokenTtlDays, ...config.keepDays },
+      mails: { directory, days: config.keepDays.mails },
+    });
+    await workLoeschung(boss, database.work);
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });

@@ -6,7 +6,7 @@ import { grantWarteschlange } from '../db/grants.ts';
 
 /** Which mail, for whom. Never what stands in it: a link is a secret, and is made when the mail is sent (S2.2). */
 export interface MailJob {
-  kind: 'registrierung' | 'adresse vergeben' | 'passwort';
+  kind: 'registrierung' | 'adresse vergeben' | 'passwort' | 'daten';
   nutzerId: number;
   /** Address of the tenant, for the link: http://rp.localhost:8080 */
   origin: string;
@@ -25,19 +25,24 @@ export interface Queue {
 
 export interface Boss extends Queue {
   boss: PgBoss;
+  /** Forgets all mails to an account: those that wait, those that were given up, and that others were sent. */
+  deleteMails(nutzerId: number): Promise<void>;
   stop(): Promise<void>;
 }
+
+const daySeconds = 86_400;
 
 /**
  * Starts pg-boss; creates or migrates its schema.
  * @param onError told about faults between the queue and the database
  * @param options `supervise`: this process maintains the queue; off for one that only enqueues. `mayChange`: its role may make and
- *   change the queue's tables; without, they have to be there
+ *   change the queue's tables; without, they have to be there. `keepDays`: how long mails stay noted that were sent, and that were given
+ *   up; for those that come from then on, and as it was where it is left out
  */
 export async function startBoss(
   database: Database,
   onError: (error: Error) => void,
-  options: { supervise: boolean; mayChange: boolean },
+  options: { supervise: boolean; mayChange: boolean; keepDays?: { mails: number; deadMails: number } },
 ): Promise<Boss> {
   // JSON passes through as text: pg-boss serializes its own, and a second time would turn objects into strings.
   const sql = database.connect({ max: 2, jsonAsText: true });
@@ -53,7 +58,7 @@ export async function startBoss(
   boss.on('error', onError);
   await boss.start();
   if (options.mayChange) await grantWarteschlange(database.sql);
-  await ensureQueue(boss, mailDeadLetter, { retentionSeconds: 30 * 86400 });
+  await ensureQueue(boss, mailDeadLetter, { retentionSeconds: 30 * daySeconds });
   // A mail server that is down comes back: tried for a day, the first time after half a minute.
   await ensureQueue(boss, mailQueue, {
     retryLimit: 12,
@@ -63,6 +68,11 @@ export async function startBoss(
     expireInSeconds: 120,
     deadLetter: mailDeadLetter,
   });
+  if (options.keepDays) {
+    const { mails, deadMails } = options.keepDays;
+    await boss.updateQueue(mailQueue, { deleteAfterSeconds: mails * daySeconds });
+    await boss.updateQueue(mailDeadLetter, { retentionSeconds: deadMails * daySeconds });
+  }
   // The first call about a queue reads its settings, outside the caller's transaction: on the embedded database, where only
   // one transaction runs at a time, the first mail would wait for itself.
   await boss.getJobById(mailQueue, NIL);
@@ -70,6 +80,16 @@ export async function startBoss(
     boss,
     async enqueueMail(tx, job) {
       await boss.send(mailQueue, job, { db: { executeSql: (text, values) => executeSql(tx, text, values) } });
+    },
+    async deleteMails(nutzerId) {
+      for (const queue of [mailQueue, mailDeadLetter]) {
+        const jobs = await boss.findJobs<MailJob>(queue, { data: { nutzerId } });
+        if (jobs.length > 0)
+          await boss.deleteJob(
+            queue,
+            jobs.map(({ id }) => id),
+          );
+      }
     },
     async stop() {
       await boss.stop({ graceful: true, timeout: 10_000 });

@@ -1,9 +1,10 @@
 // Sends mails: by SMTP, or as files where no server is configured.
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { JobWithMetadata } from 'pg-boss';
+import { setNutzerDatenLink } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
 import { getMailNutzer, type MailNutzer, setNutzerLink } from '../db/nutzer.ts';
 import { makeToken } from '../guard/token.ts';
@@ -27,7 +28,7 @@ const pollSeconds = 0.5;
 export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): Promise<void> {
   const transport = options.smtpUrl
     ? createTransport(options.smtpUrl, { connectionTimeout: 20_000, greetingTimeout: 20_000, socketTimeout: 60_000 } as never)
-    : createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+    : createFileTransport();
   const send = async ({ data }: { data: MailJob }) => {
     const recipient = await getMailNutzer(sql, data.nutzerId);
     // Blocked or gone since: nobody to write to.
@@ -78,6 +79,19 @@ async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{
     };
   }
   const { token, hash } = makeToken();
+  if (job.kind === 'daten') {
+    if (!(await setNutzerDatenLink(sql, job.nutzerId, hash, recipient.email))) return null;
+    return {
+      subject: `${portal}: Ihre Daten`,
+      text: [
+        greeting,
+        `für Ihr Konto bei ${portal}, Anmeldename: ${recipient.loginname}, wurde nach den gespeicherten Daten gefragt.`,
+        'Unter dieser Adresse können Sie sie einmal herunterladen und, wenn Sie wollen, Ihr Konto löschen. Sie gilt einen Tag lang:',
+        `${job.origin}/api/v2/konto/daten/${token}`,
+        'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.',
+      ].join('\n\n'),
+    };
+  }
   if (!(await setNutzerLink(sql, job.nutzerId, hash, recipient.email))) return null;
   const link = `${job.origin}/api/v2/konto/${token}`;
   const origin =
@@ -98,6 +112,31 @@ async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{
       'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.',
     ].join('\n\n'),
   };
+}
+
+// As it is, in UTF-8: quoted-printable breaks lines within a link, and whoever reads the file copies half of it.
+function createFileTransport() {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  transport.use('stream', (mail, done) => {
+    mail.message.getTransferEncoding = () => '8bit';
+    done();
+  });
+  return transport;
+}
+
+/** Removes mails from the directory that were written before this moment, and what broken writes left there. */
+export async function removeMails(directory: string, olderThan: Date): Promise<void> {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  for (const name of names) {
+    // Other files are somebody else's.
+    if (!/^\.?\d{4}-[\dTZ-]+[0-9a-f-]{36}(\.eml)?$/.test(name)) continue;
+    const path = join(directory, name);
+    const { mtime } = await stat(path);
+    if (mtime < olderThan) await rm(path, { force: true });
+  }
 }
 
 // Written aside and renamed: whoever watches the directory never reads half a mail.

@@ -243,23 +243,36 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
   }
 });
 
-it('becomes a file where no server is configured', async () => {
+it('becomes a file where no server is configured, with its links whole', async () => {
   const other = await openTestDatabase();
   const files = await startBoss(other, () => {}, { supervise: false, mayChange: true });
   await workMail(files, other.sql, { smtpUrl: null, from: 'portal@example.org', directory, log });
-  await other.sql.begin(async (tx) => {
-    const [row] = await tx<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
-    await files.enqueueMail(tx, {
-      kind: 'adresse vergeben',
-      nutzerId: row?.id ?? 0,
-      origin: 'http://n.test:8080',
-      portal: 'Nordland',
+  const [row] = await other.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
+  // As long as they get: the address of a tenant, and a token that may have any letter of its alphabet.
+  const about = { nutzerId: row?.id ?? 0, origin: 'https://melden.artenfinder.nordland.example.org', portal: 'Nördland' };
+  const read = (kind: string) =>
+    waitFor(`the file of ${kind}`, async () => {
+      for (const name of (await readdir(directory)).filter((file) => file.endsWith('.eml'))) {
+        const raw = await readFile(join(directory, name), 'utf8');
+        await rm(join(directory, name));
+        return raw;
+      }
     });
-  });
-  const name = await waitFor('the file', async () => (await readdir(directory)).find((file) => file.endsWith('.eml')));
-  const shown = decode(await readFile(join(directory, name), 'utf8'));
-  assert.match(shown, /^To: Max Muster <3@example\.org>/m);
-  assert.match(shown, /Anmeldename: melder/);
-  assert.ok(!shown.includes('/konto/'), 'a link was sent although nobody asked for one');
+  for (const [kind, pattern] of [
+    ['adresse vergeben', null],
+    ['registrierung', /^https:\/\/melden\.artenfinder\.nordland\.example\.org\/api\/v2\/konto\/[\w-]{43}\r$/m],
+    ['passwort', /^https:\/\/melden\.artenfinder\.nordland\.example\.org\/api\/v2\/konto\/[\w-]{43}\r$/m],
+    ['daten', /^https:\/\/melden\.artenfinder\.nordland\.example\.org\/api\/v2\/konto\/daten\/[\w-]{43}\r$/m],
+  ] as const) {
+    await other.sql.begin((tx) => files.enqueueMail(tx, { kind, ...about }));
+    // As the bytes are, not as a mail client makes of them.
+    const raw = await read(kind);
+    assert.match(raw, /^To: Max Muster <3@example\.org>\r$/m);
+    assert.match(raw, /^Content-Transfer-Encoding: 8bit\r$/m);
+    assert.match(raw, /Anmeldename: melder/);
+    assert.match(raw, /Nördland/);
+    if (pattern) assert.match(raw, pattern);
+    else assert.ok(!raw.includes('/konto/'), 'a link was sent although nobody asked for one');
+  }
   await files.stop();
 });
