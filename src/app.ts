@@ -9,6 +9,7 @@ import { methodsOf, protocolMiddleware, refuseOverride } from './http/protocol.t
 import { docsRoutes } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { kontoRoutes } from './http/routes/konto.ts';
+import { kontoDatenRoutes } from './http/routes/konto-daten.ts';
 import { countRequests, metricsRoutes } from './http/routes/metrics.ts';
 import { listRoutes } from './http/routes/routes.ts';
 import { scopeMiddleware } from './http/scope.ts';
@@ -38,6 +39,7 @@ export function createApp(deps: Deps): Hono<Env> {
     api.on(method.toUpperCase(), path.replace(/\{(\w+)\}/g, ':$1'), handler);
   }
   api.route('/', kontoRoutes(deps));
+  api.route('/', kontoDatenRoutes(deps));
   api.route('/', docsRoutes(deps, routes));
   app.route('/api/v2', api);
   // Whoever types the address of the service into a browser looks for what there is; a client that asks for nothing gets a 404.

@@ -11,6 +11,7 @@ import { sha1OfPlain } from '../src/guard/password.ts';
 import { launchBrowser, withoutBrowser } from './support/browser.ts';
 import { makeSite, type RunningService, runCli, type Site, startProcess } from './support/process.ts';
 import { headerOf, type Json, toFormData } from './support/service.ts';
+import { readZip } from './support/zip.ts';
 
 let site: Site;
 let service: RunningService;
@@ -44,12 +45,13 @@ async function logIn(loginname: string, password: string) {
   return { 'X-Auth-User': headerOf(loginname), 'X-Auth-Token': answer.token as string };
 }
 
-async function readMail(): Promise<string> {
+async function readMail(subject: RegExp): Promise<string> {
   const directory = join(site.env.DATA_DIR ?? '', 'mail');
   for (let attempt = 0; attempt < 300; attempt++) {
-    const [name] = await readdir(directory).catch(() => []);
-    if (name?.endsWith('.eml'))
-      return (await readFile(join(directory, name), 'utf8')).replace(/=\r?\n/g, '').replaceAll('=3D', '=');
+    for (const name of await readdir(directory).catch(() => [])) {
+      const text = name.endsWith('.eml') ? await readFile(join(directory, name), 'utf8') : '';
+      if (subject.test(text)) return text;
+    }
     await sleep(100);
   }
   throw new Error('no mail within 30 s');
@@ -63,7 +65,7 @@ it('register, set the password, log in, report, publish; an expert releases; eve
   const registered = await call(`/register?${new URLSearchParams(form)}`);
   assert.deepEqual(registered, { login: loginname, name: "Jörg O'Niel", email: 'joerg@example.org' });
 
-  const link = /http:\/\/127\.0\.0\.1:1(\/api\/v2\/konto\/\S+)/.exec(await readMail())?.[1];
+  const link = /http:\/\/127\.0\.0\.1:1(\/api\/v2\/konto\/\S+)/.exec(await readMail(/: Ihr Konto/))?.[1];
   assert.ok(link, 'the mail has no link on PUBLIC_URL');
   const context = await browser?.newContext({ javaScriptEnabled: false, locale: 'de-DE' });
   const page = await context?.newPage();
@@ -120,11 +122,48 @@ it('register, set the password, log in, report, publish; an expert releases; eve
   assert.equal(forAuthor.erfasser, 'J… O…');
 });
 
+it('fetches all that is stored, and leaves; the sighting stays, without the name', { skip: withoutBrowser }, async () => {
+  const loginname = "Jörg O'Niel";
+  const headers = await logIn(loginname, 'Käfer & Co');
+  const [own] = (await call('/sichtbeobachtungen?bereich=persoenlich', { headers })).result;
+  const context = await browser?.newContext({ javaScriptEnabled: false, locale: 'de-DE', acceptDownloads: true });
+  const page = await context?.newPage();
+  assert.ok(page);
+  await page.goto(`${service.url}/api/v2/konto`);
+  await page.getByLabel('Anmeldename oder E-Mail-Adresse').fill(loginname);
+  await page.getByRole('button', { name: 'Link anfordern' }).click();
+  assert.equal(await page.textContent('h1'), 'Der Link ist unterwegs');
+  const link = /http:\/\/127\.0\.0\.1:1(\/api\/v2\/konto\/daten\/\S+)/.exec(await readMail(/: Ihre Daten/))?.[1];
+  assert.ok(link);
+  await page.goto(`${service.url}${link}`);
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Herunterladen' }).click();
+  const download = await downloading;
+  assert.equal(download.suggestedFilename(), 'meine-daten.zip');
+  const files = await readZip(await readFile(await download.path()));
+  assert.deepEqual(
+    JSON.parse(files.get('sichtbeobachtungen.json')?.toString() ?? '').map((row: Json) => row.id),
+    [own.id],
+  );
+
+  await page.getByLabel('Veröffentlichte bleiben').check();
+  await page.getByRole('button', { name: 'Weiter' }).click();
+  assert.equal(await page.textContent('h1'), 'Konto wirklich löschen?');
+  await page.getByLabel('Zur Bestätigung').fill(loginname);
+  await page.getByRole('button', { name: 'Konto für immer löschen' }).click();
+  assert.equal(await page.textContent('h1'), 'Ihr Konto ist gelöscht');
+  assert.equal((await fetch(`${service.url}/api/v2/nutzer`, { headers })).status, 401);
+  const expertin = await logIn('expertin', 'prüft genau');
+  const [kept] = (await call(`/sichtbeobachtungen/${own.id}`, { headers: expertin })).result;
+  assert.deepEqual([kept.status, kept.bemerkung], ['Freigegeben', 'auf der Wiese']);
+});
+
 it('S2.2 no password, token or link reached the log', { skip: withoutBrowser }, async () => {
   const headers = await logIn('expertin', 'prüft genau');
   await fetch(`${service.url}/api/v2/arten?name_regexp_ci=(`, { headers });
   const output = service.output();
-  const link = /konto\/([\w-]+)/.exec(await readMail())?.[1] ?? '';
+  const link = /konto\/([\w-]+)/.exec(await readMail(/: Ihr Konto/))?.[1] ?? '';
+  const dataLink = /konto\/daten\/([\w-]+)/.exec(await readMail(/: Ihre Daten/))?.[1] ?? '';
   for (const secret of [
     'prüft genau',
     sha1OfPlain('prüft genau'),
@@ -132,6 +171,7 @@ it('S2.2 no password, token or link reached the log', { skip: withoutBrowser }, 
     sha1OfPlain('Käfer & Co'),
     headers['X-Auth-Token'],
     link,
+    dataLink,
   ]) {
     assert.ok(secret !== '' && !output.includes(secret), 'a secret reached the log');
   }

@@ -52,7 +52,7 @@ function makeLinkFinder(directory: string): () => string[] {
       links = readdirSync(directory)
         .sort()
         .flatMap((name) => {
-          const text = readFileSync(join(directory, name), 'utf8').replaceAll('=\r\n', '').replaceAll('=3D', '=');
+          const text = readFileSync(join(directory, name), 'utf8');
           return /\/api\/v2(\/konto\/[\w-]+)/.exec(text)?.[1] ?? [];
         });
     } catch {

@@ -9,6 +9,7 @@ import { type Answer, type RequestOptions, startTestService, type TestService } 
 let service: TestService;
 let photoPath: string;
 let linkPath: string;
+let dataPath: string;
 before(async () => {
   service = await startTestService();
   const foto = new Blob([await makeJpeg({ width: 16, height: 16 })]);
@@ -21,6 +22,10 @@ before(async () => {
     select api.set_nutzer_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email)
     from portal.nutzer u where u.loginname = 'melder'`;
   linkPath = `/konto/${token}`;
+  await service.database.sql`
+    select api.set_nutzer_daten_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email)
+    from portal.nutzer u where u.loginname = 'melder'`;
+  dataPath = `/konto/daten/${token}`;
 });
 
 const answers: [what: string, path: () => string, options?: RequestOptions, status?: number][] = [
@@ -44,6 +49,9 @@ const answers: [what: string, path: () => string, options?: RequestOptions, stat
   ['an unknown photo', () => `/medien/${'0'.repeat(32)}.jpg`, {}, 404],
   ['the page behind a link', () => linkPath],
   ['a page without a link', () => '/konto/x', {}, 404],
+  ['the page that asks for the own data', () => '/konto'],
+  ['the page behind a link to the own data', () => dataPath],
+  ['a page without such a link', () => '/konto/daten/x', {}, 404],
   ['the documentation', () => ''],
   ['the document behind it', () => '/openapi.json'],
 ];
@@ -65,7 +73,7 @@ describe('headers', () => {
         assert.doesNotMatch(policy, /unsafe/);
       }
       if (type.startsWith('image/')) assert.match(policy, /default-src 'none'.*sandbox/, 'a file without a sandbox');
-      if (options.as || path() === linkPath || path().startsWith('/login') || path() === photoPath)
+      if (options.as || [linkPath, dataPath, '/konto'].includes(path()) || path().startsWith('/login') || path() === photoPath)
         assert.equal(headers.get('cache-control'), 'private, no-store');
     });
   }

@@ -17,6 +17,7 @@ import { maxRecords } from '../../src/http/outputs/atlas.ts';
 import { maxFeatures, maxFeaturesOfPage, maxOffset } from '../../src/http/outputs/ogc/items.ts';
 import { outputRuns } from '../../src/http/outputs/runs.ts';
 import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
+import { archiveRuns } from '../../src/http/routes/konto-daten.ts';
 import { maxUnreadBytes } from '../../src/http/scope.ts';
 import {
   floodTokens,
@@ -163,6 +164,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     ['registrations of a network', often(limits.registration), '429'],
     ['links tried or asked for by a network', often(limits.link), '429'],
+    [
+      'archives of own data made at once',
+      `${archiveRuns.slots}, of a network ${archiveRuns.share}; one for each link, which lives a day`,
+      `${seconds(archiveRuns.waitMs)}, then 503`,
+    ],
     ['mails to a mailbox', `${often(limits.mailbox)} that one network asks for, ${limits.mailboxOfAll.limit} of all`, 'not sent'],
     ['changes of one’s own address', often(limits.email), '429'],
     ['access keys of an account', number(keys), 'the oldest ends'],

@@ -24,7 +24,7 @@ const registerFields = {
 const known = v.optional(v.pipe(v.string(), v.maxLength(254, 'ein Text mit höchstens 254 Zeichen')));
 
 // No account has this id: the mail job finds nobody to write to.
-const nobody = 0;
+export const nobody = 0;
 
 const registration = { loginname: 'Anna Beispiel', email: 'anna@example.org', vorname: 'Anna', nachname: 'Beispiel' };
 const registerText =

@@ -1,0 +1,190 @@
+// The own data (D7.3). GET and POST /konto: asking for a link by mail. GET and POST /konto/daten/{token}: the page behind it, from which the
+// data are fetched once and the account is erased.
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { writeAuskunft } from '../../auskunft/archive.ts';
+import { consumeNutzerDatenLink, getNutzerDatenLink, type NutzerDatenLink } from '../../db/auskunft.ts';
+import { consumeNutzerLoeschLink, type Saetze } from '../../db/loeschung.ts';
+import { getNutzerOf } from '../../db/nutzer.ts';
+import { limitRuns } from '../../guard/admission.ts';
+import { currentScope } from '../../guard/request.ts';
+import { hasLongRun, isStorable } from '../../guard/text.ts';
+import { hashToken } from '../../guard/token.ts';
+import { codeOfFault, describeFault } from '../../observe/fault.ts';
+import { type Deps, type Env, publicOrigin } from '../context.ts';
+import { isMailAllowed, requireLinkAllowed } from '../limits.ts';
+import { readForm } from '../wire/form.ts';
+import { replyPage } from './konto-page.ts';
+import { nobody } from './register.ts';
+
+/** Archives that are made at once, and those of one network: each reads all photos of an account. */
+export const archiveRuns = { slots: 2, share: 1, queue: 20, waitMs: 1500 };
+
+const maxNameLength = 254;
+
+export function kontoDatenRoutes(deps: Deps): Hono<Env> {
+  const { sql, queue, config, log, media } = deps;
+  const inTurn = limitRuns(archiveRuns);
+
+  const replyGone = (c: Context<Env>) =>
+    replyPage(
+      c,
+      404,
+      'Dieser Link gilt nicht mehr',
+      html`<p>Er ist älter als ein Tag, wurde schon benutzt, oder es gibt einen neueren. <a href="${c.get('origin')}/api/v2/konto">Einen neuen anfordern</a></p>`,
+    );
+
+  const replyAsk = (c: Context<Env>, problem: string | null) =>
+    replyPage(
+      c,
+      problem === null ? 200 : 400,
+      'Ihre Daten',
+      html`${problem === null ? '' : html`<p role="alert">${problem}</p>`}
+<p>Sie bekommen einen Link an die E-Mail-Adresse Ihres Kontos. Darüber können Sie herunterladen, was gespeichert ist, und das Konto löschen.</p>
+<form method="post">
+<label for="konto">Anmeldename oder E-Mail-Adresse</label>
+<input id="konto" name="konto" type="text" autocomplete="username" maxlength="${maxNameLength}" required>
+<button type="submit">Link anfordern</button>
+</form>`,
+    );
+
+  const replyChoice = (c: Context<Env>, { loginname, geholt }: NutzerDatenLink) =>
+    replyPage(
+      c,
+      200,
+      'Ihre Daten',
+      html`<p>Konto: <strong>${loginname}</strong></p>
+<h2>Herunterladen</h2>
+${
+  geholt
+    ? html`<p>Mit diesem Link wurden die Daten schon heruntergeladen. <a href="${c.get('origin')}/api/v2/konto">Einen neuen anfordern</a></p>`
+    : html`<p>Alles, was unter Ihrem Konto gespeichert ist, als ZIP-Archiv, einmal mit diesem Link.</p>
+<form method="post">
+<input type="hidden" name="aktion" value="herunterladen">
+<button type="submit">Herunterladen</button>
+</form>`
+}
+<h2>Konto löschen</h2>
+<form method="post">
+<input type="hidden" name="aktion" value="loeschen">
+<fieldset>
+<legend>Was wird aus Ihren Beobachtungen?</legend>
+<label><input type="radio" name="saetze" value="behalten" required> Veröffentlichte bleiben, ohne Ihren Namen; persönliche werden gelöscht.</label>
+<label><input type="radio" name="saetze" value="loeschen"> Alle werden gelöscht, mit ihren Fotos und Tonaufnahmen.</label>
+</fieldset>
+<button type="submit" class="loeschen">Weiter</button>
+</form>`,
+    );
+
+  const replyConfirm = (c: Context<Env>, saetze: Saetze, problem: string | null) =>
+    replyPage(
+      c,
+      problem === null ? 200 : 400,
+      'Konto wirklich löschen?',
+      html`${problem === null ? '' : html`<p role="alert">${problem}</p>`}
+<p>Das lässt sich nicht rückgängig machen. ${
+        saetze === 'loeschen'
+          ? 'Alle Ihre Beobachtungen werden gelöscht.'
+          : 'Ihre veröffentlichten Beobachtungen bleiben ohne Ihren Namen, die persönlichen werden gelöscht.'
+      }</p>
+<form method="post">
+<input type="hidden" name="aktion" value="bestaetigen">
+<input type="hidden" name="saetze" value="${saetze}">
+<label for="loginname">Zur Bestätigung: Ihr Anmeldename</label>
+<input id="loginname" name="loginname" type="text" autocomplete="off" required>
+<button type="submit" class="loeschen">Konto für immer löschen</button>
+</form>`,
+    );
+
+  /** The archive while it is made; null when the link is not good for it any more. */
+  const openArchive = (hash: Buffer): Promise<ReadableStream<Uint8Array> | null> =>
+    new Promise((resolve, reject) => {
+      // The turn lasts until all of it is read, not until its beginning can be sent.
+      inTurn(async () => {
+        const id = await consumeNutzerDatenLink(sql, hash);
+        if (id === null) return resolve(null);
+        const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+        resolve(readable);
+        try {
+          await writeAuskunft({ sql, storage: media.storage }, id, writable);
+        } catch (error) {
+          // Whoever reads it must see that it is not whole.
+          await writable.abort(error).catch(() => {});
+          if (!currentScope()?.hasLeft()) log.warn(describeFault(error), 'an archive of own data was broken off');
+        }
+      }).catch(reject);
+    });
+
+  const replyErased = (c: Context<Env>, loginname: string) =>
+    replyPage(
+      c,
+      200,
+      'Ihr Konto ist gelöscht',
+      html`<p>Sie sind als <strong>${loginname}</strong> nicht mehr angemeldet und können sich nicht mehr anmelden. Was noch zu entfernen ist, verschwindet in den nächsten Minuten.</p>
+<p><a href="${c.get('origin')}/">Zurück zu ${c.get('tenant').name}</a></p>`,
+    );
+
+  return new Hono<Env>()
+    .get('/konto', (c) => replyAsk(c, null))
+    .post('/konto', async (c) => {
+      const { fields } = await readForm(c, deps);
+      const [konto = ''] = fields.get('konto') ?? [];
+      if (konto.trim() === '' || konto.length > maxNameLength || !isStorable(konto) || hasLongRun(konto))
+        return replyAsk(c, `Nötig ist ein Anmeldename oder eine E-Mail-Adresse, höchstens ${maxNameLength} Zeichen.`);
+      await requireLinkAllowed(deps);
+      const account = await getNutzerOf(sql, { loginname: konto, email: konto });
+      // As for a lost password: what is no account has a mailbox of its own, and a job in every case.
+      const mayMail = await isMailAllowed(sql, account?.emailKey ?? `niemand ${konto}`);
+      const tenant = c.get('tenant');
+      const nutzerId = account && mayMail ? account.id : nobody;
+      const origin = publicOrigin(tenant, config.publicUrl);
+      await sql.begin((tx) => queue.enqueueMail(tx, { kind: 'daten', nutzerId, origin, portal: tenant.name }));
+      return replyPage(
+        c,
+        200,
+        'Der Link ist unterwegs',
+        html`<p>Wenn es dieses Konto gibt und eine E-Mail-Adresse dazu gespeichert ist, kommt dort in den nächsten Minuten ein Link an. Er gilt einen Tag lang.</p>`,
+      );
+    })
+    .get('/konto/daten/:token', async (c) => {
+      await requireLinkAllowed(deps);
+      const link = await getNutzerDatenLink(sql, hashToken(c.req.param('token')));
+      return link === null ? replyGone(c) : replyChoice(c, link);
+    })
+    .post('/konto/daten/:token', async (c) => {
+      await requireLinkAllowed(deps);
+      const hash = hashToken(c.req.param('token'));
+      const link = await getNutzerDatenLink(sql, hash);
+      if (link === null) return replyGone(c);
+      const { fields } = await readForm(c, deps);
+      const [aktion = ''] = fields.get('aktion') ?? [];
+      const [saetze = ''] = fields.get('saetze') ?? [];
+      if (aktion === 'herunterladen') {
+        const archive = await openArchive(hash);
+        if (archive === null) return replyGone(c);
+        return c.body(archive, 200, {
+          'Content-Type': 'application/zip',
+          'Content-Disposition': 'attachment; filename="meine-daten.zip"',
+          'Cache-Control': 'private, no-store',
+        });
+      }
+      if ((aktion !== 'loeschen' && aktion !== 'bestaetigen') || (saetze !== 'behalten' && saetze !== 'loeschen'))
+        return replyChoice(c, link);
+      if (aktion === 'loeschen') return replyConfirm(c, saetze, null);
+      const [loginname = ''] = fields.get('loginname') ?? [];
+      if (loginname.trim().toLowerCase() !== link.loginname.trim().toLowerCase())
+        return replyConfirm(c, saetze, 'Das ist nicht der Anmeldename dieses Kontos.');
+      try {
+        if ((await consumeNutzerLoeschLink(sql, hash, saetze)) === null) return replyGone(c);
+      } catch (error) {
+        if (codeOfFault(error) !== 'LADMN') throw error;
+        return replyPage(
+          c,
+          409,
+          'Dieses Konto bleibt',
+          html`<p>Es ist das letzte, das dieses Portal verwalten kann. Erst wenn ein anderes diese Rolle hat, lässt es sich löschen.</p>`,
+        );
+      }
+      return replyErased(c, link.loginname);
+    });
+}
