@@ -1,5 +1,8 @@
 // Operator commands (D5).
-import { writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { access, rename, rm, writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import type { Manifest } from './backup/manifest.ts';
@@ -9,8 +12,9 @@ import type { ImportMedia } from './catalog/import-media.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
+import { countNutzerSaetze, setNutzerLoeschung } from './db/loeschung.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
-import { createNutzer, getLogin, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
+import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
 import { describeStartError } from './observe/fault.ts';
 import { createProgress } from './observe/progress.ts';
@@ -34,6 +38,10 @@ const usage = `Aufruf: npm run cli -- BEFEHL
                                             ein Konto anlegen; das Passwort kommt im Klartext von der Standardeingabe
   nutzer password --loginname L             neues Passwort von der Standardeingabe
   nutzer block|unblock --loginname L        Konto sperren, wieder zulassen
+  nutzer export NAME [DATEI.zip]            alles, was unter einem Konto gespeichert ist, für die Person selbst
+  nutzer erase NAME --records keep|delete [--ja]
+                                            ein Konto löschen; keep: veröffentlichte Beobachtungen bleiben, ohne die Person;
+                                            delete: alle gehen mit; --ja: ohne Rückfrage
   grenzen refresh [--force]                 die Grenzen der Mandanten jetzt von BOUNDARY_URL holen; --force: auch mit großen
                                             Änderungen
   abgleich neu                              alle Spiegel neu beginnen lassen: nachdem Dateien der Datenbank durch eine ältere Kopie
@@ -67,6 +75,9 @@ const options = {
   errors: { type: 'string' },
   quelle: { type: 'string' },
   dateien: { type: 'string' },
+  records: { type: 'string' },
+  ja: { type: 'boolean' },
+  yes: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 type Values = { [name in keyof typeof options]?: (typeof options)[name]['type'] extends 'string' ? string : boolean };
@@ -184,7 +195,10 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 
   async 'nutzer block'(database, values) {
     const loginname = requireOption(values, 'loginname');
-    requireFound(await setNutzerStatus(database.sql, loginname, 0), loginname);
+    const found = await setNutzerStatus(database.sql, loginname, 0).catch(
+      refuseLast('Der letzte aktive Administrator kann nicht gesperrt werden.'),
+    );
+    requireFound(found, loginname);
     console.log('Das Konto ist gesperrt.');
   },
 
@@ -192,6 +206,69 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     const loginname = requireOption(values, 'loginname');
     requireFound(await setNutzerStatus(database.sql, loginname, 1), loginname);
     console.log('Das Konto ist zugelassen.');
+  },
+
+  async 'nutzer export'(database, _values, [loginname, file], config) {
+    if (!loginname) throw new UsageError('Der Anmeldename fehlt: nutzer export NAME [DATEI.zip]');
+    const { id } = await requireLogin(database, loginname);
+    const path = file ?? `auskunft-${id}.zip`;
+    if (await exists(path)) throw new UsageError(`Die Datei ${path} gibt es schon; sie wird nicht überschrieben.`);
+    const { writeAuskunft } = await import('./auskunft/archive.ts');
+    const { openStorage } = await import('./media/open-storage.ts');
+    // Nobody else's to read; under its name it is whole or not there.
+    const partial = `${path}.teil`;
+    const output = Writable.toWeb(createWriteStream(partial, { mode: 0o600 }));
+    const report = (done: number, total: number) => progress.step('Dateien', done, total);
+    try {
+      const archived = await writeAuskunft({ sql: database.sql, storage: openStorage(config.media) }, id, output, report);
+      await rename(partial, path);
+      progress.end();
+      const counts = `${countOf(archived.saetze, 'Beobachtung', 'Beobachtungen')}, ${countOf(archived.dateien, 'Datei', 'Dateien')}`;
+      console.log(`${path}: ${counts}.`);
+      if (archived.fehlend > 0)
+        console.error(`Hinweis: ${countOf(archived.fehlend, 'Datei fehlt', 'Dateien fehlen')} in der Ablage, siehe im Archiv.`);
+    } catch (error) {
+      await rm(partial, { force: true });
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UsageError(`Das Verzeichnis von ${path} gibt es nicht.`);
+      throw error;
+    }
+  },
+
+  async 'nutzer erase'(database, values, [loginname], config) {
+    if (!loginname) throw new UsageError('Der Anmeldename fehlt: nutzer erase NAME --records keep|delete');
+    const records = values.records;
+    if (records !== 'keep' && records !== 'delete') {
+      const wrong = records === undefined ? '--records fehlt' : `--records ist „${records}“`;
+      throw new UsageError(
+        `${wrong}, erlaubt sind keep (veröffentlichte Beobachtungen bleiben, ohne die Person) und delete (alle gehen mit).`,
+      );
+    }
+    const { id, name, loginname: stored } = await requireLogin(database, loginname);
+    const { alle, privat } = await countNutzerSaetze(database.sql, id);
+    const gone = records === 'keep' ? privat : alle;
+    const fate = [
+      `${countOf(gone, 'Beobachtung wird', 'Beobachtungen werden')} gelöscht`,
+      `${countOf(alle - gone, 'bleibt', 'bleiben')} ohne Namen`,
+    ].join(', ');
+    if (!values.ja && !values.yes) await confirm(`Das Konto „${stored}“ (${name}) wird für immer gelöscht: ${fate}.`);
+    await setNutzerLoeschung(database.sql, id, records === 'keep' ? 'behalten' : 'loeschen').catch(
+      refuseLast('Der letzte aktive Administrator kann nicht gelöscht werden; zuerst braucht ein anderes Konto diese Rolle.'),
+    );
+    const { startBoss } = await import('./jobs/boss.ts');
+    const { eraseNutzer } = await import('./jobs/loeschung.ts');
+    const boss = await startBoss(database, () => {}, { supervise: false });
+    try {
+      await eraseNutzer(boss, database.sql, id, (done) => progress.step('Beobachtungen', Math.min(done, alle), alle));
+    } finally {
+      await boss.stop();
+    }
+    progress.end();
+    const { removeEntfernt } = await import('./jobs/media.ts');
+    const { openStorage } = await import('./media/open-storage.ts');
+    await removeEntfernt(database.sql, openStorage(config.media)).catch(() =>
+      console.error('Hinweis: Die Ablage der Dateien antwortet nicht; der Dienst entfernt sie, sobald sie es tut.'),
+    );
+    console.log(`Das Konto „${stored}“ ist gelöscht.`);
   },
 
   async 'grenzen refresh'(database, values, _rest, config) {
@@ -260,10 +337,40 @@ async function openImportMedia(directory: string, config: Config): Promise<Impor
 }
 
 async function requireActiveNutzer(database: Database, loginname: string): Promise<number> {
-  const login = await getLogin(database.sql, loginname);
-  requireFound(login !== null, loginname);
-  if (login?.status !== 1) throw new UsageError(`Das Konto „${loginname}“ ist gesperrt.`);
+  const login = await requireLogin(database, loginname);
+  if (login.status !== 1) throw new UsageError(`Das Konto „${loginname}“ ist gesperrt.`);
   return login.id;
+}
+
+async function requireLogin(database: Database, loginname: string): Promise<Login> {
+  const login = await getLogin(database.sql, loginname);
+  if (login === null) throw noAccount(loginname);
+  return login;
+}
+
+/** Says in a sentence why the last administrator stays; all other errors go on. */
+function refuseLast(sentence: string): (error: { code?: string }) => never {
+  return (error) => {
+    throw error.code === 'LADMN' ? new UsageError(sentence) : error;
+  };
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Asks whoever sits at the terminal. */
+async function confirm(question: string): Promise<void> {
+  if (!process.stdin.isTTY) throw new UsageError(`${question} Ohne Terminal wird nicht gefragt: --ja bestätigt das.`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question(`${question}\nZum Bestätigen „ja“ eingeben: `);
+    if (answer.trim().toLowerCase() !== 'ja') throw new UsageError('Abgebrochen; nichts wurde gelöscht.');
+  } finally {
+    terminal.close();
+  }
 }
 
 /** Those that need no database, or open it themselves. */
@@ -342,8 +449,10 @@ function requireOption(values: Values, name: 'loginname' | 'email' | 'vorname' |
 
 const countOf = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
+const noAccount = (loginname: string) => new UsageError(`Es gibt kein Konto mit dem Anmeldenamen „${loginname}“.`);
+
 function requireFound(found: boolean, loginname: string): void {
-  if (!found) throw new UsageError(`Es gibt kein Konto mit dem Anmeldenamen „${loginname}“.`);
+  if (!found) throw noAccount(loginname);
 }
 
 // One line; a line end at its end is the terminal's, not the password's.

@@ -1,7 +1,7 @@
 // The operator's story: an empty database, a catalogue of their own, an account, the service, a sighting.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import { onPostgres } from './support/database.ts';
 import { makeJpeg } from './support/photo.ts';
 import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { headerOf, toFormData } from './support/service.ts';
+import { readZip } from './support/zip.ts';
 
 const katalog = fileURLToPath(new URL('./support/katalog', import.meta.url));
 
@@ -344,10 +345,59 @@ describe('from an empty database to the first sighting', () => {
       await service.stop();
       return entered;
     };
+    const last = await runCli(site, ['nutzer', 'block', '--loginname', 'Jürgen']);
+    assert.deepEqual([last.code, last.err], [1, 'Der letzte aktive Administrator kann nicht gesperrt werden.\n']);
+    const person = ['--email', 'v@example.org', '--vorname', 'V', '--nachname', 'W', '--rolle', 'administrator'];
+    const second = ['nutzer', 'create', '--loginname', 'Vertretung', ...person, '--password-stdin'];
+    assert.equal((await runCli(site, second, 'auch geheim')).code, 0);
     assert.equal((await runCli(site, ['nutzer', 'block', '--loginname', 'Jürgen'])).code, 0);
     assert.equal(await status('streng geheim'), false);
     assert.equal((await runCli(site, ['nutzer', 'unblock', '--loginname', 'Jürgen'])).code, 0);
     assert.equal((await runCli(site, ['nutzer', 'password', '--loginname', 'Jürgen'], 'neu und lang')).code, 0);
     assert.equal(await status('neu und lang'), true);
+  });
+
+  it('hands out all that is stored about an account, and erases it', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'auskunft-'));
+    const file = join(dir, 'u.zip');
+    const made = await runCli(site, ['nutzer', 'export', 'umzug', file]);
+    assert.deepEqual([made.code, made.out], [0, `${file}: 1 Beobachtung, 1 Datei.\n`], made.err);
+    const files = await readZip(await readFile(file));
+    assert.equal(JSON.parse(files.get('konto.json')?.toString() ?? '').email, 'u@example.org');
+    assert.equal([...files.keys()].filter((name) => name.startsWith('dateien/')).length, 1);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.deepEqual(await readdir(dir), ['u.zip']);
+    for (const [args, says] of [
+      [['export'], /^Der Anmeldename fehlt: nutzer export NAME \[DATEI\.zip\]$/m],
+      [['export', 'umzug', file], /gibt es schon; sie wird nicht überschrieben\.$/m],
+      [['export', 'umzug', join(dir, 'nirgends', 'x.zip')], /^Das Verzeichnis von .*x\.zip gibt es nicht\.$/m],
+      [['export', 'niemand'], /^Es gibt kein Konto mit dem Anmeldenamen „niemand“\.$/m],
+      [['erase', 'niemand', '--records', 'keep', '--ja'], /^Es gibt kein Konto mit dem Anmeldenamen „niemand“\.$/m],
+      [['erase', 'umzug', '--ja'], /^--records fehlt, erlaubt sind keep /m],
+      [['erase', 'umzug', '--records', 'alle'], /^--records ist „alle“, erlaubt sind keep .* und delete /m],
+      [
+        ['erase', 'umzug', '--records', 'delete'],
+        /^Das Konto „umzug“ \(U Z\) wird für immer gelöscht: 1 Beobachtung wird gelöscht, 0 bleiben ohne Namen\. Ohne Terminal/m,
+      ],
+    ] as const) {
+      const { code, out, err } = await runCli(site, ['nutzer', ...args]);
+      assert.deepEqual([code, out], [1, ''], args.join(' '));
+      assert.match(err, says);
+    }
+    const media = async () =>
+      (await readdir(join(site.env.DATA_DIR ?? '', 'media'), { recursive: true })).filter((name) => name.endsWith('.jpg')).length;
+    assert.equal(await media(), 1);
+    const erased = await runCli(site, ['nutzer', 'erase', 'umzug', '--records', 'delete', '--yes']);
+    assert.deepEqual([erased.code, erased.out], [0, 'Das Konto „umzug“ ist gelöscht.\n'], erased.err);
+    assert.equal(await media(), 0);
+    assert.match((await runCli(site, ['nutzer', 'export', 'umzug'])).err, /kein Konto/);
+    assert.equal((await runCli(site, ['nutzer', 'erase', 'Vertretung', '--records', 'keep', '--ja'])).code, 0);
+    const last = await runCli(site, ['nutzer', 'erase', 'Jürgen', '--records', 'keep', '--ja']);
+    assert.equal(last.code, 1);
+    assert.match(
+      last.err,
+      /^Der letzte aktive Administrator kann nicht gelöscht werden; zuerst braucht ein anderes Konto diese Rolle\.$/m,
+    );
+    await rm(dir, { recursive: true });
   });
 });
