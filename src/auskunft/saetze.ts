@@ -12,9 +12,9 @@ export interface ExportedSatz {
   dateien: { name: string; path: string }[];
 }
 
-// What the database leaves in place of an address; it begins with a character that JSON text can't hold as it is:
-// looked for before the text is parsed, no remark can be taken for one.
-const mark = new RegExp(`"${String.fromCharCode(1)}[+-]([0-9a-f]{32}\\.[a-z0-9]{2,4})"`, 'g');
+// What the database leaves in place of an address. It begins with a character below the blank, which JSON text can't hold as it is: looked for
+// before the text is parsed, no remark can be taken for one.
+const mark = /"[^ -\u{10ffff}][+-]([0-9a-f]{32}\.[a-z0-9]{2,4})"/gu;
 
 /** The sightings of an account, some at a time. */
 export async function* listSaetze(sql: Sql, nutzerId: number): AsyncGenerator<ExportedSatz[]> {

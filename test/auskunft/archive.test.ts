@@ -126,11 +126,14 @@ describe('the archive of an account', () => {
   it('takes no remark for a file of somebody else', async () => {
     const id = await service.makeReleased({ lat: '5531900' }, { as: 'nachbarin' });
     const name = `${'cd'.repeat(16)}.jpg`;
-    await service.database.sql`update portal.sichtbeobachtung set bemerkung = ${`\u0001+${name}`} where id = ${id}`;
     await service.media.storage.put(name, Buffer.from('x'), 'image/jpeg');
-    const { files, json } = await archiveOf('nachbarin');
-    assert.equal(json('sichtbeobachtungen.json').at(-1).bemerkung, `\u0001+${name}`);
-    assert.ok(!files.has(`dateien/${id}_bemerkung.jpg`));
+    for (const sign of ['\u0001', '\u007f', '\u0085', '']) {
+      const remark = `${sign}+${name}`;
+      await service.database.sql`update portal.sichtbeobachtung set bemerkung = ${remark} where id = ${id}`;
+      const { files, json } = await archiveOf('nachbarin');
+      assert.equal(json('sichtbeobachtungen.json').at(-1).bemerkung, remark);
+      assert.ok(!files.has(`dateien/${id}_bemerkung.jpg`));
+    }
   });
 
   it('has every sighting once, however many pages they are read in; and none of an account without any', async () => {

@@ -58,7 +58,7 @@ describe('the OpenAPI document', () => {
     const served = service.app.routes
       .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/v2/'))
       .map(({ method, path }) => `${method} ${path.slice('/api/v2'.length).replace(/:(\w+)/g, '{$1}')}`)
-      .filter((route) => !/ \/(konto\/.*|docs\/.*|openapi\.json|)$/.test(route));
+      .filter((route) => !/ \/(konto(\/.*)?|docs\/.*|openapi\.json|)$/.test(route));
     const documented = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     assert.deepEqual(documented.sort(), [...new Set(served)].sort());
   });
