@@ -256,7 +256,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     );
     const { startBoss } = await import('./jobs/boss.ts');
     const { eraseNutzer } = await import('./jobs/loeschung.ts');
-    const boss = await startBoss(database, () => {}, { supervise: false });
+    const boss = await startBoss(database, () => {}, { supervise: false, mayChange: true });
     try {
       await eraseNutzer(boss, database.sql, id, (done) => progress.step('Beobachtungen', Math.min(done, alle), alle));
     } finally {

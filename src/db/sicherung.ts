@@ -1,4 +1,4 @@
-// What a backup is told of a database, and what is done to one that is made of a backup (P16). Read from the tables themselves: a
+// What a backup is told of a database, and what is done to one that is made of a backup (P5.1). Read from the tables themselves: a
 // backup may be of another release than this program.
 import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
 

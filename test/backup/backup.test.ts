@@ -1,5 +1,5 @@
 // Backups: what was acknowledged before one began is in it, what is broken off or altered is refused, and what is of a time after it
-// ends with a restore (P16).
+// ends with a restore (P5.1).
 import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -151,7 +151,7 @@ describe('the nightly sweep', () => {
 describe('the queue of mails', () => {
   it('forgets those that were sent and those that were given up after the days of the settings', async () => {
     const { database } = service;
-    const queue = await startBoss(database, () => {}, { supervise: true, keepDays: { mails: 3, deadMails: 5 } });
+    const queue = await startBoss(database, () => {}, { supervise: true, mayChange: true, keepDays: { mails: 3, deadMails: 5 } });
     closeAtEnd(() => queue.stop());
     const { boss } = queue;
     for (const name of [mailQueue, mailDeadLetter]) for (let n = 0; n < 2; n++) await boss.send(name, { nutzerId: n });
