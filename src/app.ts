@@ -1,6 +1,7 @@
 // Routes and middleware, and the one place where errors become answers.
 import { type Context, Hono } from 'hono';
 import { currentScope } from './guard/request.ts';
+import { noteRequests } from './http/answered.ts';
 import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
 import { toPortalError } from './http/errors.ts';
 import { isOutput, outputRoutes } from './http/outputs/outputs.ts';
@@ -10,7 +11,7 @@ import { docsRoutes } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { kontoRoutes } from './http/routes/konto.ts';
 import { kontoDatenRoutes } from './http/routes/konto-daten.ts';
-import { countRequests, metricsRoutes } from './http/routes/metrics.ts';
+import { metricsRoutes } from './http/routes/metrics.ts';
 import { listRoutes } from './http/routes/routes.ts';
 import { scopeMiddleware } from './http/scope.ts';
 import { PortalError } from './http/wire/errors.ts';
@@ -18,16 +19,25 @@ import { answerConditionally } from './http/wire/etag.ts';
 import { keepAnswers } from './http/wire/kept.ts';
 import { replyError, respond } from './http/wire/reply.ts';
 import { codeOfFault, describeFault } from './observe/fault.ts';
+import type { Log } from './observe/log.ts';
 import { watchOutages } from './observe/outages.ts';
+
+/** What a process needs that answers its supervisors alone. */
+export type WorkerDeps = Pick<Deps, 'sql' | 'drain' | 'config' | 'metrics' | 'log'>;
+
+/** A process that answers its supervisors alone: /health and /metrics. */
+export function createWorkerApp(deps: WorkerDeps): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(noteRequests(deps), scopeMiddleware(deps), protocolMiddleware(deps.drain));
+  app.route('/', healthRoutes(deps));
+  app.route('/', metricsRoutes(deps));
+  answerErrors(app, deps.log);
+  return app;
+}
 
 /** The service as a function from request to answer. Opens nothing and reads no environment. */
 export function createApp(deps: Deps): Hono<Env> {
-  const app = new Hono<Env>();
-  const noteOutage = watchOutages(deps.log);
-  app.use(scopeMiddleware(deps), countRequests(deps), protocolMiddleware(deps.drain));
-
-  app.route('/', healthRoutes(deps));
-  app.route('/', metricsRoutes(deps));
+  const app = createWorkerApp(deps);
 
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
@@ -52,7 +62,11 @@ export function createApp(deps: Deps): Hono<Env> {
   app.get('/api/v2/', (c) => c.redirect('/api/v2', 301));
 
   app.route('/', outputRoutes(deps, answers));
+  return app;
+}
 
+function answerErrors(app: Hono<Env>, log: Log): void {
+  const noteOutage = watchOutages(log);
   const replyAny = (c: Context<Env>, error: PortalError) =>
     isOutput(c.req.path) ? replyProblem(c, error) : replyError(c, error);
   app.notFound((c) => {
@@ -63,10 +77,9 @@ export function createApp(deps: Deps): Hono<Env> {
   app.onError((error, c) => {
     const known = toPortalError(error, c.get('sent') ?? c.get('query')?.parameters);
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
-    if (!known) deps.log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
+    if (!known) log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
     else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft())
       noteOutage({ code: codeOfFault(error) ?? known.code, route: c.req.routePath });
     return replyAny(c, known ?? new PortalError('interner_fehler'));
   });
-  return app;
 }

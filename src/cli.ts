@@ -333,7 +333,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 async function openImportMedia(directory: string, config: Config): Promise<ImportMedia> {
   const { createPhotoPool } = await import('./media/photo.ts');
   const { openStorage } = await import('./media/open-storage.ts');
-  return { directory, photos: createPhotoPool(), storage: openStorage(config.media) };
+  return { directory, photos: createPhotoPool({ workers: config.photoWorkers }), storage: openStorage(config.media) };
 }
 
 async function requireActiveNutzer(database: Database, loginname: string): Promise<number> {

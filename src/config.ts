@@ -8,6 +8,8 @@ export interface Config {
   migrateDatabaseUrl: string | null;
   /** The database itself, where databaseUrl goes through a pooler; null: it does not. */
   directDatabaseUrl: string | null;
+  /** Connections for requests; without it by cores. */
+  dbPool?: number;
   dataDir: string;
   host: string;
   port: number;
@@ -24,6 +26,8 @@ export interface Config {
   smtpUrl: string | null;
   mailFrom: string;
   media: MediaPlace;
+  /** Threads that make photos small; without it by cores. */
+  photoWorkers?: number;
   /** Requests with files that may be under way at once, and those of one account. */
   maxUploads: number;
   maxUploadsPerAccount: number;
@@ -115,6 +119,11 @@ export const settings = {
     meaning:
       'dieselbe Datenbank ohne Umweg, wenn DATABASE_URL zu einem Pooler wie PgBouncer führt: für Aufträge und alles, was eine Verbindung lange hält',
   },
+  DB_POOL: {
+    fallback: null,
+    meaning:
+      'Verbindungen zur Datenbank für Anfragen, dazu 2 als Reserve; ohne Angabe: doppelt so viele wie Rechenkerne, 4 bis 16',
+  },
   DATA_DIR: {
     fallback: '.data',
     meaning: 'Verzeichnis der eingebetteten Datenbank, der Fotos und Tonaufnahmen, der Mails und des Schlüssels',
@@ -145,6 +154,10 @@ export const settings = {
   AWS_ACCESS_KEY_ID: { fallback: null, meaning: 'Kennung für S3; nötig mit s3://' },
   AWS_SECRET_ACCESS_KEY: { fallback: null, meaning: 'geheimer Schlüssel für S3; nötig mit s3://' },
   AWS_SESSION_TOKEN: { fallback: null, meaning: 'befristeter Schlüssel für S3, falls der Server einen verlangt' },
+  PHOTO_WORKERS: {
+    fallback: null,
+    meaning: 'Fotos, die zugleich verkleinert werden, aus einem Netz eines weniger; ohne Angabe: 2 bis 4, je nach Rechenkernen',
+  },
   MAX_UPLOADS: {
     fallback: '8',
     meaning: 'Meldungen mit Dateien, die zugleich angenommen werden, aus einem Netz die Hälfte; weitere: 503',
@@ -253,6 +266,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     }
     return Number(value);
   };
+  const readIntegerIfSet = (name: keyof typeof settings, min: number, max: number) =>
+    read(name) === null ? undefined : readInteger(name, min, max);
   const readBoolean = (name: keyof typeof settings): boolean => {
     const value = (read(name) ?? '').toLowerCase();
     if (['true', '1', 'on', 'yes'].includes(value)) return true;
@@ -327,10 +342,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   if (!isOneOf(logLevels, logLevel)) {
     throw new ConfigError(`LOG_LEVEL ist „${logLevel}“, erlaubt sind ${logLevels.join(', ')}.`);
   }
+  const dbPool = readIntegerIfSet('DB_POOL', 4, 200);
+  const photoWorkers = readIntegerIfSet('PHOTO_WORKERS', 1, 64);
   return {
     databaseUrl,
     migrateDatabaseUrl,
     directDatabaseUrl,
+    ...(dbPool !== undefined && { dbPool }),
     dataDir,
     host: read('HOST') ?? '127.0.0.1',
     port,
@@ -349,6 +367,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     smtpUrl,
     mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',
     media,
+    ...(photoWorkers !== undefined && { photoWorkers }),
     maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
     maxUploadsPerAccount: readInteger('MAX_UPLOADS_PER_ACCOUNT', 1, 1000),
     maxConnections: readInteger('MAX_CONNECTIONS', 10, 100_000),

@@ -2,16 +2,15 @@
 // 4 MB, and has it clear the heap when that grew by half: answers are made of large buffers, and collecting them took half a
 // core and 100 MB more otherwise, XML another 170 MB.
 import { join } from 'node:path';
-import { createApp } from './app.ts';
+import { createApp, createWorkerApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
-import { getAbgleichLag, getInstallation, watchAbgleich } from './db/abgleich.ts';
-import { callBounds, connectionCount, openDatabase, poolSize, slowCallBounds, statementMs } from './db/client.ts';
+import { getInstallation, watchAbgleich } from './db/abgleich.ts';
+import { callBounds, openDatabase, poolSize, reservedConnections, slowCallBounds, statementMs } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
 import { admitCalls } from './guard/admission.ts';
 import { currentScope } from './guard/request.ts';
 import { loadSecretKey } from './guard/secret.ts';
-import { healthRoutes } from './http/routes/health.ts';
-import { metricsRoutes } from './http/routes/metrics.ts';
+import { watchService } from './http/figures.ts';
 import { listen } from './http/server.ts';
 import { workAbgleich } from './jobs/abgleich.ts';
 import { startBoss } from './jobs/boss.ts';
@@ -54,22 +53,26 @@ async function main(): Promise<void> {
 
   const mandanten = await listMandant(database.sql);
   requireDefaultTenant(config.defaultTenant, mandanten);
+  const connections = config.dbPool ?? poolSize;
   const sql = admitCalls(
     database.sql,
-    { slots: connectionCount, share: poolSize, ...callBounds },
-    { client: database.reserve, after: poolSize },
+    { name: 'database', slots: connections + reservedConnections, share: connections, ...callBounds },
+    { client: database.reserve, after: connections },
   );
-  const slowSql = admitCalls(sql, slowCallBounds);
+  const slowSql = admitCalls(sql, { name: 'slow', ...slowCallBounds });
   const regexpSql =
     database.kind === 'postgres'
-      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), slowCallBounds)
+      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), {
+          name: 'regexp',
+          ...slowCallBounds,
+        })
       : sql;
   const media = {
     uploads: createUploads(join(config.dataDir, 'uploads'), {
       all: config.maxUploads,
       perAccount: config.maxUploadsPerAccount,
     }),
-    photos: createPhotoPool(),
+    photos: createPhotoPool({ workers: config.photoWorkers }),
     storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';
@@ -96,17 +99,11 @@ async function main(): Promise<void> {
   const drain = { active: false };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, (error) => log.warn(describeFault(error), 'feed'));
-  if (watch) {
-    metrics.watch('feed_waiting_clients', 'Clients that wait for something new in the feed', () => watch.waiting);
-    metrics.watch('feed_lag_seconds', 'Age of the oldest writing transaction, which the feed waits for', () =>
-      // Figures are read while the database is away, too.
-      getAbgleichLag(sql).catch(() => Number.NaN),
-    );
-  }
+  watchService(metrics, { sql, feed: watch, hasBoundarySource: config.boundary !== null });
   const feed = watch && { installation: await getInstallation(database.sql), watch };
   const app =
     feed === null
-      ? healthRoutes({ sql, drain }).route('/', metricsRoutes({ metrics, config }))
+      ? createWorkerApp({ sql, drain, config, metrics, log })
       : createApp({
           sql,
           drain,

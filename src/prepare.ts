@@ -41,8 +41,9 @@ export async function prepareDatabase(
   const mayChange = await mayMigrate(database.sql);
   if (migrateDatabaseUrl !== null || !mayChange) await requireMigrated(database.sql);
   else {
-    await migrateDatabase(database, { report });
-    for (const warning of await listGrantWarnings(database.sql)) report(warning);
+    const outcome = await migrateDatabase(database, { report });
+    // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
+    if (outcome === 'replaced') for (const warning of await listGrantWarnings(database.sql)) report(warning);
   }
   return mayChange;
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, loadConfig } from '../src/config.ts';
+import { openDatabase, poolSizeOf } from '../src/db/client.ts';
 
 const url = 'https://example.org/grenzen.geojson';
 
@@ -67,6 +68,30 @@ describe('the boundary settings', () => {
       });
     }
   }
+});
+
+describe('connections and threads', () => {
+  it('are as many as is said', async () => {
+    assert.deepEqual(loadConfig({ DB_POOL: '7', PHOTO_WORKERS: '1' }).dbPool, 7);
+    assert.deepEqual(loadConfig({ DB_POOL: '7', PHOTO_WORKERS: '1' }).photoWorkers, 1);
+    const database = await openDatabase({ ...loadConfig({ DB_POOL: '7' }), databaseUrl: 'postgres://x@127.0.0.1:1/x' });
+    assert.equal(database.sql.options.max, 7);
+    await database.close();
+  });
+
+  it('follow the cores without, within bounds', async () => {
+    const { dbPool, photoWorkers } = loadConfig({ DB_POOL: ' ' });
+    assert.deepEqual([dbPool, photoWorkers], [undefined, undefined]);
+    assert.deepEqual([1, 2, 4, 8, 64].map(poolSizeOf), [4, 4, 8, 16, 16]);
+  });
+
+  for (const [name, values] of Object.entries({ DB_POOL: ['3', '201', 'viele', '-4'], PHOTO_WORKERS: ['0', '65', '1.5'] }))
+    for (const value of values)
+      it(`${name} can't be ${value}`, () => {
+        assert.throws(() => loadConfig({ [name]: value }), {
+          message: new RegExp(`^${name} ist „${value}“, erlaubt ist eine ganze Zahl`),
+        });
+      });
 });
 
 describe('MEDIA_URL', () => {

@@ -246,3 +246,19 @@ as $$
 $$;
 comment on function api.get_grenzlauf_stand() is
   'When the last run of the boundary job began (null: never), and the time of the database';
+
+-- How long ago runs of the boundary job ended.
+-- returns  erfolg      seconds since one ended well, whether boundaries changed or not; null: none did
+--          fehlschlag  seconds since one failed or was broken off; null: none was
+create or replace function api.get_grenzlauf_alter()
+  returns table (erfolg float8, fehlschlag float8)
+  language sql
+  stable
+as $$
+  select
+    extract(epoch from now() - max(g.beendet) filter (where g.ergebnis in ('erfolgreich', 'unveraendert')))::float8,
+    extract(epoch from now() - max(g.beendet) filter (where g.ergebnis in ('fehlgeschlagen', 'abgebrochen')))::float8
+  from portal.grenzlauf g
+$$;
+comment on function api.get_grenzlauf_alter() is
+  'Seconds since a run of the boundary job ended well, and since one failed or was broken off; null where none did';

@@ -35,12 +35,13 @@ export interface ConnectOptions {
 /** The database can't be used; the message is one line for the operator. */
 export class DatabaseError extends Error {}
 
-// Twice the cores: four connections were 40 % faster than one, ten no faster than four.
-export const poolSize = Math.max(4, 2 * availableParallelism());
+// Twice the cores: four connections were 40 % faster than one, ten no faster than four. One thread hands out what they bring: with 64
+// cores it would hold 128 connections of the server's and wait for itself.
+export const poolSizeOf = (cores: number) => Math.min(16, Math.max(4, 2 * cores));
+export const poolSize = poolSizeOf(availableParallelism());
 // Beside them, for everybody else when one network's requests hold all of those. A pool of their own: as two more of the same, which
 // take turns, they made a page 8 % slower.
 export const reservedConnections = 2;
-export const connectionCount = poolSize + reservedConnections;
 
 /** How requests wait for a connection: 503 within two seconds when all are busy (S5.3); what waits longer was given up by its client. */
 export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
@@ -64,6 +65,8 @@ export interface DatabasePlace {
   /** The same database past the pooler that databaseUrl goes through, if any (P2.1). */
   directDatabaseUrl?: string | null;
   dataDir: string;
+  /** Connections for requests; by cores without it. */
+  dbPool?: number;
   onCrash?: (error: Error) => void;
   /** What an embedded database that is not there yet is made of. */
   loadFrom?: Uint8Array;
@@ -79,15 +82,18 @@ export const embeddedDirectory = (dataDir: string) => join(dataDir, 'database');
 export async function openDatabase(options: DatabasePlace | { embedded: EmbeddedDatabase }): Promise<Database> {
   if ('embedded' in options) return databaseOver({ embedded: options.embedded });
   if (options.databaseUrl !== null)
-    return databaseOver({ url: options.databaseUrl, directUrl: options.directDatabaseUrl ?? null });
+    return databaseOver({ url: options.databaseUrl, directUrl: options.directDatabaseUrl ?? null }, options.dbPool);
   await mkdir(options.dataDir, { recursive: true });
   const { onCrash, loadFrom } = options;
   const dataDir = embeddedDirectory(options.dataDir);
   const embedded = await openEmbedded({ dataDir, ...(onCrash && { onCrash }), ...(loadFrom && { loadFrom }) });
-  return databaseOver({ embedded });
+  return databaseOver({ embedded }, options.dbPool);
 }
 
-function databaseOver(target: { url: string; directUrl: string | null } | { embedded: EmbeddedDatabase }): Database {
+function databaseOver(
+  target: { url: string; directUrl: string | null } | { embedded: EmbeddedDatabase },
+  size = poolSize,
+): Database {
   const clients: Sql[] = [];
   const open = ({ max = 1, settings = {}, jsonAsText = false }: ConnectOptions, isPooled: boolean): Sql => {
     const common = {
@@ -119,7 +125,7 @@ function databaseOver(target: { url: string; directUrl: string | null } | { embe
     return sql;
   };
   const hasPooler = 'url' in target && target.directUrl !== null;
-  const sql = open({ max: poolSize, settings: requestSettings }, hasPooler);
+  const sql = open({ max: size, settings: requestSettings }, hasPooler);
   return {
     kind: 'url' in target ? 'postgres' : 'embedded',
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.

@@ -53,6 +53,13 @@ export async function createMandantEntwurf(sql: Sql, grenzlaufId: number): Promi
   return rows.map((row) => row.id);
 }
 
+/** Seconds since a run ended well, and since one failed or was broken off; null where none did. */
+export async function getGrenzlaufAlter(sql: Sql): Promise<{ erfolg: number | null; fehlschlag: number | null }> {
+  const [row] = await sql<{ erfolg: number | null; fehlschlag: number | null }[]>`select * from api.get_grenzlauf_alter()`;
+  if (!row) throw new Error('api.get_grenzlauf_alter returned no row');
+  return row;
+}
+
 /** What speaks against the boundaries of a run. */
 export async function listGrenzlaufMangel(sql: Sql, grenzlaufId: number): Promise<Mangel[]> {
   return [...(await sql<Mangel[]>`select * from api.list_grenzlauf_mangel(grenzlauf_id => ${grenzlaufId}::bigint)`)];

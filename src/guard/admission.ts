@@ -2,7 +2,40 @@
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
 import { currentScope, type RequestScope } from './request.ts';
 
+/** What is limited, as operators are shown it. */
+export const limitNames = ['database', 'slow', 'regexp', 'outputs', 'pages', 'features', 'passwords', 'photos'] as const;
+export type LimitName = (typeof limitNames)[number];
+
+/** Why somebody was not admitted. */
+export const refusalReasons = ['queue_full', 'pushed_out', 'waited_too_long', 'no_answer', 'gone'] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
+/** What a limit has under way at present, and whom it refused since the process began. */
+export interface LimitUsage {
+  slots: number;
+  running: number;
+  waiting: number;
+  readonly refused: Record<RefusalReason, number>;
+}
+
+const makeUsage = (): LimitUsage => ({
+  slots: 0,
+  running: 0,
+  waiting: 0,
+  refused: { queue_full: 0, pushed_out: 0, waited_too_long: 0, no_answer: 0, gone: 0 },
+});
+
+// Of the process, like the limits that are variables of modules.
+const usages = new Map<LimitName, LimitUsage>(limitNames.map((name) => [name, makeUsage()]));
+
+/** The limits of this process by name. */
+export function listUsage(): ReadonlyMap<LimitName, Readonly<LimitUsage>> {
+  return usages;
+}
+
 export interface AdmissionOptions {
+  /** Under which it is counted for operators; not at all without it. */
+  name?: LimitName;
   /** Runs at once; for the database, the connections of the pool. */
   slots: number;
   /** Of these, what requests of one network, or of one account, may have at once; all of them without it. */
@@ -28,7 +61,20 @@ export interface Reserve<C> {
 /** There is no connection to be had soon. */
 export class OverloadError extends Error {
   readonly code = 'OVERLOADED';
+  readonly reason: RefusalReason;
+  constructor(reason: RefusalReason) {
+    super(sentences[reason]);
+    this.reason = reason;
+  }
 }
+
+const sentences: Record<RefusalReason, string> = {
+  queue_full: 'too many wait',
+  pushed_out: 'others wait for their first',
+  waited_too_long: 'waited too long',
+  no_answer: 'no answer in time',
+  gone: 'nobody waits for the answer',
+};
 
 // Of postgres.js' client, what requests use.
 interface Client {
@@ -40,7 +86,7 @@ interface Client {
 
 /** What is given to the result runs when a slot is free, within bounds; beyond them it fails with OverloadError. */
 export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>) => Promise<T> {
-  const admission = new Admission(options);
+  const admission = new Admission(options, usageOf(options));
   return async (run) => {
     const leave = await admission.enter();
     try {
@@ -51,19 +97,32 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
   };
 }
 
+function refusal({ refused }: LimitUsage, reason: RefusalReason): OverloadError {
+  refused[reason]++;
+  return new OverloadError(reason);
+}
+
+function usageOf({ name, slots }: AdmissionOptions): LimitUsage {
+  const usage = (name && usages.get(name)) ?? makeUsage();
+  usage.slots = slots;
+  return usage;
+}
+
 /**
  * The same client, whose calls and transactions wait for a free connection within bounds and fail with OverloadError beyond.
  * Its calls are plain promises that may be asked for `raw` bytes: no fragments, no cursors.
  */
 export function admitCalls<C extends Client>(client: C, options: CallOptions, reserve?: Reserve<C>): C {
   const limited = limitRuns(options);
+  const usage = usageOf(options);
+  const giveUp = () => refusal(usage, 'no_answer');
   let underWay = 0;
   const admit = (run: (chosen: C) => unknown) =>
     limited(async () => {
-      if (reserve && underWay >= reserve.after) return withDeadline(run(reserve.client), options.runMs);
+      if (reserve && underWay >= reserve.after) return withDeadline(run(reserve.client), options.runMs, giveUp);
       underWay++;
       try {
-        return await withDeadline(run(client), options.runMs);
+        return await withDeadline(run(client), options.runMs, giveUp);
       } finally {
         underWay--;
       }
@@ -85,9 +144,9 @@ export function admitCalls<C extends Client>(client: C, options: CallOptions, re
   });
 }
 
-function withDeadline(result: unknown, ms: number): Promise<unknown> {
+function withDeadline(result: unknown, ms: number, giveUp: () => OverloadError): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-  const timer = setTimeout(() => reject(new OverloadError('no answer in time')), ms);
+  const timer = setTimeout(() => reject(giveUp()), ms);
   const end = (settle: (value: unknown) => void) => (value: unknown) => {
     clearTimeout(timer);
     settle(value);
@@ -105,18 +164,19 @@ interface Waiting {
 }
 
 const nobody: readonly string[] = [];
-const goneError = () => new OverloadError('nobody waits for the answer');
 
 class Admission {
-  readonly #options: Required<AdmissionOptions>;
+  readonly #options: Required<Omit<AdmissionOptions, 'name'>>;
+  readonly #usage: LimitUsage;
   #running = 0;
   /** Network or account → what it has. */
   readonly #held = new Map<string, number>();
   /** Network, null for the service itself → who waits, in the order in which it is the networks' turn. */
   readonly #lines = new Map<string | null, Waiting[]>();
   #waiting = 0;
-  constructor(options: AdmissionOptions) {
+  constructor(options: AdmissionOptions, usage: LimitUsage) {
     this.#options = { share: options.slots, ...options };
+    this.#usage = usage;
   }
 
   /** Waits for a slot; the result gives it back. */
@@ -124,7 +184,7 @@ class Admission {
     const scope = currentScope();
     // Work of the service itself has no share.
     const keys = scope?.owners ?? nobody;
-    if (scope?.isGone()) throw goneError();
+    if (scope?.isGone()) throw refusal(this.#usage, 'gone');
     if (this.#mayRun(keys)) this.#take(keys);
     else await this.#wait(keys, scope);
     return () => this.#leave(keys);
@@ -136,6 +196,7 @@ class Admission {
 
   #take(keys: readonly string[]): void {
     this.#running++;
+    this.#usage.running++;
     for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
   }
 
@@ -145,16 +206,17 @@ class Admission {
     const { queue } = this.#options;
     const mayWait = line.length < (network === null ? queue : Math.ceil(queue / 2));
     if (!mayWait || (this.#waiting >= queue && !this.#pushOut(line.length + 1)))
-      return Promise.reject(new OverloadError('too many wait'));
+      return Promise.reject(refusal(this.#usage, 'queue_full'));
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#remove(network, line, entry);
-        reject(new OverloadError('waited too long'));
+        reject(refusal(this.#usage, 'waited_too_long'));
       }, this.#options.waitMs);
       const entry: Waiting = { keys, isGone: () => scope?.isGone() ?? false, resolve, reject, timer };
       line.push(entry);
       this.#lines.set(network, line);
       this.#waiting++;
+      this.#usage.waiting++;
     });
   }
 
@@ -166,12 +228,13 @@ class Admission {
     if (!longest || !last) return false;
     clearTimeout(last.timer);
     this.#remove(...longest, last);
-    last.reject(new OverloadError('others wait for their first'));
+    last.reject(refusal(this.#usage, 'pushed_out'));
     return true;
   }
 
   #leave(keys: readonly string[]): void {
     this.#running--;
+    this.#usage.running--;
     for (const key of keys) {
       const left = (this.#held.get(key) ?? 0) - 1;
       if (left > 0) this.#held.set(key, left);
@@ -202,13 +265,14 @@ class Admission {
       if (!entry.isGone()) return entry;
       clearTimeout(entry.timer);
       this.#remove(network, line, entry);
-      entry.reject(goneError());
+      entry.reject(refusal(this.#usage, 'gone'));
     }
   }
 
   #remove(network: string | null, line: Waiting[], entry: Waiting): void {
     line.splice(line.indexOf(entry), 1);
     this.#waiting--;
+    this.#usage.waiting--;
     if (line.length === 0) this.#lines.delete(network);
   }
 }

@@ -11,7 +11,7 @@ const cost = { memory: 19456, passes: 2, parallelism: 1 } as const;
 const keyLength = 32;
 // As many as Node has threads for it; who waits does so by turns of their networks.
 export const hashBounds = { slots: 4, share: 3, queue: 100, waitMs: 1500 };
-const inTurn = limitRuns(hashBounds);
+const inTurn = limitRuns({ name: 'passwords', ...hashBounds });
 
 /** The SHA-1 that a client sends for a plain password. */
 export function sha1OfPlain(password: string): string {

@@ -5,8 +5,10 @@ import { randomUUID } from 'node:crypto';
 
 /** The request that is being answered. */
 export interface RequestScope {
-  /** Names the request in the log and, where it failed, to whoever asked. */
+  /** Names the request in the log and to whoever asked. */
   readonly id: string;
+  /** Of the body that is answered with, where there is one. */
+  bytes?: number;
   /** Network of the client: one network doesn't get everything. */
   readonly network: string;
   /** Whose shares it takes from: its network's, and its account's once that is known, which may ask from many networks. */
@@ -26,26 +28,26 @@ export interface RequestScope {
 const holdNothing = () => {};
 const stays = () => false;
 
+/** What a client may call its request: it gets into the log and into a header of the answer. */
+export const maxRequestIdLength = 64;
+const isRequestId = (text: string) => text.length <= maxRequestIdLength && /^[A-Za-z0-9._-]+$/.test(text);
+
 // A class: an object with a getter of its own has a shape of its own, and a shape for each request made all of them a tenth slower.
 class Scope implements RequestScope {
   owners: readonly string[];
   hold: RequestScope['hold'] = holdNothing;
   isGone: RequestScope['isGone'] = stays;
   hasLeft: RequestScope['hasLeft'] = stays;
-  #id: string | null = null;
+  bytes?: number;
+  readonly id: string;
   readonly network: string;
   readonly #reject: (reason: Error) => void;
 
-  constructor(network: string, reject: (reason: Error) => void) {
+  constructor(network: string, id: string | undefined, reject: (reason: Error) => void) {
+    this.id = id !== undefined && isRequestId(id) ? id : randomUUID();
     this.network = network;
     this.owners = [`network ${network}`];
     this.#reject = reject;
-  }
-
-  // Few requests are asked for it.
-  get id(): string {
-    this.#id ??= randomUUID();
-    return this.#id;
   }
 
   identify(account: number): void {
@@ -62,11 +64,12 @@ const scopes = new AsyncLocalStorage<RequestScope>();
 
 /**
  * Runs what answers a request.
+ * @param id what the client calls it; what can't be used is replaced
  * @returns its result; fails as soon as an error is thrown anywhere in it
  */
-export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>): Promise<T> {
+export function runInScope<T>(network: string, run: (scope: RequestScope) => Promise<T>, id?: string): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const scope = new Scope(network, reject);
+  const scope = new Scope(network, id, reject);
   scopes.run(scope, () => void run(scope).then(resolve, reject));
   return promise;
 }

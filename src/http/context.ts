@@ -10,7 +10,7 @@ import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
 import { trustedEntry } from '../guard/network.ts';
-import { currentScope, runOutsideScope } from '../guard/request.ts';
+import { currentScope, type RequestScope, runOutsideScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
@@ -56,6 +56,8 @@ export interface Deps {
 export interface Env {
   Bindings: Partial<HttpBindings>;
   Variables: {
+    /** Not there before it is known whose request it is. */
+    scope?: RequestScope;
     tenant: Mandant;
     origin: string;
     reader: number | null;

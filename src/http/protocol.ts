@@ -4,7 +4,7 @@ import { countHeader, type Deps, type Env } from './context.ts';
 import { PortalError, sentences } from './wire/errors.ts';
 
 const allowedMethods = 'GET, POST, PUT, DELETE';
-const allowedHeaders = 'Content-Type, If-None-Match, X-Auth-Token, X-Auth-User, X-HTTP-Method-Override';
+const allowedHeaders = 'Content-Type, If-None-Match, X-Auth-Token, X-Auth-User, X-HTTP-Method-Override, X-Request-Id';
 const exposedHeaders = 'Location, ETag, Retry-After, X-Request-Id';
 const preflightSeconds = '86400';
 

@@ -3,7 +3,26 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { answerError, type ErrorCode, PortalError } from './wire/errors.ts';
 
+type Refusal = ErrorCode | 'geschlossen';
+// From the beginning: a counter that comes with its first refusal hides it.
+const refusals = new Map<Refusal, number>(
+  (['ueberlastet', 'ungueltige_anfrage', 'kopf_zu_gross', 'zu_langsam', 'methode_nicht_erlaubt', 'geschlossen'] as const).map(
+    (code) => [code, 0],
+  ),
+);
+
+/** What was refused since the process began, by code; `geschlossen` are connections that were closed without a word. */
+export function listRefusals(): ReadonlyMap<Refusal, number> {
+  return refusals;
+}
+
+/** Counts what was refused. */
+export function noteRefusal(code: Refusal): void {
+  refusals.set(code, (refusals.get(code) ?? 0) + 1);
+}
+
 function refusalOf(code: ErrorCode, more: Record<string, string> = {}) {
+  noteRefusal(code);
   const { status, headers, body } = answerError(new PortalError(code, {}, more));
   const text = JSON.stringify(body);
   const about = {

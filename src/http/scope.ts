@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
 import type { MiddlewareHandler } from 'hono';
 import { networkOf } from '../guard/network.ts';
-import { runInScope } from '../guard/request.ts';
+import { type RequestScope, runInScope } from '../guard/request.ts';
 import { clientAddress, type Deps, type Env } from './context.ts';
 import { whenSent } from './unreadable.ts';
 import { PortalError } from './wire/errors.ts';
@@ -22,7 +22,9 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
   const hold = countUnread();
   return (c, next) => {
     const network = networkOf(clientAddress(c, config.trustedHops));
-    return runInScope(network, async (scope) => {
+    const answer = async (scope: RequestScope) => {
+      c.set('scope', scope);
+      c.header('X-Request-Id', scope.id);
       const { outgoing, incoming } = c.env ?? {};
       if (!outgoing || !incoming) return next();
       scope.hold = hold(network, outgoing, incoming.socket);
@@ -31,7 +33,8 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
       await next();
       // Whoever is answered before the end of what they send can't send another request on that connection.
       if (!incoming.complete) c.res.headers.set('Connection', 'close');
-    });
+    };
+    return runInScope(network, answer, c.req.header('x-request-id'));
   };
 }
 

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
-import { refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
+import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
 import { allowedMethods, type ConnectionState, readUnreadable, UnderWay } from './unreadable.ts';
 
 export type ServerSettings = Pick<
@@ -189,6 +189,7 @@ function boundNetworks(server: HttpServer, max: number, rate: Rate): void {
     const network = networkOf(socket.remoteAddress ?? '');
     if (!rate.take(network)) {
       // Closing it with a word would cost what is to be spared.
+      noteRefusal('geschlossen');
       socket.destroy();
       return;
     }

@@ -20,8 +20,8 @@ export interface PhotoPool {
 }
 
 export interface PhotoPoolOptions {
-  /** Threads at most. Each takes 350 MB for 24 megapixels, 550 MB for 50, 900 MB for the worst (60, progressive, full colour). */
-  workers?: number;
+  /** Threads at most; without it two to four, by cores. Each takes 350 MB for 24 megapixels, 550 MB for 50, 900 MB for the worst (60, progressive, full colour). */
+  workers?: number | undefined;
   /** Longest wait for a thread in milliseconds. */
   waitMs?: number;
   /** Longest work on one photo in milliseconds, with the start of a thread. */
@@ -56,19 +56,16 @@ export class PhotoUnavailableError extends Error {
 /** What a thread needs of JavaScript's own memory is little and known; pictures are outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 
+// More threads than a few are a matter of memory, not of cores; two at least, so that one network, which never has them all, leaves
+// one to others.
+const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
+
 /** Starts no thread before the first photo. */
 export function createPhotoPool(options: PhotoPoolOptions = {}): PhotoPool {
-  // More threads than a few are a matter of memory, not of cores; two at least, so that one network, which never has them all,
-  // leaves one to others.
-  const {
-    workers = Math.min(4, Math.max(2, availableParallelism() - 1)),
-    waitMs = 60_000,
-    jobMs = 20_000,
-    idleMs = 10_000,
-  } = options;
+  const { workers = defaultWorkers, waitMs = 60_000, jobMs = 20_000, idleMs = 10_000 } = options;
   const threads = new Set<PhotoThread>();
   const idle = new Set<PhotoThread>();
-  const inTurn = limitRuns({ slots: workers, share: Math.max(1, workers - 1), queue: 200, waitMs });
+  const inTurn = limitRuns({ name: 'photos', slots: workers, share: Math.max(1, workers - 1), queue: 200, waitMs });
   let closed = false;
 
   function requireOpen(): void {

@@ -7,6 +7,12 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const parts = ['package-lock.json', 'src/**/*.{ts,js}', 'sql/code/*.sql'];
 
+/** The release, as package.json names it. */
+export function readVersion(): string {
+  return version;
+}
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+
 /** A hash over the code and the versions of its packages: answers of two builds may differ although their data don't. */
 export function readBuild(): string {
   const hash = createHash('sha256');

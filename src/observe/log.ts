@@ -1,13 +1,54 @@
 // The log: one JSON line per event. Never a query string, a header or a body: they hold tokens, passwords and places.
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
-/** @param currentRequest id of the request that a line is written for, if any */
-export function createLog(level: string, currentRequest: () => string | undefined = () => undefined): Log {
+/** What the line of a request says. These lines alone may be written some moments later, many at once. */
+export const requestMessage = 'request';
+
+// One write for about a hundred lines: a write for each took longer than making it.
+const heldBytes = 16 * 1024;
+const heldMs = 500;
+
+/**
+ * @param currentRequest id of the request that a line is written for, if any
+ * @param output where lines go; standard output without it
+ */
+export function createLog(
+  level: string,
+  currentRequest: () => string | undefined = () => undefined,
+  output?: DestinationStream,
+): Log {
   const mixin = () => {
     const request = currentRequest();
     return request === undefined ? {} : { request };
   };
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin });
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin };
+  return level === 'silent' ? pino(options) : pino(options, output ?? openOutput());
+}
+
+/** Standard output, which holds lines of requests back for a moment, and never changes the order of lines. */
+function openOutput() {
+  const out = pino.destination({ dest: 1, minLength: heldBytes, sync: true });
+  let timer: NodeJS.Timeout | null = null;
+  const flush = () => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    out.flushSync();
+  };
+  process.on('exit', flush);
+  return {
+    // pino tells a stream that has this member of each line what it says.
+    [pino.symbols.needsMetadataGsym]: true as const,
+    lastLevel: 0,
+    lastMsg: '',
+    lastObj: {},
+    lastTime: '',
+    lastLogger: null as unknown as Logger,
+    write(line: string) {
+      out.write(line);
+      if (this.lastMsg !== requestMessage) flush();
+      else timer ??= setTimeout(flush, heldMs).unref();
+    },
+  };
 }

@@ -1,5 +1,5 @@
 // What requests are refused for, so that an outage leaves a trace: a line for each cause at once, then how many more, at most one a
-// minute. Never a line for each request: a full disk refuses thousands.
+// minute. The line of a request says that it failed, and a full disk refuses thousands: here it is told why, once.
 import type { Log } from './log.ts';
 
 export interface Cause {

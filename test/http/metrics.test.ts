@@ -1,26 +1,85 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { createApp } from '../../src/app.ts';
+import { fileURLToPath } from 'node:url';
+import { createApp, createWorkerApp } from '../../src/app.ts';
+import type { Sql } from '../../src/db/client.ts';
+import { admitCalls, listUsage } from '../../src/guard/admission.ts';
 import type { Deps, Env } from '../../src/http/context.ts';
-import { createMetrics } from '../../src/observe/metrics.ts';
+import { watchService } from '../../src/http/figures.ts';
+import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
+import { createMetrics, keepFresh, type Metrics } from '../../src/observe/metrics.ts';
+import { closeAtEnd } from '../support/database.ts';
+import { type Family, needsPromtool, readExposition, runPromtool } from '../support/exposition.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
 let service: TestService;
 before(async () => {
   service = await startTestService();
+  const boss = await startBoss(service.database, () => {}, { supervise: false, mayChange: true });
+  closeAtEnd(() => boss.stop());
+  const job = { kind: 'passwort', nutzerId: 1, origin: 'http://geheim.test', portal: 'geheim' } as const;
+  for (let n = 0; n < 3; n++) await boss.boss.send(mailQueue, job);
+  await boss.boss.send(mailQueue, job, { startAfter: 3600 });
+  await boss.boss.send(mailDeadLetter, job);
+  // Long ago, as runs of the boundaries are.
+  await service.database.sql`
+    update pgboss.job set created_on = now() - interval '2 hours', start_after = now() - interval '90 minutes'
+    where id = (select id from pgboss.job where name = ${mailQueue} and start_after <= now() limit 1)`;
+  await service.database.sql`
+    insert into portal.grenzlauf (quelle, erzwungen, verbindung, verbunden, begonnen, beendet, ergebnis, grund)
+    values ('x', false, 1, now(), now() - interval '50 hours', now() - interval '49 hours', 'erfolgreich', null),
+      ('x', false, 1, now(), now() - interval '26 hours', now() - interval '25 hours', 'unveraendert', null),
+      ('x', false, 1, now(), now() - interval '2 hours', now() - interval '1 hour', 'fehlgeschlagen', 'x')`;
 });
 
-async function read(config: Partial<Deps['config']>, { address = '127.0.0.1', authorization = '' } = {}) {
-  const { deps } = service;
-  const app = createApp({ ...deps, metrics: createMetrics(), config: { ...deps.config, ...config } });
-  await app.request('http://n.test/api/v2/sichtbeobachtungen?titel_deutsch=geheim', { headers: { host: 'n.test' } });
-  await app.request('http://n.test/api/v2/sichtbeobachtungen/99', { headers: { host: 'n.test' } });
-  const env = { incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: '/metrics' } } as unknown as Env['Bindings'];
-  return app.request('http://n.test/metrics', { headers: authorization ? { authorization } : {} }, env);
+function watched(sql: Sql = service.database.sql): Metrics {
+  const metrics = createMetrics();
+  watchService(metrics, { sql, feed: { waiting: 2 }, hasBoundarySource: true });
+  return metrics;
 }
 
+interface From {
+  address?: string;
+  authorization?: string;
+  path?: string;
+}
+
+function ask(
+  app: ReturnType<typeof createApp>,
+  { address = '127.0.0.1', authorization = '', path = '/metrics' }: From = {},
+): Promise<Response> {
+  const env = { incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: path } } as unknown as Env['Bindings'];
+  return Promise.resolve(app.request(`http://n.test${path}`, { headers: authorization ? { authorization } : {} }, env));
+}
+
+async function read(config: Partial<Deps['config']>, from: From = {}, metrics = watched()): Promise<Response> {
+  const { deps } = service;
+  const app = createApp({ ...deps, metrics, config: { ...deps.config, ...config } });
+  const headers = { host: 'n.test' };
+  await app.request('http://n.test/api/v2/sichtbeobachtungen?titel_deutsch=geheim', { headers });
+  await app.request('http://n.test/api/v2/sichtbeobachtungen/99', { headers });
+  for (const path of ['/geheim', '/api/v2/geheim', '/api/v2/geheim/9/x', '/ogc/geheim'])
+    await app.request(`http://n.test${path}`, { headers });
+  await app.request('http://n.test/api/v2/arten', { headers: { host: 'geheim.test' } });
+  await app.request('http://n.test/api/v2/arten', { headers, method: 'GEHEIM' });
+  for (let n = 0; n < 3; n++) await app.request('http://n.test/api/v2/arten', { headers });
+  return ask(app, from);
+}
+
+const families = async (metrics?: Metrics) => readExposition(await (await read({}, {}, metrics)).text());
+const figureOf = (all: Map<string, Family>, name: string, labels: Record<string, string> = {}) =>
+  all
+    .get(name)
+    ?.samples.find(
+      (sample) => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+    )?.value;
+
 describe('/metrics answers', () => {
-  const rows: [config: Partial<Deps['config']>, from: { address?: string; authorization?: string }, status: number][] = [
+  const rows: [config: Partial<Deps['config']>, from: From, status: number][] = [
     [{}, { address: '127.0.0.1' }, 200],
     [{}, { address: '::1' }, 200],
     [{}, { address: '::ffff:127.0.0.1' }, 200],
@@ -35,6 +94,9 @@ describe('/metrics answers', () => {
   for (const [config, from, status] of rows) {
     it(`${JSON.stringify(config)} ${JSON.stringify(from)}: ${status}`, async () => {
       assert.equal((await read(config, from)).status, status);
+      const { deps } = service;
+      const worker = createWorkerApp({ ...deps, metrics: watched(), config: { ...deps.config, ...config } });
+      assert.equal((await ask(worker, from)).status, status, 'a worker');
     });
   }
 
@@ -43,6 +105,205 @@ describe('/metrics answers', () => {
     assert.match(text, /http_requests_total\{method="GET",route="\/api\/v2\/sichtbeobachtungen",status="200"\} 1/);
     assert.match(text, /http_requests_total\{method="GET",route="\/api\/v2\/sichtbeobachtungen\/:id",status="404"\} 1/);
     assert.match(text, /^process_resident_memory_bytes /m);
-    assert.ok(!text.includes('geheim'));
+    assert.ok(!/geheim/i.test(text));
+  });
+
+  it('paths and methods that there are not are one', async () => {
+    const requests = (await families()).get('http_requests_total')?.samples ?? [];
+    const unknown = requests.filter(({ labels }) => labels.route === 'other');
+    assert.deepEqual(
+      unknown.map(({ labels, value }) => [labels.method, labels.status, value]),
+      [
+        ['GET', '404', 4],
+        ['other', '405', 1],
+      ],
+    );
+    assert.ok(!requests.some(({ labels }) => labels.route?.includes('*')));
+  });
+
+  it('what Prometheus can read, as a worker too', async () => {
+    assert.ok((await families()).size > 40);
+    const worker = createWorkerApp({ ...service.deps, metrics: watched() });
+    assert.equal((await ask(worker, { path: '/health/live' })).status, 200);
+    const all = readExposition(await (await ask(worker)).text());
+    assert.equal(figureOf(all, 'http_requests_total', { route: '/health/live' }), 1);
+    assert.equal(figureOf(all, 'database_up'), 1);
+    assert.equal((await ask(worker, { path: '/api/v2/arten' })).status, 404);
+  });
+
+  it('what promtool finds nothing wrong with, but for names of the library', { skip: needsPromtool }, async () => {
+    const { said } = runPromtool(['check', 'metrics'], await (await read({})).text());
+    assert.deepEqual(
+      said.split('\n').filter((line) => line !== '' && !line.startsWith('nodejs_')),
+      [],
+    );
+    assert.match(runPromtool(['check', 'metrics'], '# TYPE x counter\nx 1\n').said, /x .*total/, 'it looks');
+  });
+});
+
+describe('/metrics tells', () => {
+  it('of the queue: how many wait, since when, and how late a worker is', async () => {
+    const all = await families();
+    const queue = { queue: mailQueue };
+    assert.equal(figureOf(all, 'queue_jobs', queue), 4);
+    assert.equal(Math.round((figureOf(all, 'queue_oldest_job_age_seconds', queue) ?? 0) / 3600), 2);
+    assert.equal(Math.round((figureOf(all, 'queue_overdue_seconds', queue) ?? 0) / 1800), 3);
+    assert.equal(figureOf(all, 'mails_dead'), 1);
+    assert.equal(figureOf(all, 'queue_jobs', { queue: mailDeadLetter }), undefined, 'nobody is late with those');
+  });
+
+  it('of the boundaries: when they were looked at last, and when that failed', async () => {
+    const all = await families();
+    const hours = (outcome: string) => Math.round((figureOf(all, 'boundary_run_age_seconds', { outcome }) ?? 0) / 3600);
+    assert.deepEqual([hours('success'), hours('failure')], [25, 1]);
+  });
+
+  it('of the database, the feed and the release', async () => {
+    const all = await families();
+    assert.equal(figureOf(all, 'database_up'), 1);
+    assert.equal(figureOf(all, 'database_read_only'), 0);
+    assert.equal(figureOf(all, 'feed_waiting_clients'), 2);
+    assert.ok((figureOf(all, 'feed_lag_seconds') ?? -1) >= 0);
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    assert.equal(figureOf(all, 'build_info', { version }), 1);
+  });
+
+  it('of answers that were kept', async () => {
+    const all = await families();
+    // Made to find out that it stays the same, made and kept, sent.
+    assert.equal(figureOf(all, 'kept_answers_hits_total'), 1);
+    // Those two, the list, and the record that there is not.
+    assert.equal(figureOf(all, 'kept_answers_misses_total'), 4);
+  });
+
+  it('of each limit, whom it has and whom it refused', async () => {
+    const all = await families();
+    for (const [limit, { slots }] of listUsage()) assert.equal(figureOf(all, 'admission_slots', { limit }), slots, limit);
+    const photos = async () => {
+      const now = await families();
+      const refused = (reason: string) => figureOf(now, 'admission_refusals_total', { limit: 'photos', reason });
+      const of = (name: string) => figureOf(now, name, { limit: 'photos' });
+      return {
+        slots: of('admission_slots'),
+        running: of('admission_running'),
+        waiting: of('admission_waiting'),
+        refused: ['queue_full', 'waited_too_long', 'no_answer'].map(refused),
+      };
+    };
+    const client = Object.assign(() => new Promise((resolve) => (end = resolve)), { begin: () => null });
+    let end: (value?: unknown) => void = () => {};
+    const admitted = admitCalls(client, { name: 'photos', slots: 1, queue: 1, waitMs: 3_600_000, runMs: 3_600_000 });
+    const first = admitted();
+    const second = admitted();
+    await assert.rejects(Promise.resolve(admitted()), { reason: 'queue_full' });
+    assert.deepEqual(await photos(), { slots: 1, running: 1, waiting: 1, refused: [1, 0, 0] });
+    end();
+    await first;
+    await new Promise(setImmediate);
+    end();
+    await second;
+    const hurried = admitCalls(client, { name: 'photos', slots: 1, queue: 1, waitMs: 1, runMs: 50 });
+    const late = Promise.allSettled([hurried(), hurried()]);
+    assert.deepEqual(
+      (await late).map((outcome) => outcome.status === 'rejected' && outcome.reason.reason),
+      ['no_answer', 'waited_too_long'],
+    );
+    assert.deepEqual(await photos(), { slots: 1, running: 0, waiting: 0, refused: [1, 1, 1] });
+  });
+});
+
+describe('while the database is away', () => {
+  const failing = Object.assign(() => Promise.reject(new Error('away')), {}) as unknown as Sql;
+  const hanging = Object.assign(() => new Promise(() => {}), {}) as unknown as Sql;
+
+  for (const [what, sql] of Object.entries({ refuses: failing, hangs: hanging })) {
+    it(`/metrics answers without its figures when it ${what}`, async () => {
+      const all = await families(watched(sql));
+      assert.equal(figureOf(all, 'database_up'), 0);
+      assert.ok(Number.isNaN(figureOf(all, 'database_read_only')));
+      assert.ok(Number.isNaN(figureOf(all, 'mails_dead')));
+      assert.ok(Number.isNaN(figureOf(all, 'feed_lag_seconds')));
+      assert.deepEqual(all.get('queue_jobs')?.samples, []);
+      assert.deepEqual(all.get('boundary_run_age_seconds')?.samples, []);
+      assert.ok((figureOf(all, 'process_resident_memory_bytes') ?? 0) > 0);
+    });
+  }
+
+  it('it is asked once, however many read, and not again before it is back', async () => {
+    let asked = 0;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const hours = 3_600_000;
+    const read = keepFresh(() => [promise, Promise.resolve(8)][asked++] ?? Promise.reject(new Error('x')), { fresh: 0, wait: 1 });
+    assert.deepEqual(await Promise.all([read(), read(), read()]), [null, null, null]);
+    assert.equal(await read(), null);
+    assert.equal(asked, 1);
+    resolve(7);
+    await new Promise(setImmediate);
+    assert.deepEqual([await read(), await read(), asked], [8, null, 3]);
+    const once = keepFresh(async () => ++asked, { fresh: hours, wait: hours });
+    assert.deepEqual([await once(), await once(), asked], [4, 4, 4]);
+  });
+});
+
+/** Names of metrics in a query, each with the labels that are asked of it. */
+function listNames(query: string): [name: string, labels: string[]][] {
+  const plain = query.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  const words = /\b(?:by|without|on|ignoring)\s*\([^)]*\)|\[[^\]]*\]|\b(?:and|or|unless|offset|bool)\b/g;
+  const bare = plain.replace(words, ' ');
+  return [...bare.matchAll(/(?<![\w:.$])([a-zA-Z_:][\w:]*)\s*(\{[^}]*\})?(?!\s*\(|[\w:])/g)].map(
+    ([, name = '', selector = '']) => [name, [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label)],
+  );
+}
+
+describe('docs/monitoring', () => {
+  const rules = readFileSync(join(root, 'docs/monitoring/alerts.yml'), 'utf8');
+  const dashboard = JSON.parse(readFileSync(join(root, 'docs/monitoring/dashboard.json'), 'utf8')) as {
+    panels: { targets?: { expr: string }[] }[];
+  };
+  const ruleQueries = [...rules.matchAll(/^ +expr: (?:\|\n((?: {10}.*\n)+)|(.*)\n)/gm)].map(
+    ([, long, short]) => long ?? short ?? '',
+  );
+  const panelQueries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+
+  it('names nothing that /metrics does not have', async () => {
+    assert.equal(ruleQueries.length, rules.match(/- alert:/g)?.length);
+    assert.ok(panelQueries.length > 25);
+    const all = await families();
+    const wrong = [...ruleQueries, ...panelQueries].flatMap((query) =>
+      listNames(query).flatMap(([name, labels]) => {
+        // Of Prometheus itself.
+        if (name === 'up') return [];
+        const family = all.get(name) ?? all.get(name.replace(/_bucket$/, ''));
+        if (!family) return [`${name} in ${query}`];
+        const known = new Set(['job', 'instance', ...family.samples.flatMap((sample) => Object.keys(sample.labels))]);
+        return labels.filter((label) => !known.has(label)).map((label) => `${name} has no ${label}: ${query}`);
+      }),
+    );
+    assert.deepEqual(wrong, []);
+    const query = 'sum by (a, b) (rate(x_total{job="y", c!~"z(d)"}[5m])) > 2 * max(y_bytes offset 1h) or 3e9';
+    assert.deepEqual(listNames(query), [
+      ['x_total', ['job', 'c']],
+      ['y_bytes', []],
+    ]);
+  });
+
+  it('has rules that docs/operations.md explains, and no others', () => {
+    const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+    const [, chapter = ''] = operations.split(/^### Alerts$/m);
+    const explained = [...(chapter.split(/^#/m)[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
+    assert.deepEqual(
+      explained,
+      [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name),
+    );
+  });
+
+  it('has rules that Prometheus takes', { skip: needsPromtool }, () => {
+    const { code, said } = runPromtool(['check', 'rules', join(root, 'docs/monitoring/alerts.yml')]);
+    assert.equal(code, 0, said);
+  });
+
+  it('has rules that fire when they should', { skip: needsPromtool }, () => {
+    const { code, said } = runPromtool(['test', 'rules', join(root, 'test/observe/alerts.yml')]);
+    assert.equal(code, 0, said);
   });
 });

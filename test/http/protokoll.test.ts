@@ -198,7 +198,10 @@ describe('HEAD, OPTIONS, 405 and CORS', () => {
     });
     assert.deepEqual([status, text], [204, '']);
     assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT, DELETE');
-    assert.match(headers.get('access-control-allow-headers') ?? '', /X-Auth-Token, X-Auth-User, X-HTTP-Method-Override/);
+    assert.match(
+      headers.get('access-control-allow-headers') ?? '',
+      /X-Auth-Token, X-Auth-User, X-HTTP-Method-Override, X-Request-Id/,
+    );
   });
 
   it('a known path with another method is 405 with Allow, an unknown one 404', async () => {

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
-import { callBounds, connectionCount, poolSize, slowCallBounds, statementMs } from '../../src/db/client.ts';
+import { callBounds, reservedConnections, slowCallBounds, statementMs } from '../../src/db/client.ts';
 import { felder, listFeld } from '../../src/felder.ts';
 import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { hashBounds } from '../../src/guard/password.ts';
+import { maxRequestIdLength } from '../../src/guard/request.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
 import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
@@ -102,6 +103,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
         : [],
     ),
     ['text that a function of schema `api` takes', `${number(shortBytes)} bytes, a remark 16 000`, 'SQLSTATE 23514'],
+    ['`X-Request-Id`', `${maxRequestIdLength} letters, digits and \`. _ -\``, 'another one is made'],
     ['`X-Auth-User`, `X-Auth-Token`', `${number(maxLoginnameBytes)} and ${maxTokenLength} bytes`, '401'],
     [
       'photo, sound file',
@@ -126,11 +128,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     ['records of an answer to the map', `${maxRecords}`, '400'],
     ['photos and sound files of an account', often(limits.files), '429'],
-    ['photos made small at once', '2 to 4, by cores; of a network one fewer', 'wait a minute, then 503'],
+    ['photos made small at once', '2 to 4, by cores (`PHOTO_WORKERS`); of a network one fewer', 'wait a minute, then 503'],
     ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
     [
       'statements at once',
-      `${connectionCount - poolSize} more than twice the cores (at least 4); of a network or an account those without the ${connectionCount - poolSize}`,
+      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}`,
       `by turns of networks, ${seconds(callBounds.waitMs)}, then 503`,
     ],
     ['statement', seconds(statementMs.usual), '503'],

@@ -30,11 +30,11 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
   c.header('Content-Type', mediumTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
   const range = readRange(c.req.header('range'), c.req.header('if-range'), tag, bytes.length);
   if (range === 'unsatisfiable') return c.body(null, 416, { 'Content-Range': `bytes */${bytes.length}` });
-  if (range === null) return c.body(toBody(bytes), 200, { 'Content-Length': String(bytes.length) });
-  return c.body(toBody(bytes.subarray(range.start, range.end)), 206, {
-    'Content-Range': `bytes ${range.start}-${range.end - 1}/${bytes.length}`,
-    'Content-Length': String(range.end - range.start),
-  });
+  const part = range === null ? bytes : bytes.subarray(range.start, range.end);
+  if (scope) scope.bytes = part.length;
+  const length = { 'Content-Length': String(part.length) };
+  if (range === null) return c.body(toBody(part), 200, length);
+  return c.body(toBody(part), 206, { 'Content-Range': `bytes ${range.start}-${range.end - 1}/${bytes.length}`, ...length });
 }
 
 // A view of the bytes instead of a copy; the buffer behind them is never a shared one.

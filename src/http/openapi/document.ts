@@ -140,8 +140,7 @@ function describeResponses(operation: Operation): Node {
   const success = {
     description:
       status === 201 ? 'Gespeichert' : record === 'Anmeldung' ? 'Angemeldet; leerer Inhalt bei falschen Angaben' : 'Erfolg',
-    ...(status === 201 && { headers: headerOf('Location') }),
-    ...(caching && { headers: headerOf('ETag') }),
+    headers: { ...headerOf('X-Request-Id'), ...(status === 201 && headerOf('Location')), ...(caching && headerOf('ETag')) },
     content: contentOf(schema),
   };
   const notModified = { description: 'Unverändert seit If-None-Match', headers: headerOf('ETag') };

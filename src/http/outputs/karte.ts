@@ -7,6 +7,7 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Config } from '../../config.ts';
 import type { Deps, Env } from '../context.ts';
+import { send, sendPage } from '../wire/reply.ts';
 import { checkFirst, queryReader } from './query.ts';
 
 const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
@@ -44,7 +45,7 @@ export function karteRoutes({ config }: Deps): Hono<Env> {
     c.header('Content-Security-Policy', policy);
     c.header('Cache-Control', 'no-cache');
     const { url = '', quelle } = config.karteHintergrund ?? {};
-    return c.html(makePage(url, quelle ?? ''));
+    return sendPage(c, makePage(url, quelle ?? ''));
   };
   const routes = new Hono<Env>().get('/karte', checkFirst(readNothing), page).get('/karte/', (c) => c.redirect('/karte', 301));
   const files: [name: string, path: string | URL][] = [
@@ -56,7 +57,9 @@ export function karteRoutes({ config }: Deps): Hono<Env> {
     const type = types[name.endsWith('.js') ? 'js' : 'css'];
     routes.get(`${base}/${name}`, async (c) => {
       content ??= readFile(path).then((bytes) => new Uint8Array(bytes));
-      return c.body(await content, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' });
+      const body = await content;
+      c.header('Cache-Control', 'public, max-age=31536000, immutable');
+      return send(c, { body, type, status: 200 });
     });
   }
   return routes;

@@ -7,4 +7,4 @@ export const outputRuns = { slots: 3, share: 1, queue: 200, waitMs: 1500 };
 /** Gives a run its turn. */
 export type InTurn = <T>(run: () => Promise<T>) => Promise<T>;
 
-export const makeTurns = (): InTurn => limitRuns(outputRuns);
+export const makeTurns = (): InTurn => limitRuns({ name: 'outputs', ...outputRuns });

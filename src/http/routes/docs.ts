@@ -7,6 +7,7 @@ import { html } from 'hono/html';
 import { type Deps, type Env, requestHost } from '../context.ts';
 import { makeOpenapi } from '../openapi/document.ts';
 import type { Operation } from '../openapi/operation.ts';
+import { send, sendPage } from '../wire/reply.ts';
 
 const base = '/api/v2';
 // No address of a server.
@@ -94,7 +95,9 @@ export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<E
     c.header('Content-Security-Policy', policy);
     c.header('Cache-Control', 'no-cache');
     const { name } = c.get('tenant');
-    return c.html(html`<!doctype html>
+    return sendPage(
+      c,
+      html`<!doctype html>
 <html lang="de">
 <head>
 <meta charset="utf-8">
@@ -111,10 +114,13 @@ export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<E
 <noscript><p class="kopf">Diese Seite braucht JavaScript. Ohne JavaScript hilft das OpenAPI-Dokument.</p></noscript>
 <div id="swagger-ui"></div>
 </body>
-</html>`);
+</html>`,
+    );
   };
-  const send = (c: Context<Env>, body: string | Uint8Array<ArrayBuffer>, type: string) =>
-    c.body(body, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' });
+  const sendForGood = (c: Context<Env>, body: string | Uint8Array<ArrayBuffer>, type: string) => {
+    c.header('Cache-Control', 'public, max-age=31536000, immutable');
+    return send(c, { body, type, status: 200 });
+  };
 
   // It takes 5 ms to make, and clients choose the address in the Host header: made once, around the place of the address.
   let parts: readonly Buffer[] | null = null;
@@ -127,15 +133,15 @@ export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<E
         .map((text) => Buffer.from(text));
       const [head = Buffer.alloc(0), tail = Buffer.alloc(0)] = parts;
       const document = Buffer.concat([head, Buffer.from(JSON.stringify(serverAddress(c, deps))), tail]);
-      return c.body(document, 200, { 'Content-Type': 'application/json; charset=utf-8' });
+      return send(c, { body: document, type: 'application/json; charset=utf-8', status: 200 });
     })
-    .get('/docs/initializer.js', (c) => send(c, initializer, assets['swagger-ui-bundle.js']))
-    .get('/docs/page.css', (c) => send(c, style, assets['swagger-ui.css']));
+    .get('/docs/initializer.js', (c) => sendForGood(c, initializer, assets['swagger-ui-bundle.js']))
+    .get('/docs/page.css', (c) => sendForGood(c, style, assets['swagger-ui.css']));
   for (const [name, type] of Object.entries(assets)) {
     let content: Promise<Uint8Array<ArrayBuffer>> | null = null;
     routes.get(`/docs/${name}`, async (c) => {
       content ??= readFile(require.resolve(`swagger-ui-dist/${name}`)).then((bytes) => new Uint8Array(bytes));
-      return send(c, await content, type);
+      return sendForGood(c, await content, type);
     });
   }
   return routes;

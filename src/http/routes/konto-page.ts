@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import { html, raw } from 'hono/html';
 import type { Env } from '../context.ts';
+import { sendPage } from '../wire/reply.ts';
 
 const style = `
 body { font: 1.05rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 32rem; margin: 3rem auto; padding: 0 1rem }
@@ -33,7 +34,8 @@ export function replyPage(c: Context<Env>, status: 200 | 400 | 404 | 409, title:
   c.header('Content-Security-Policy', policy);
   c.header('Cache-Control', 'private, no-store');
   const { name } = c.get('tenant');
-  return c.html(
+  return sendPage(
+    c,
     html`<!doctype html>
 <html lang="de">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} – ${name}</title><style>${raw(style)}</style></head>

@@ -1,37 +1,15 @@
-// GET /metrics, and the counting behind it (D5).
+// GET /metrics (D5).
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { routePath } from 'hono/route';
+import { type Context, Hono } from 'hono';
 import type { Config } from '../../config.ts';
-import { currentScope } from '../../guard/request.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { Env } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
+import { send } from '../wire/reply.ts';
 
 export interface MetricsDeps {
   metrics: Metrics;
   config: Pick<Config, 'metricsToken' | 'trustedHops'>;
-}
-
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
-
-// Nginx's number for a client that went before it was answered: what is not made for it is no sign of overload.
-const goneStatus = 499;
-
-/** Counts every request by its route, never by its address: that may hold a user's data, and there are too many. */
-export function countRequests({ metrics }: MetricsDeps): MiddlewareHandler<Env> {
-  return async (c, next) => {
-    const begin = performance.now();
-    await next();
-    const route = routePath(c, -1);
-    const scope = currentScope();
-    const isGone = scope?.isGone() || (c.res.status === 503 && scope?.hasLeft());
-    const status = isGone ? goneStatus : c.res.status;
-    metrics.countRequest(
-      { method: methods.has(c.req.method) ? c.req.method : 'other', route, status },
-      (performance.now() - begin) / 1000,
-    );
-  };
 }
 
 export function metricsRoutes({ metrics, config }: MetricsDeps): Hono<Env> {
@@ -44,7 +22,8 @@ export function metricsRoutes({ metrics, config }: MetricsDeps): Hono<Env> {
       // Behind a proxy everyone comes from the loopback address, also when nobody said that there is one.
       throw new PortalError('nicht_erlaubt');
     }
-    return c.body(await metrics.collect(), 200, { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' });
+    c.header('Cache-Control', 'no-store');
+    return send(c, { body: await metrics.collect(), type: metrics.contentType, status: 200 });
   });
 }
 

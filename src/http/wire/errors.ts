@@ -44,7 +44,7 @@ export const catalogue = {
   ausgabe_nicht_eingerichtet: {
     status: 503,
     message:
-      'Diese Ausgabe ist nicht eingerichtet: Der Dienst darf die Datenbankrolle gis_public nicht annehmen. Sein Start sagt, was zu tun ist.',
+      'Diese Ausgabe ist nicht eingerichtet: Der Dienst darf die Datenbankrolle gis_public nicht annehmen. npm run migrate sagt, was zu tun ist.',
     retryAfter: 300,
   },
   ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },

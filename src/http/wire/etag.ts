@@ -18,7 +18,7 @@ import { type Answer, respond, send } from './reply.ts';
  * @param addressOf what an answer depends on beside the version
  * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
-export function answerConditionally({ sql, secretKey, build }: Deps, answers: KeptAnswers, addressOf = addressAtTenant) {
+export function answerConditionally({ sql, secretKey, build, metrics }: Deps, answers: KeptAnswers, addressOf = addressAtTenant) {
   // With the key, because cursors end when it changes; with the build, because it makes the body. Made once: an HMAC for each tag
   // was a fiftieth of what the service computes for a page.
   const secret = createHmac('sha256', secretKey).update(`etag ${build}`).digest('base64url');
@@ -40,8 +40,12 @@ export function answerConditionally({ sql, secretKey, build }: Deps, answers: Ke
         tag = tagOf(await getStand(sql, isTold ? 'gezeigt' : subject), address);
         c.header('ETag', tag);
         if (matches(known, tag)) return c.body(null, 304);
-        if (kept?.tag === tag && kept.answer) return send(c, { body: kept.answer.body, type: kept.answer.type, status: 200 });
+        if (kept?.tag === tag && kept.answer) {
+          metrics.countAnswer(true);
+          return send(c, { body: kept.answer.body, type: kept.answer.type, status: 200 });
+        }
       }
+      metrics.countAnswer(false);
       const made = await make(c);
       if (made instanceof Response) return made;
       const { type, status, stand } = made;

@@ -24,7 +24,7 @@ export interface Answer {
 // two seconds when too many ask for it (S5.3).
 const longRows = 128 * 1024;
 export const longPages = { slots: 4, share: 1, queue: 40, waitMs: 1500 };
-const inTurn = limitRuns(longPages);
+const inTurn = limitRuns({ name: 'pages', ...longPages });
 const xmlType = 'text/xml; charset=utf-8';
 const resultHead = Buffer.from('{"result":');
 
@@ -121,9 +121,6 @@ export async function replyError(c: Context<Env>, error: PortalError): Promise<R
 export function setErrorHeaders(c: Context<Env>, headers: Record<string, string>): void {
   // Of the answer that was expected.
   c.header('ETag', undefined);
-  // So that whoever asks about it can be told what the log says.
-  const id = currentScope()?.id;
-  if (id) c.header('X-Request-Id', id);
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
 }
 
@@ -158,10 +155,25 @@ async function escapeForScript(json: Buffer): Promise<Buffer[]> {
 }
 
 /** The one place from which bodies leave. */
-export function send(c: Context<Env>, { body, type, status }: Answer): Response {
+export function send(
+  c: Context<Env>,
+  { body, type, status }: Omit<Answer, 'body'> & { body: string | Uint8Array<ArrayBuffer> },
+): Response {
+  const scope = currentScope();
+  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   // Errors are short, and have to be told.
-  if (status < 400) currentScope()?.hold(body.length);
+  if (status < 400) scope?.hold(bytes);
+  if (scope) scope.bytes = bytes;
   return c.body(body, status, { 'Content-Type': type });
+}
+
+/** A page for people. */
+export async function sendPage(
+  c: Context<Env>,
+  page: string | Promise<string>,
+  status: ContentfulStatusCode = 200,
+): Promise<Response> {
+  return send(c, { body: String(await page), type: 'text/html; charset=UTF-8', status });
 }
 
 function contentType(callback: string | null): string {

@@ -16,7 +16,7 @@ export interface Feature {
 }
 
 const atOnce = 200;
-const inTurn = limitRuns(longPages);
+const inTurn = limitRuns({ name: 'features', ...longPages });
 
 /** Hands the features of a page over in small lots, as everybody else is to be answered in between. */
 export function eachLot(page: FeaturePage, use: (lot: Feature[]) => void): Promise<void> {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import { html, raw } from 'hono/html';
 import type { Env } from '../../context.ts';
+import { sendPage } from '../../wire/reply.ts';
 import type { Link } from './links.ts';
 
 const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:62rem;margin:0 auto;padding:0 1rem 3rem;color:#1d1d1d;background:#fff}
@@ -38,10 +39,12 @@ interface PageParts {
   body: Html;
 }
 
-export function makePage(c: Context<Env>, { title, path, links, body }: PageParts): Response | Promise<Response> {
+export function makePage(c: Context<Env>, { title, path, links, body }: PageParts): Promise<Response> {
   c.header('Content-Security-Policy', policy);
   const others = links.filter(({ rel }) => rel === 'alternate');
-  return c.html(html`<!doctype html>
+  return sendPage(
+    c,
+    html`<!doctype html>
 <html lang="de">
 <head>
 <meta charset="utf-8">
@@ -58,5 +61,6 @@ ${body}
 </main>
 <footer><p>${others.map(({ href, title: format }) => html`<a href="${href}">${format}</a> `)}</p></footer>
 </body>
-</html>`);
+</html>`,
+  );
 }
