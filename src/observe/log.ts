@@ -6,8 +6,8 @@ export type Log = Logger;
 /** What the line of a request says. These lines alone may be written some moments later, many at once. */
 export const requestMessage = 'request';
 
-// One write for about a hundred lines: a write for each took longer than making it.
-const heldBytes = 16 * 1024;
+// One write for some forty lines: a write for each took longer than making it.
+const heldCharacters = 8 * 1024;
 const heldMs = 500;
 
 /**
@@ -27,14 +27,19 @@ export function createLog(
   return level === 'silent' ? pino(options) : pino(options, output ?? openOutput());
 }
 
-/** Standard output, which holds lines of requests back for a moment, and never changes the order of lines. */
+/**
+ * Standard output, which holds lines of requests back for a moment, and never changes the order of lines. pino's own output could hold
+ * them too, but to write them at once it syncs a file to its disk, and tries for ever where nobody reads.
+ */
 function openOutput() {
-  const out = pino.destination({ dest: 1, minLength: heldBytes, sync: true });
+  const out = pino.destination({ dest: 1, sync: true });
+  let held = '';
   let timer: NodeJS.Timeout | null = null;
   const flush = () => {
     if (timer) clearTimeout(timer);
     timer = null;
-    out.flushSync();
+    if (held !== '') out.write(held);
+    held = '';
   };
   process.on('exit', flush);
   return {
@@ -46,8 +51,8 @@ function openOutput() {
     lastTime: '',
     lastLogger: null as unknown as Logger,
     write(line: string) {
-      out.write(line);
-      if (this.lastMsg !== requestMessage) flush();
+      held += line;
+      if (this.lastMsg !== requestMessage || held.length >= heldCharacters) flush();
       else timer ??= setTimeout(flush, heldMs).unref();
     },
   };
