@@ -2,7 +2,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Log } from '../observe/log.ts';
-import { requestMessage } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Env } from './context.ts';
 
@@ -24,17 +23,16 @@ export function noteRequests({ metrics, log }: { metrics: Metrics; log: Log }): 
   return async (c, next) => {
     const begin = performance.now();
     await next();
-    const ms = performance.now() - begin;
+    const milliseconds = performance.now() - begin;
     const scope = c.get('scope');
     const isGone = scope?.isGone() || (c.res.status === 503 && scope?.hasLeft());
     const status = isGone ? goneStatus : c.res.status;
     const method = methods.has(c.req.method) ? c.req.method : other;
     const route = routeOf(c);
-    metrics.countRequest({ method, route, status }, ms / 1000);
+    metrics.countRequest({ method, route, status }, milliseconds / 1000);
     const level = status >= 500 ? 'error' : probes.test(route) ? 'debug' : 'info';
-    if (!log.isLevelEnabled(level)) return;
     const bytes = method === 'HEAD' ? undefined : scope?.bytes;
-    log[level]({ request: scope?.id, method, route, status, ms: Math.round(ms * 10) / 10, bytes }, requestMessage);
+    log.noteRequest(level, { request: scope?.id ?? '', method, route, status, milliseconds, bytes });
   };
 }
 

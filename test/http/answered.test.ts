@@ -33,7 +33,7 @@ function keepLog(level: string) {
   const write = (line: string) => {
     written += line;
   };
-  return { log: createLog(level, () => currentScope()?.id, { write }), read: () => written };
+  return { log: createLog(level, () => currentScope()?.id, { write, hold: write }), read: () => written };
 }
 
 async function ask(
@@ -235,21 +235,24 @@ describe('X-Request-Id', () => {
 it('lines of requests wait for each other, never for their turn among the others, nor beyond the end', async () => {
   const log = fileURLToPath(new URL('../../src/observe/log.ts', import.meta.url));
   const script = `
-    import { createLog, requestMessage } from ${JSON.stringify(log)};
+    import { createLog } from ${JSON.stringify(log)};
     const log = createLog('info');
-    for (let n = 0; n < 500; n++) log.info({ n }, requestMessage);
-    log.warn({ n: 500 }, 'x');
-    log.info({ n: 501 }, requestMessage);
+    const note = (n) => log.noteRequest('info', { request: 'x', method: 'GET', route: '/"x"', status: n, milliseconds: 1.26, bytes: n });
+    note(0);
+    if (process.argv[1] === 'one') process.exit();
+    for (let n = 1; n < 500; n++) note(n);
+    log.warn({ status: 500 }, 'x');
+    note(501);
     if (process.argv[1] === 'exit') process.exit(3);`;
-  for (const how of ['', 'exit']) {
+  for (const [how, lines] of Object.entries({ '': 502, exit: 502, one: 1 })) {
     const args = ['--import', 'tsx', '--input-type=module', '--eval', script, how];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: fileURLToPath(new URL('../../', import.meta.url)),
     }).catch((error: { code: number; stdout: string }) => error);
-    const numbers = stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line).n));
+    const numbers = stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line).status));
     assert.deepEqual(
       numbers,
-      Array.from({ length: 502 }, (_, n) => n),
+      Array.from({ length: lines }, (_, n) => n),
       how,
     );
   }
