@@ -192,7 +192,7 @@ describe('/metrics tells', () => {
     };
     const client = Object.assign(() => new Promise((resolve) => (end = resolve)), { begin: () => null });
     let end: (value?: unknown) => void = () => {};
-    const admitted = admitCalls(client, { name: 'photos', slots: 1, queue: 1, waitMs: 3_600_000, runMs: 3_600_000 });
+    const admitted = admitCalls(client, { name: 'photos', slots: 1, queue: 1, waitMs: 10_000, runMs: 10_000 });
     const first = admitted();
     const second = admitted();
     await assert.rejects(Promise.resolve(admitted()), { reason: 'queue_full' });
