@@ -52,6 +52,8 @@ export interface Config {
     allowPrivate: boolean;
   } | null;
   logLevel: LogLevel;
+  /** Each request leaves a line, not only those that failed. */
+  logRequests: boolean;
   /** null: /metrics answers to this machine only. */
   metricsToken: string | null;
   /** null: made at the first start and kept in DATA_DIR. */
@@ -227,6 +229,10 @@ export const settings = {
     meaning: 'Arbeitsspeicher in MiB für Antworten, nach denen oft gefragt wird, solange sich nichts ändert; 0: keiner',
   },
   LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
+  LOG_REQUESTS: {
+    fallback: 'true',
+    meaning: 'jede Anfrage hinterlässt eine Zeile im Protokoll; false: nur die, an denen der Dienst gescheitert ist (5xx)',
+  },
   METRICS_TOKEN: {
     fallback: null,
     meaning: 'Authorization: Bearer … für /metrics; ohne Angabe antwortet es nur diesem Rechner, mit TRUST_PROXY niemandem',
@@ -391,6 +397,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
             allowPrivate: boundaryPrivate,
           },
     logLevel,
+    logRequests: readBoolean('LOG_REQUESTS'),
     metricsToken: read('METRICS_TOKEN'),
     secretKey,
     programs: { directory: read('PG_BIN'), environment: readProgramEnvironment(env) },

@@ -35,7 +35,7 @@ import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
-  const log = createLog(config.logLevel, () => currentScope()?.id);
+  const log = createLog(config.logLevel, () => currentScope()?.id, { requests: config.logRequests });
   const out = process.stderr;
   if (config.databaseUrl === null) out.write('Eingebettete Datenbank wird geöffnet (beim ersten Mal einige Sekunden) …\n');
   const database = await openDatabase({

@@ -25,14 +25,18 @@ export interface LogOutput {
   hold(line: string): void;
 }
 
-/**
- * @param currentRequest id of the request that a line is written for, if any
- * @param output where lines go; standard output without it
- */
+export interface LogOptions {
+  /** Requests that were answered leave a line too, not only those that failed. */
+  requests?: boolean;
+  /** Where lines go; standard output without it. */
+  output?: LogOutput;
+}
+
+/** @param currentRequest id of the request that a line is written for, if any */
 export function createLog(
   level: string,
   currentRequest: () => string | undefined = () => undefined,
-  output: LogOutput = openOutput(),
+  { requests = true, output = openOutput() }: LogOptions = {},
 ): Log {
   const mixin = () => {
     const request = currentRequest();
@@ -41,7 +45,7 @@ export function createLog(
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin }, output);
   const now = makeClock();
   const noteRequest: Log['noteRequest'] = (of, { request, method, route, status, milliseconds, bytes }) => {
-    if (!log.isLevelEnabled(of)) return;
+    if (!log.isLevelEnabled(of) || !(requests || of === 'error')) return;
     const head = `{"level":${pino.levels.values[of]},"time":"${now()}","request":"${request}","method":"${method}"`;
     const size = bytes === undefined ? '' : `,"bytes":${bytes}`;
     const ms = Math.round(milliseconds * 10) / 10;
@@ -62,8 +66,9 @@ function makeClock(): () => string {
   };
 }
 
-// One write for some two hundred lines: a write for each took longer than making it.
-const heldCharacters = 32 * 1024;
+// One write for some fifty lines: a write for each took longer than making it. Far less than the 64 kB that a pipe holds, so that nobody
+// waits for whoever reads it.
+const heldCharacters = 8 * 1024;
 const heldMs = 500;
 
 /**

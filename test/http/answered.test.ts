@@ -28,20 +28,21 @@ interface Noted {
   written: string;
 }
 
-function keepLog(level: string) {
+function keepLog(level: string, requests = true) {
   let written = '';
   const write = (line: string) => {
     written += line;
   };
-  return { log: createLog(level, () => currentScope()?.id, { write, hold: write }), read: () => written };
+  const output = { write, hold: write };
+  return { log: createLog(level, () => currentScope()?.id, { requests, output }), read: () => written };
 }
 
 async function ask(
   path: string,
   init: RequestInit & { headers?: Record<string, string> } = {},
-  { level = 'trace', broken = false } = {},
+  { level = 'trace', broken = false, requests = true } = {},
 ): Promise<Noted> {
-  const { log, read } = keepLog(level);
+  const { log, read } = keepLog(level, requests);
   const sql = broken
     ? (Object.assign(() => Promise.reject(new Error('geheim')), { begin: () => Promise.reject(new Error('geheim')) }) as never)
     : service.deps.sql;
@@ -150,6 +151,8 @@ describe('the line of a request', () => {
     );
     assert.ok(!failed.written.includes('geheim'));
     assert.deepEqual((await ask('/api/v2/stadien', {}, { level: 'warn' })).lines, []);
+    assert.deepEqual((await ask('/api/v2/stadien', {}, { requests: false })).lines, []);
+    assert.equal((await ask('/api/v2/stadien', {}, { requests: false, broken: true })).lines.filter(isRequest).length, 1);
     assert.deepEqual((await ask('/nirgends', {}, { level: 'warn' })).lines, []);
     assert.deepEqual((await ask('/health/live', {}, { level: 'info' })).lines, []);
     assert.equal((await ask('/health/live', {}, { level: 'debug' })).lines.length, 1);
