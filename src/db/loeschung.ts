@@ -6,6 +6,8 @@ export type Saetze = 'behalten' | 'loeschen';
 
 // Of each record the triggers write a dozen rows: some tenths of a second.
 const batch = 500;
+// Once more for each time that records were being stored while it went on; whoever comes next goes on after that.
+const maxPasses = 5;
 
 /** How many records an account has, and how many of them nobody else is shown. */
 export async function countNutzerSaetze(sql: Sql, id: number): Promise<{ alle: number; privat: number }> {
@@ -30,7 +32,7 @@ export async function consumeNutzerLoeschLink(sql: Sql | Transaction, hash: Buff
  * @param onBatch told how many records were gone through
  */
 export async function finishNutzerLoeschung(sql: Sql, id: number, onBatch: (done: number) => void = () => {}): Promise<void> {
-  for (;;) {
+  for (let pass = 0; pass < maxPasses; pass++) {
     let done = 0;
     for (let afterId: number | null = 0; ; ) {
       const [row]: { last_id: number | null }[] = await sql<{ last_id: number | null }[]>`
@@ -44,6 +46,7 @@ export async function finishNutzerLoeschung(sql: Sql, id: number, onBatch: (done
     const [row] = await sql<{ done: boolean }[]>`select api.delete_nutzer(id => ${id}::bigint) as done`;
     if (row?.done) return;
   }
+  throw new Error('an account that is being erased gets records again and again');
 }
 
 /** Accounts whose erasure was begun and has not come to its end. */
