@@ -30,10 +30,11 @@ import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { prepareDatabase } from './prepare.ts';
-import { stopOnSignal } from './stop.ts';
+import { endOnSignal, stopOnSignal } from './stop.ts';
 import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
 async function main(): Promise<void> {
+  const leaveSignals = endOnSignal();
   const config = loadConfig(process.env);
   const log = createLog(config.logLevel, () => currentScope()?.id, { requests: config.logRequests });
   const out = process.stderr;
@@ -122,6 +123,7 @@ async function main(): Promise<void> {
   const server = await listen(app.fetch, config.host, config.port, config);
   out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 
+  leaveSignals();
   stopOnSignal({
     log,
     handoverMs: config.handoverSeconds * 1000,

@@ -8,6 +8,7 @@ export const longestMs = 25_000;
 const drainMs = 15_000;
 // A signal that comes twice at once is one: a terminal gives it to every process of `npm start`, and npm hands it on.
 const sameSignalMs = 500;
+const signals = ['SIGTERM', 'SIGINT'] as const;
 const parentMs = 500;
 const parent = process.ppid;
 
@@ -21,6 +22,18 @@ export interface Stopping {
   server: { close(done: () => void): unknown; closeIdleConnections?(): void };
   /** What is closed after the last request, in order. */
   closers: (() => Promise<unknown>)[];
+}
+
+/**
+ * Ends the process at a signal while it starts; what is returned leaves that to others. The first process of a container hears no signal
+ * that it has no handler for, and would be killed when its supervisor loses patience.
+ */
+export function endOnSignal(): () => void {
+  const end = (_signal: NodeJS.Signals, number: number) => process.exit(128 + number);
+  for (const signal of signals) process.on(signal, end);
+  return () => {
+    for (const signal of signals) process.off(signal, end);
+  };
 }
 
 /**
@@ -47,7 +60,7 @@ export function stopOnSignal({ log, handoverMs, startedByNpm, announce, server, 
     for (const close of closers) await close();
     process.exit(0);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of signals) {
     process.on(signal, () => {
       if (firstAt === null) void stop(signal);
       else if (performance.now() - firstAt > sameSignalMs) {

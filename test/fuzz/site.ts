@@ -31,11 +31,10 @@ export interface Site {
 const throwawayCount = 12;
 const spareTokenCount = 120;
 
-/** Makes database and data directory, which are removed at the end of the run. */
-export async function makeSite(): Promise<Site> {
+/** Makes database and data directory, which are removed at the end of the run: on this PostgreSQL, embedded without one. */
+export async function makeSite(serverUrl = process.env.DATABASE_URL): Promise<Site> {
   const dataDir = await makeDir();
-  const url = process.env.DATABASE_URL;
-  const databaseUrl = url ? await createDatabase(url) : null;
+  const databaseUrl = serverUrl ? await createDatabase(serverUrl) : null;
   const database = await openDatabase({ databaseUrl, dataDir });
   try {
     await migrateDatabase(database);

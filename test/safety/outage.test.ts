@@ -2,19 +2,20 @@
 // with records, files and both logs afterwards.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/client.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { sweepStorage } from '../../src/jobs/media.ts';
 import { openStorage } from '../../src/media/open-storage.ts';
 import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
 import { onPostgres } from '../support/database.ts';
+import { assertAgrees, type Entry, report } from '../support/ledger.ts';
 import { makeJpeg } from '../support/photo.ts';
 import { makeSite, type RunningService, runCli, type Site, startCli, startProcess } from '../support/process.ts';
 import { collectMedia } from '../support/storage.ts';
@@ -33,67 +34,6 @@ async function logIn({ url }: RunningService): Promise<Record<string, string>> {
   const answer = await fetch(`${url}/api/v2/login?loginname=anna&password=${sha1OfPlain('geheim und lang')}`);
   const { token } = (await answer.json()) as { token: string };
   return { 'X-Auth-User': 'anna', 'X-Auth-Token': token };
-}
-
-interface Entry {
-  /** Tells the record of this request. */
-  remark: string;
-  /** Null: none came. */
-  status: number | null;
-  id: number | null;
-  retryAfter: string | null;
-  /** When the answer was there, by performance.now(). */
-  at: number;
-}
-
-/** Reports sightings one after the other, each written down before it is sent, until told to end. */
-async function report(
-  ledger: Entry[],
-  urlOf: () => string,
-  headers: Record<string, string>,
-  isOver: () => boolean,
-  photo?: Blob,
-) {
-  while (!isOver()) {
-    const entry: Entry = { remark: `Nr. ${ledger.length}`, status: null, id: null, retryAfter: null, at: 0 };
-    ledger.push(entry);
-    const body = new FormData();
-    const place = { lat: '5484000', lon: String(391000 + ledger.length) };
-    for (const [name, value] of Object.entries({ art: '100', ...place, bemerkung: entry.remark })) body.append(name, value);
-    if (photo) for (const name of ['foto', 'foto_2']) body.append(name, photo, 'x.jpg');
-    try {
-      const answer = await fetch(`${urlOf()}/api/v2/sichtbeobachtungen`, { method: 'POST', headers, body });
-      const { result } = (await answer.json()) as { result?: { id: number }[] };
-      Object.assign(entry, { status: answer.status, id: result?.[0]?.id ?? null, retryAfter: answer.headers.get('retry-after') });
-    } catch {
-      await sleep(20);
-    }
-    entry.at = performance.now();
-  }
-}
-
-/** Every answer of the ledger is true, and whatever has none happened as a whole or not at all. */
-async function assertAgrees(database: Database, ledger: Entry[], mediaDirectory: string, files: 0 | 2): Promise<void> {
-  const rows = await database.sql`
-    select s.id, s.bemerkung as remark, to_json(array_remove(array[s.foto, s.foto_2], null)) as files,
-      (select count(*)::integer from portal.protokoll p where p.sichtbeobachtung_id = s.id) as entries
-    from portal.sichtbeobachtung s order by s.id`;
-  const stored = new Set(
-    (await readdir(mediaDirectory, { recursive: true }).catch(() => [])).map((path) => path.split('/').at(-1)),
-  );
-  const known = new Map(rows.map((row) => [row.remark, row]));
-  assert.equal(known.size, rows.length, 'a report is stored twice');
-  for (const { remark, status, id } of ledger) {
-    const row = known.get(remark);
-    if (status === 201) assert.equal(row?.id, id, `${remark} was acknowledged`);
-    // Whether a commit whose answer was lost took place, nobody knows but the database.
-    else if (status !== null && status < 500) assert.equal(row, undefined, `${remark} is stored after ${status}`);
-  }
-  for (const row of rows) {
-    assert.equal(row.files.length, files, `half of ${row.remark} is there`);
-    for (const name of row.files) assert.ok(stored.has(name), `${row.remark} names a file that is missing`);
-    assert.equal(row.entries, 1, `entries in the protokoll for ${row.remark}`);
-  }
 }
 
 describe('a service that is killed', { skip }, () => {

@@ -1,6 +1,6 @@
 // A PostgreSQL of a test's own, which it may stop and start: with the server programs of this machine, in a temporary directory.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,6 +26,9 @@ export interface Cluster {
   start(): Promise<void>;
   /** `fast` ends sessions, `immediate` is a crash. */
   stop(mode: 'fast' | 'immediate'): Promise<void>;
+  /** All of its processes stand still, and its connections with them, as those of a machine that hangs. */
+  freeze(): void;
+  thaw(): void;
   remove(): Promise<void>;
 }
 
@@ -56,12 +59,29 @@ export async function startCluster(): Promise<Cluster> {
   const stop = async (mode: 'fast' | 'immediate') => {
     await call('pg_ctl', '-D', data, '-w', '-m', mode, 'stop');
   };
+  const tell = (signal: NodeJS.Signals) => {
+    const [first = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
+    // The one that starts others stops first.
+    process.kill(Number(first), signal);
+    for (const pid of readFileSync(`/proc/${first}/task/${first}/children`, 'utf8').trim().split(' ')) {
+      try {
+        process.kill(Number(pid), signal);
+      } catch (error) {
+        // Ended before.
+        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      }
+    }
+  };
   await start();
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     start,
     stop,
+    freeze: () => tell('SIGSTOP'),
+    thaw: () => tell('SIGCONT'),
     async remove() {
+      // A process that stands still does not hear that it is to end.
+      if (existsSync(join(data, 'postmaster.pid'))) tell('SIGCONT');
       await stop('immediate').catch(() => {});
       await rm(home, { recursive: true });
     },

@@ -1,0 +1,187 @@
+// The proxies of docs/deploy in front of the service: what passes through them arrives as it is meant.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerType } from '@hono/node-server';
+import { loadConfig } from '../../src/config.ts';
+import { maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
+import { listen } from '../../src/http/server.ts';
+import { maxBodyBytes } from '../../src/http/wire/form.ts';
+import { makeAudio } from '../support/audio.ts';
+import { followFeed, idsOf } from '../support/feed.ts';
+import { makeJpeg, stackJpeg } from '../support/photo.ts';
+import { ask, askHttp2, readProxyFile, type StartedProxy, startProxy, withoutProxy } from '../support/proxy.ts';
+import { startTestService, type TestService, testConfig, toFormData } from '../support/service.ts';
+
+const mebibyte = 1024 * 1024;
+const proxies = ['nginx', 'caddy'] as const;
+let service: TestService;
+let server: ServerType;
+/** What arrived at the service, the last one last. */
+const arrived: Request[] = [];
+
+before(async () => {
+  if (proxies.every((name) => withoutProxy(name))) return;
+  service = await startTestService({ config: { ...testConfig, trustedHops: 1 } });
+  const fetch = (request: Request, env: object) => {
+    arrived.push(request);
+    return service.app.fetch(request, env);
+  };
+  server = await listen(fetch, '127.0.0.1', 0, loadConfig({ TRUST_PROXY: '1' }));
+});
+after(async () => {
+  if (!server) return;
+  if ('closeAllConnections' in server) server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+/** Body and head of a form with files. */
+async function encode(form: FormData): Promise<{ method: string; headers: Record<string, string>; body: Uint8Array }> {
+  const made = new Response(form);
+  const token = await service.tokenOf('melder');
+  const sent = { 'X-Auth-User': 'melder', 'X-Auth-Token': token, 'Content-Type': made.headers.get('content-type') ?? '' };
+  return { method: 'POST', headers: sent, body: new Uint8Array(await made.arrayBuffer()) };
+}
+
+for (const name of proxies) {
+  const skip = withoutProxy(name);
+  describe(`${name} as in docs/deploy`, { skip }, () => {
+    let proxy: StartedProxy;
+    before(async () => {
+      if (skip) return;
+      proxy = await startProxy(name, (server.address() as AddressInfo).port);
+    });
+    after(() => proxy?.end());
+
+    it('hands on the host that was asked, and nothing that a client claims of itself', async () => {
+      const path = '/api/v2/arten?limit=1&restrict=art_id&gid=1';
+      const claims = { 'X-Forwarded-Host': 'w.test', 'X-Forwarded-Proto': 'http', 'X-Forwarded-For': '203.0.113.9' };
+      for (const [host, tenant] of [
+        ['n.test', 'N'],
+        ['s.test', 'S'],
+      ] as const) {
+        for (const reply of [await ask(proxy, host, path, { headers: claims }), await askHttp2(proxy, host, path)]) {
+          const { result, next } = JSON.parse(reply.body.toString());
+          assert.deepEqual([reply.status, result[0].art_id[0]], [200, tenant]);
+          assert.ok(next.startsWith(`https://${host}`), next);
+          assert.equal(reply.headers['strict-transport-security'], 'max-age=31536000');
+        }
+      }
+      const told = arrived.at(-2)?.headers;
+      assert.deepEqual(
+        ['x-forwarded-for', 'x-forwarded-proto'].map((field) => told?.get(field)),
+        ['127.0.0.1', 'https'],
+      );
+    });
+
+    it('leads from http to https, and has no certificate for a host of no tenant', async () => {
+      const { status, headers } = await ask(proxy, 'n.test', '/karte?x=1', { isPlain: true });
+      assert.deepEqual([Math.floor(status / 100), headers.location], [3, 'https://n.test/karte?x=1']);
+      await assert.rejects(ask(proxy, 'fremd.example', '/karte'));
+    });
+
+    it('hands on a photo of 12 MiB, and a part of the sound that came with it; of a body beyond all bounds nothing', async () => {
+      const foto = new Blob([new Uint8Array(stackJpeg(await makeJpeg({ width: 640, height: 480 }), 1, 12 * mebibyte))]);
+      const audio = new Blob([new Uint8Array(makeAudio('wav'))]);
+      const place = { art: '2', lat: '5530000', lon: String(410_000 + proxies.indexOf(name)), datum: '1.9.2026' };
+      const form = await encode(toFormData({ ...place, foto, audio }));
+      const created = await ask(proxy, 'n.test', '/api/v2/sichtbeobachtungen', form);
+      assert.equal(created.status, 201, created.body.toString());
+      const { id } = JSON.parse(created.body.toString()).result[0];
+      assert.equal(created.headers.location, `https://n.test/api/v2/sichtbeobachtungen/${id}`);
+
+      const { 'Content-Type': _, ...credentials } = form.headers;
+      const detail = await ask(proxy, 'n.test', `/api/v2/sichtbeobachtungen/${id}`, { headers: credentials });
+      const url = new URL(JSON.parse(detail.body.toString()).result[0].audio);
+      const whole = await ask(proxy, url.host, url.pathname + url.search);
+      const part = await ask(proxy, url.host, url.pathname + url.search, { headers: { Range: 'bytes=20-49' } });
+      assert.deepEqual([whole.status, part.status], [200, 206]);
+      assert.equal(part.headers['content-range'], `bytes 20-49/${whole.body.length}`);
+      assert.deepEqual(part.body, whole.body.subarray(20, 50));
+
+      const before = arrived.length;
+      const headers = { ...form.headers, 'Content-Length': String(60 * mebibyte) };
+      const refused = await ask(proxy, 'n.test', '/api/v2/sichtbeobachtungen', { ...form, headers }).catch(() => null);
+      assert.ok(refused === null || refused.status >= 400);
+      assert.ok(arrived.length === before || name === 'caddy', 'it arrived at the service');
+    });
+
+    it('lets a mirror wait, tells it at once, and the service when the mirror has gone', async () => {
+      const { cursor } = await followFeed(service, null);
+      const { watch } = service.deps.feed;
+      const untilWaiting = async (count: number) => {
+        for (let attempt = 0; watch.waiting !== count && attempt < 500; attempt++) await sleep(10);
+        assert.equal(watch.waiting, count);
+      };
+      const path = `/abgleich/v1/sichtbeobachtungen?seit=${cursor}&warten=30`;
+      const answer = ask(proxy, 'n.test', path);
+      await untilWaiting(1);
+      const id = await service.makeReleased({ lat: String(5_530_001 + proxies.indexOf(name)) });
+      assert.deepEqual(idsOf(JSON.parse((await answer).body.toString()).result), [id]);
+
+      const ending = new AbortController();
+      const latest = (await followFeed(service, null)).cursor;
+      const broken = ask(proxy, 'n.test', path.replace(cursor, latest), { signal: ending.signal });
+      await untilWaiting(1);
+      ending.abort();
+      await assert.rejects(broken);
+      await untilWaiting(0);
+    });
+  });
+}
+
+describe('nginx as in docs/deploy', { skip: withoutProxy('nginx') }, () => {
+  it('keeps tiles, asks whether they still hold, and shows what changed', async () => {
+    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
+    try {
+      await service.makeReleased({ lat: '5530100' });
+      const path = '/tiles/v1/10/534/347.mvt';
+      const first = await ask(proxy, 'n.test', path);
+      assert.equal(first.status, 200);
+      assert.ok(first.body.length > 0);
+      let asked = arrived.length;
+      const questions = () => arrived.slice(asked).map(({ headers }) => headers.get('if-none-match'));
+      // Until what nginx has is older than a second.
+      for (let attempt = 0; questions().length === 0 && attempt < 50; attempt++) {
+        assert.deepEqual((await ask(proxy, 'n.test', path)).body, first.body);
+        await sleep(100);
+      }
+      assert.deepEqual(questions(), [first.headers.etag]);
+      await service.makeReleased({ lat: '5530200' });
+      asked = arrived.length;
+      let last = first;
+      for (let attempt = 0; last.body.equals(first.body) && attempt < 50; attempt++) {
+        await sleep(100);
+        last = await ask(proxy, 'n.test', path);
+      }
+      assert.ok(!last.body.equals(first.body), 'the old tile is still shown');
+      assert.notEqual(last.headers.etag, first.headers.etag);
+    } finally {
+      await proxy.end();
+    }
+  });
+});
+
+describe('the bounds in docs/deploy', () => {
+  const config = loadConfig({ TRUST_PROXY: '1' });
+  const numberOf = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1]);
+
+  it('of nginx let pass what the service takes, and wait as long as it may', () => {
+    const text = readProxyFile('nginx');
+    assert.ok(numberOf(text, /client_max_body_size (\d+)m;/) * mebibyte > maxBodyBytes);
+    for (const [, seconds] of text.matchAll(/proxy_read_timeout (\d+)s;/g)) assert.ok(Number(seconds) > maxWaitSeconds, seconds);
+    assert.equal(numberOf(text, /limit_conn species_sighting_networks (\d+);/), config.maxConnectionsPerNetwork);
+    assert.equal(numberOf(text, /client_header_timeout (\d+)s;/), config.headersTimeoutSeconds);
+  });
+
+  it('of Caddy do the same', () => {
+    const text = readProxyFile('caddy');
+    assert.ok(numberOf(text, /max_size (\d+)MiB/) * mebibyte > maxBodyBytes);
+    assert.ok(numberOf(text, /response_header_timeout (\d+)s/) > maxWaitSeconds);
+    assert.equal(numberOf(text, /read_header (\d+)s/), config.headersTimeoutSeconds);
+    assert.equal(numberOf(text, /read_body (\d+)m/) * 60, config.requestTimeoutSeconds);
+  });
+});

@@ -1,0 +1,185 @@
+// npm run faults: what the service must bear (S5), as figures. On a PostgreSQL of its own, which it stops, crashes and freezes.
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { loadConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { atEnd, closeAll } from '../bench/process.ts';
+import { readGauges } from '../fuzz/gauges.ts';
+import { startService } from '../fuzz/service.ts';
+import { makeSite } from '../fuzz/site.ts';
+import { findMemoryProblem, megabytes, memoryLimits } from '../fuzz/watch.ts';
+import { startCluster, withoutCluster } from '../support/cluster.ts';
+import { assertAgrees, type Entry, report } from '../support/ledger.ts';
+import { applyLoad } from './load.ts';
+import { outages, playOutage } from './outage.ts';
+import { askOnce, type Sample, startProbe } from './probe.ts';
+import { sufferSlowClients } from './slow.ts';
+import { atLeast, atMost, holds, none, printTable, type Row } from './table.ts';
+
+const usage = `npm run faults -- [options]: plays what the service must bear, and prints what must hold beside what was seen.
+
+  --short        a minute instead of seven: less load, shorter outages, fewer slow clients
+  --help         this text
+
+Starts a PostgreSQL with PostGIS of its own and ends it; needs the server programs of this machine. Exit code: 0 all is kept, 1 something
+is missed, 2 the run itself failed.
+`;
+
+const lengths = {
+  full: { slow: 400, calibrate: 10, load: 90, stopped: 20, frozen: 25, env: {} },
+  // Patience that an operator may set, so that slow clients are closed within the minute.
+  short: { slow: 60, calibrate: 3, load: 7, stopped: 1, frozen: 2, env: { HEADERS_TIMEOUT: '5', MIN_SEND_RATE: '1000000' } },
+};
+const cheapMs = 2000;
+const idleMs = 3000;
+
+/** What bystanders must not notice. */
+function unnoticed(samples: readonly Sample[], limitMs: number): Row[] {
+  return [
+    none(
+      `of ${samples.length} bystanders refused or left alone`,
+      samples.filter(({ status }) => status !== 200).map(({ path, status }) => `${path} ${status ?? 'no answer'}`),
+    ),
+    atMost('the longest that one waited', Math.max(0, ...samples.map(({ ms }) => ms)) / 1000, limitMs / 1000, 's'),
+  ];
+}
+
+/** @returns whether all is kept */
+async function run(isShort: boolean): Promise<boolean> {
+  if (withoutCluster) throw new Error(withoutCluster);
+  const length = isShort ? lengths.short : lengths.full;
+  const cluster = await startCluster();
+  atEnd(() => cluster.remove());
+  const site = await makeSite(cluster.url);
+  const ends: string[] = [];
+  const env: Record<string, string> = { ...site.env, ...length.env };
+  const service = await startService(env, { ended: (how) => ends.push(how), line: () => {} });
+  const { port, pid } = service;
+  const { headersTimeoutSeconds, minSendRate } = loadConfig(length.env);
+  const signal = new AbortController().signal;
+  const idle = async () => {
+    await sleep(idleMs);
+    await service.collectGarbage();
+    return readGauges(port, signal);
+  };
+  const kept: boolean[] = [];
+  const page = '/api/v2/sichtbeobachtungen?limit=20';
+  // Asked twice, so that it is kept.
+  for (let n = 0; n < 3; n++) await askOnce(port, page);
+
+  const slowProbe = startProbe(port, [
+    '/health/live',
+    page,
+    '/api/v2/sichtbeobachtungen?limit=20&bbox=400000,5480000,440000,5560000',
+  ]);
+  const kinds = await sufferSlowClients(port, { count: length.slow, headersTimeoutSeconds, minSendRate });
+  await slowProbe.end();
+  const closed = kinds.map(({ name, count, longestSeconds, mustSeconds }) =>
+    atMost(`${count} ${name} are closed after`, longestSeconds, mustSeconds, 's'),
+  );
+  kept.push(printTable('Slow clients (S5.10)', [...closed, ...unnoticed(slowProbe.samples, cheapMs / 2)]));
+
+  const account = site.roles.reporter;
+  const usual = await applyLoad({ port, seconds: length.calibrate, rate: null, account });
+  const answered = (usual.answers['200'] ?? 0) + (usual.answers['201'] ?? 0);
+  const rate = answered / usual.seconds;
+  const warm = await idle();
+  const loadProbe = startProbe(port, ['/health/live', page]);
+  const load = await applyLoad({ port, seconds: length.load, rate: 10 * rate, account });
+  await loadProbe.end();
+  const after = await askOnce(port, `${page}&x=1`);
+  const cool = await idle();
+  const good = (load.answers['200'] ?? 0) + (load.answers['201'] ?? 0);
+  const known = ['200', '201', '503'];
+  const memory = warm && cool ? findMemoryProblem(warm, cool) : 'no figures';
+  kept.push(
+    printTable(
+      `Ten times the load that it can bear for ${length.load} s: ${(10 * rate).toFixed(0)} requests a second instead of ${rate.toFixed(0)} (S5.3)`,
+      [
+        holds(
+          'they are sent, or all connections wait',
+          load.heldBack > 0 || load.sent > 9 * rate * length.load,
+          `${load.sent} sent, ${load.heldBack} held back`,
+        ),
+        none(
+          'without an answer, or with another one than 200, 201, 503',
+          Object.entries(load.answers)
+            .filter(([status]) => !known.includes(status))
+            .map(([status, count]) => `${count} × ${status}`),
+        ),
+        none(
+          '503 without Retry-After',
+          Array.from({ length: load.refusedWithoutRetryAfter }, () => '503'),
+        ),
+        atMost('the slowest 503', (load.slowestMs['503'] ?? 0) / 1000, 2, 's'),
+        atLeast('answered beside', good / load.seconds, rate / 2, 'a second'),
+        ...unnoticed(loadProbe.samples, cheapMs),
+        atMost('a request right after it', after.status === 200 ? after.ms / 1000 : Number.POSITIVE_INFINITY, 1, 's'),
+        holds(
+          `memory is given back (${memoryLimits})`,
+          memory === null,
+          memory ?? `${megabytes(warm?.resident ?? 0)} -> ${megabytes(cool?.resident ?? 0)}`,
+        ),
+      ],
+    ),
+  );
+
+  const ledger: Entry[] = [];
+  let isOver = false;
+  const headers = { 'X-Auth-User': account.loginname, 'X-Auth-Token': account.token };
+  const reporters = [1, 2, 3, 4].map(() =>
+    report(
+      ledger,
+      () => `http://127.0.0.1:${port}`,
+      headers,
+      () => isOver,
+    ),
+  );
+  for (const outage of outages) {
+    const seconds = outage.isFrozen ? length.frozen : length.stopped;
+    const rows = await playOutage(outage, { cluster, port, ledger, pid, seconds });
+    kept.push(printTable(`${outage.title} after ${seconds} s (S5.2)`, rows));
+  }
+  isOver = true;
+  await Promise.all(reporters);
+  const database = await openDatabase({ databaseUrl: env.DATABASE_URL ?? '', dataDir: '' });
+  const disagreement = await assertAgrees(database, ledger, join(env.DATA_DIR ?? '', 'media'), 0).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  await database.close();
+  const acknowledged = ledger.filter(({ status }) => status === 201).length;
+  kept.push(
+    printTable('In the end', [
+      holds(
+        'all that was acknowledged is there, once, with its entry in the protokoll',
+        disagreement === null,
+        disagreement ?? `${acknowledged} of ${ledger.length} reports`,
+      ),
+      none('ends of the service', ends),
+    ]),
+  );
+  service.expectEnd();
+  return !kept.includes(false);
+}
+
+const begin = performance.now();
+try {
+  const { values } = parseArgs({
+    options: { short: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+  });
+  if (values.help) console.log(usage);
+  else {
+    const isKept = await run(values.short);
+    console.log(
+      `\n${isKept ? 'All is kept' : 'Something is missed'}, after ${((performance.now() - begin) / 1000).toFixed(0)} s.`,
+    );
+    process.exitCode = isKept ? 0 : 1;
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}
+await closeAll();
+process.exit();

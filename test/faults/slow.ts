@@ -1,0 +1,93 @@
+// Slow clients (S5.10): heads and bodies that come a byte at a time, answers that nobody reads.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
+import { graceMs as sendGraceMs } from '../../src/http/server.ts';
+
+export interface SlowSettings {
+  /** Of each kind. */
+  count: number;
+  headersTimeoutSeconds: number;
+  minSendRate: number;
+}
+
+export interface SlowKind {
+  name: string;
+  count: number;
+  /** How long the last of them stayed, and may stay; Infinity: one was never closed. */
+  longestSeconds: number;
+  mustSeconds: number;
+}
+
+const host = 'Host: localhost\r\n';
+const everyMs = 500;
+// The service looks at its connections once a second; on busy cores a little later.
+const slackSeconds = 3;
+// Fewer than the service allows of a network.
+const perNetwork = 100;
+
+/** Opens slow clients and waits until the service has closed them, or should have. */
+export async function sufferSlowClients(port: number, settings: SlowSettings): Promise<SlowKind[]> {
+  const page = await fetch(`http://127.0.0.1:${port}/api/v2/sichtbeobachtungen?limit=1000`).then((answer) =>
+    answer.arrayBuffer(),
+  );
+  const pages = 2;
+  const kinds = [
+    {
+      name: 'heads a byte at a time',
+      opening: `GET /api/v2/arten HTTP/1.1\r\n${host}X-Slow: `,
+      drips: true,
+      mustSeconds: settings.headersTimeoutSeconds + slackSeconds,
+    },
+    {
+      name: 'bodies a byte at a time',
+      opening: `POST /api/v2/login HTTP/1.1\r\n${host}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000\r\n\r\n`,
+      drips: true,
+      mustSeconds: receiveGraceMs / 1000 + slackSeconds,
+    },
+    {
+      name: 'answers that nobody reads',
+      opening: `GET /api/v2/sichtbeobachtungen?limit=1000 HTTP/1.1\r\n${host}\r\n`.repeat(pages),
+      drips: false,
+      mustSeconds: sendGraceMs / 1000 + (pages * page.byteLength) / settings.minSendRate + slackSeconds,
+    },
+  ];
+  let opened = 0;
+  return Promise.all(
+    kinds.map(async ({ name, opening, drips, mustSeconds }) => {
+      const durations = Array.from({ length: settings.count }, async () => {
+        // Not all in the same moment: that would be a flood of connections, which is bounded elsewhere.
+        await sleep(2 * opened++);
+        return stay(port, opening, drips, mustSeconds);
+      });
+      return { name, count: settings.count, longestSeconds: Math.max(...(await Promise.all(durations))), mustSeconds };
+    }),
+  );
+}
+
+let connections = 0;
+
+/** Seconds until the service closes a slow client; Infinity when it does not. */
+async function stay(port: number, opening: string, drips: boolean, mustSeconds: number): Promise<number> {
+  const localAddress = `127.3.0.${1 + Math.floor(connections++ / perNetwork)}`;
+  const socket: Socket = connect({ port, host: '127.0.0.1', localAddress });
+  socket.on('error', () => {});
+  const begin = performance.now();
+  const closed = once(socket, 'close').catch(() => {});
+  if (drips) socket.resume();
+  else socket.pause();
+  socket.write(opening);
+  // Who reads nothing hears of the end when it sends: an empty line between two requests means nothing.
+  const timer = setInterval(() => socket.write(drips ? 'a' : '\r\n'), everyMs);
+  const late = new AbortController();
+  const isClosed = await Promise.race([
+    closed.then(() => true),
+    sleep(2000 * mustSeconds, false, { signal: late.signal }).catch(() => false),
+  ]);
+  late.abort();
+  clearInterval(timer);
+  const seconds = (performance.now() - begin) / 1000;
+  socket.destroy();
+  return isClosed ? seconds : Number.POSITIVE_INFINITY;
+}

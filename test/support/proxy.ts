@@ -1,0 +1,163 @@
+// A proxy as docs/deploy shows it, in front of a service of the test: the same file, with other ports, hosts and paths.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { request as requestPlain } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { type RequestOptions, request } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './process.ts';
+
+export type ProxyName = 'nginx' | 'caddy';
+
+export interface StartedProxy {
+  httpPort: number;
+  httpsPort: number;
+  end(): Promise<void>;
+}
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
+}
+
+const hasProgram = (name: string, ...args: string[]) => spawnSync(name, args).status === 0;
+const isThere: Record<ProxyName, () => boolean> = {
+  nginx: () => hasProgram('nginx', '-v'),
+  caddy: () => hasProgram('caddy', 'version'),
+};
+
+/** Why there can be none, or false. */
+export function withoutProxy(name: ProxyName): string | false {
+  if (!isThere[name]()) return `${name} is not installed`;
+  return !hasProgram('openssl', 'version') && 'openssl, which makes the certificate, is not installed';
+}
+
+export const readProxyFile = (name: ProxyName) =>
+  readFileSync(new URL(`../../docs/deploy/${name === 'nginx' ? 'nginx.conf' : 'Caddyfile'}`, import.meta.url), 'utf8');
+
+/** Replaces what must be there: a file that changed is noticed. */
+function replace(text: string, parts: readonly (readonly [from: string | RegExp, to: string])[]): string {
+  return parts.reduce((changed, [from, to]) => {
+    if (changed.search(from) < 0) throw new Error(`the file has no ${from}`);
+    return changed.replaceAll(from, to);
+  }, text);
+}
+
+/** Starts one that hands on to the service at this port what is asked of n.test and s.test. */
+export async function startProxy(name: ProxyName, servicePort: number): Promise<StartedProxy> {
+  const home = mkdtempSync(join(tmpdir(), 'sighting-proxy-'));
+  const [httpPort, httpsPort] = [await freePort(), await freePort()];
+  const [certificate, key] = [join(home, 'cert.pem'), join(home, 'key.pem')];
+  execFileSync(
+    'openssl',
+    `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=n.test -keyout ${key} -out ${certificate}
+      -addext subjectAltName=DNS:n.test,DNS:s.test`.split(/\s+/),
+    { stdio: 'ignore' },
+  );
+  const isNginx = name === 'nginx';
+  const file = join(home, 'proxy.conf');
+  if (isNginx) {
+    const site = replace(readProxyFile(name), [
+      [/^ *listen \[::\].*\n/gm, ''],
+      [/listen 80;/g, `listen 127.0.0.1:${httpPort};`],
+      [/listen 443 /g, `listen 127.0.0.1:${httpsPort} `],
+      [/rp\.example\.org he\.example\.org/g, 'n.test s.test'],
+      [/127\.0\.0\.1:8080/g, `127.0.0.1:${servicePort}`],
+      [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
+      [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
+      [/\/var\/cache\/nginx/g, home],
+    ]);
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${home}/${kind};`);
+    writeFileSync(
+      file,
+      `daemon off; pid ${home}/pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''} events {}
+      http { access_log off; ${temporary.join(' ')}\n${site}\n}\n`,
+    );
+  } else {
+    const site = replace(readProxyFile(name), [
+      [/^\{\n/gm, `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n`],
+      [/rp\.example\.org, he\.example\.org \{/g, `n.test, s.test {\n\ttls ${certificate} ${key}`],
+      [/127\.0\.0\.1:8080/g, `127.0.0.1:${servicePort}`],
+    ]);
+    writeFileSync(file, site);
+  }
+  const args = isNginx ? ['-e', 'stderr', '-p', home, '-c', file] : ['run', '--adapter', 'caddyfile', '--config', file];
+  const child = spawn(name, args, { env: { PATH: process.env.PATH, HOME: home }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  const closed = once(child, 'close');
+  for (let attempt = 0; !(await isOpen(httpsPort)); attempt++) {
+    if (child.exitCode !== null || attempt > 200) throw new Error(`${name} did not start: ${output}`);
+    await sleep(50);
+  }
+  return {
+    httpPort,
+    httpsPort,
+    async end() {
+      child.kill('SIGTERM');
+      await closed;
+      await rm(home, { recursive: true });
+    },
+  };
+}
+
+export interface Question extends RequestOptions {
+  body?: Uint8Array;
+  /** Without TLS. */
+  isPlain?: boolean;
+}
+
+/** Asks the proxy for a path of a host by HTTP/1.1. */
+export function ask({ httpPort, httpsPort }: StartedProxy, host: string, path: string, question: Question = {}): Promise<Reply> {
+  const { body, isPlain = false, headers, ...options } = question;
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const to = { host: '127.0.0.1', path, agent: false, ...options, headers: { Host: host, ...(headers as object) } } as const;
+  const sent = isPlain
+    ? requestPlain({ ...to, port: httpPort })
+    : request({ ...to, port: httpsPort, servername: host, rejectUnauthorized: false });
+  sent.on('error', reject);
+  sent.on('response', (response) => {
+    const chunks: Buffer[] = [];
+    response.on('error', reject);
+    response.on('data', (chunk) => chunks.push(chunk));
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+    );
+  });
+  sent.end(body);
+  return promise;
+}
+
+/** The same by HTTP/2, without a body. */
+export async function askHttp2({ httpsPort }: StartedProxy, host: string, path: string): Promise<Reply> {
+  const session = connectHttp2(`https://127.0.0.1:${httpsPort}`, { servername: host, rejectUnauthorized: false });
+  try {
+    const sent = session.request({ ':authority': host, ':path': path });
+    const [headers] = await once(sent, 'response');
+    const chunks: Buffer[] = [];
+    for await (const chunk of sent) chunks.push(chunk);
+    return { status: headers[':status'], headers, body: Buffer.concat(chunks) };
+  } finally {
+    session.close();
+  }
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const isConnected = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isConnected;
+}
