@@ -11,6 +11,8 @@ export interface LoadTask {
   seconds: number;
   /** Requests a second, whatever becomes of them; null: as many as so many clients get answered that ask one after the other. */
   rate: number | null;
+  /** Number of the first request; each makes another one. */
+  first: number;
   /** Who logs in and reports. */
   account: { loginname: string; sha1: string; token: string };
 }
@@ -24,7 +26,7 @@ export interface LoadResult {
   /** The slowest answer of each status, in milliseconds, less the time for which the sender itself did not get to run. */
   slowestMs: Record<string, number>;
   refusedWithoutRetryAfter: number;
-  /** Requests that were not sent because all connections were waiting for an answer. */
+  /** Requests that were not sent because all connections of their network were waiting for an answer. */
   heldBack: number;
 }
 
@@ -32,8 +34,8 @@ export interface LoadResult {
 const networks = 20;
 const perNetwork = 90;
 const patienceMs = 20_000;
-// So that each report is another one, also in a later phase of the same run.
-const firstPlace = Math.floor(performance.timeOrigin % 1e6);
+// Each network asks for everything.
+const networkOf = (number: number) => Math.floor(number / 8) % networks;
 
 /** Sends requests for so long, and waits for the answers. */
 export function applyLoad(task: LoadTask): Promise<LoadResult> {
@@ -70,7 +72,7 @@ function makeQuestion(number: number, { account }: LoadTask): Question {
         body: new URLSearchParams({ loginname: account.loginname, password: account.sha1 }).toString(),
       };
     default: {
-      const place = { lat: String(5_470_000 + (number % 10_000)), lon: String(380_000 + ((firstPlace + number) % 60_000)) };
+      const place = { lat: String(5_470_000 + Math.floor(number / 60_000)), lon: String(380_000 + (number % 60_000)) };
       return {
         path: `${api}/sichtbeobachtungen`,
         body: new URLSearchParams({ art: '40', ...place, bemerkung: 'Last' }).toString(),
@@ -87,7 +89,7 @@ async function send(task: LoadTask): Promise<LoadResult> {
     (_, n) => new Agent({ keepAlive: true, maxSockets: perNetwork, localAddress: `127.4.0.${n + 1}` }),
   );
   const result: LoadResult = { sent: 0, seconds: 0, answers: {}, slowestMs: {}, refusedWithoutRetryAfter: 0, heldBack: 0 };
-  let underWay = 0;
+  const underWay: number[] = [];
   // The lag of this second and of the one before.
   const lag = monitorEventLoopDelay({ resolution: 10 });
   lag.enable();
@@ -98,13 +100,16 @@ async function send(task: LoadTask): Promise<LoadResult> {
     lag.reset();
   }, 1000);
 
-  const ask = (number: number): Promise<void> => {
-    const { path, body, isOwn } = makeQuestion(number, task);
+  const mayAsk = () => (underWay[networkOf(result.sent)] ?? 0) < perNetwork;
+  const ask = (): Promise<void> => {
+    const number = result.sent++;
+    const network = networkOf(number);
+    const { path, body, isOwn } = makeQuestion(task.first + number, task);
     const { promise, resolve } = Promise.withResolvers<void>();
     const begin = performance.now();
-    underWay++;
+    underWay[network] = (underWay[network] ?? 0) + 1;
     const end = (answer: string) => {
-      underWay--;
+      underWay[network] = (underWay[network] ?? 1) - 1;
       result.answers[answer] = (result.answers[answer] ?? 0) + 1;
       const ms = Math.max(0, performance.now() - begin - Math.max(...lags, lag.max / 1e6));
       result.slowestMs[answer] = Math.max(result.slowestMs[answer] ?? 0, ms);
@@ -114,7 +119,7 @@ async function send(task: LoadTask): Promise<LoadResult> {
       port,
       host: '127.0.0.1',
       path,
-      agent: agents[number % networks] as Agent,
+      agent: agents[network] as Agent,
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         Host: 'localhost',
@@ -149,19 +154,19 @@ async function send(task: LoadTask): Promise<LoadResult> {
   const elapsed = () => (performance.now() - begin) / 1000;
   if (rate === null) {
     const clients = Array.from({ length: connectionCount }, async () => {
-      while (elapsed() < seconds) await ask(result.sent++);
+      while (elapsed() < seconds) await ask();
     });
     await Promise.all(clients);
   } else {
     let due = 0;
     while (elapsed() < seconds) {
       for (const until = rate * elapsed(); due < until; due++) {
-        if (underWay >= networks * perNetwork) result.heldBack++;
-        else void ask(result.sent++);
+        if (mayAsk()) void ask();
+        else result.heldBack++;
       }
       await sleep(5);
     }
-    while (underWay > 0) await sleep(20);
+    while (underWay.some((count) => count > 0)) await sleep(20);
   }
   result.seconds = elapsed();
   clearInterval(looking);

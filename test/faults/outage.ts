@@ -58,12 +58,15 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   const away = performance.now();
   // Once it is noticed: what has been asked already is answered by the connections that were there.
   await sleep(200);
-  const ready = await askOnce(port, '/health/ready');
+  const asking = askOnce(port, '/health/ready');
   await sleep(Math.max(0, seconds * 1000 - (performance.now() - away)));
   await outage.end(cluster);
   const back = performance.now();
   await sleep(normalSeconds * 1000);
   await probe.end();
+  const ready = await asking;
+  // As long as a call may take nobody knows that the database stands still.
+  const isNoticed = !outage.isFrozen || seconds * 1000 > callBounds.runMs + tooLongMs;
 
   const entries = ledger.slice(first).filter(({ at }) => at > 0);
   const meanwhile = entries.filter(({ at }) => at > begin && at < back);
@@ -77,7 +80,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   return [
     holds(
       '503 while it is away',
-      refusals.length > 0 || (outage.isFrozen && seconds * 1000 < callBounds.runMs),
+      refusals.length > 0 || !isNoticed,
       `${refusals.length} of ${meanwhile.length}`,
     ),
     none(
@@ -94,7 +97,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
       lived.filter(({ status }) => status !== 200).map(({ status }) => String(status ?? 'no answer')),
     ),
     atMost('the slowest of them', Math.max(0, ...lived.map(({ ms }) => ms)) / 1000, liveMs / 1000, 's'),
-    holds('/health/ready is 503', ready.status === 503, String(ready.status ?? 'no answer')),
+    ...(isNoticed ? [holds('/health/ready is 503', ready.status === 503, String(ready.status ?? 'no answer'))] : []),
     atMost('normal after it answers again', isNormal ? (normalAt - back) / 1000 : Number.POSITIVE_INFINITY, normalSeconds, 's'),
     holds('the same process all the time', pid() === process),
   ];

@@ -24,15 +24,17 @@ const host = 'Host: localhost\r\n';
 const everyMs = 500;
 // The service looks at its connections once a second; on busy cores a little later.
 const slackSeconds = 3;
-// Fewer than the service allows of a network.
-const perNetwork = 100;
+// What a network has not read is bounded, too.
+const perNetwork = 8;
+
+// Large enough that the system's own buffers, some megabytes, don't take all of it.
+const large = '/api/v2/docs/swagger-ui-bundle.js';
+// So many of a connection are answered.
+const pipelined = 4;
 
 /** Opens slow clients and waits until the service has closed them, or should have. */
 export async function sufferSlowClients(port: number, settings: SlowSettings): Promise<SlowKind[]> {
-  const page = await fetch(`http://127.0.0.1:${port}/api/v2/sichtbeobachtungen?limit=1000`).then((answer) =>
-    answer.arrayBuffer(),
-  );
-  const pages = 2;
+  const bytes = await fetch(`http://127.0.0.1:${port}${large}`).then((answer) => answer.arrayBuffer());
   const kinds = [
     {
       name: 'heads a byte at a time',
@@ -48,9 +50,9 @@ export async function sufferSlowClients(port: number, settings: SlowSettings): P
     },
     {
       name: 'answers that nobody reads',
-      opening: `GET /api/v2/sichtbeobachtungen?limit=1000 HTTP/1.1\r\n${host}\r\n`.repeat(pages),
+      opening: `GET ${large} HTTP/1.1\r\n${host}\r\n`.repeat(pipelined),
       drips: false,
-      mustSeconds: sendGraceMs / 1000 + (pages * page.byteLength) / settings.minSendRate + slackSeconds,
+      mustSeconds: sendGraceMs / 1000 + (pipelined * bytes.byteLength) / settings.minSendRate + slackSeconds,
     },
   ];
   let opened = 0;
@@ -70,7 +72,7 @@ let connections = 0;
 
 /** Seconds until the service closes a slow client; Infinity when it does not. */
 async function stay(port: number, opening: string, drips: boolean, mustSeconds: number): Promise<number> {
-  const localAddress = `127.3.0.${1 + Math.floor(connections++ / perNetwork)}`;
+  const localAddress = `127.3.${1 + Math.floor(connections / 250 / perNetwork)}.${1 + (Math.floor(connections++ / perNetwork) % 250)}`;
   const socket: Socket = connect({ port, host: '127.0.0.1', localAddress });
   socket.on('error', () => {});
   const begin = performance.now();
