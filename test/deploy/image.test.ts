@@ -75,8 +75,8 @@ describe('the image', { skip }, () => {
   /** Starts a container; what its health check says of it. */
   async function start(...args: string[]): Promise<{ id: string; isHealthy(): Promise<boolean> }> {
     const id = await succeed('run', '-d', ...confined, ...args, image);
-    const [{ Config }] = JSON.parse(await succeed('image', 'inspect', image));
-    const [kind, ...command] = Config.Healthcheck.Test as string[];
+    const [{ Config, Healthcheck = Config.Healthcheck }] = JSON.parse(await succeed('image', 'inspect', image));
+    const [kind, ...command] = Healthcheck.Test as string[];
     assert.equal(kind, 'CMD');
     return { id, isHealthy: async () => (await call('exec', id, ...command)).code === 0 };
   }
@@ -84,7 +84,8 @@ describe('the image', { skip }, () => {
   it('runs commands, which an operator gives it after its name', async () => {
     const help = await succeed('run', '--rm', ...confined, image, 'src/cli.ts', '--help');
     assert.match(help, /catalog import/);
-    await succeed('run', '--rm', ...confined, ...given, image, 'src/cli.ts', 'demo', 'load');
+    for (const command of [['migrate'], ['demo', 'load']])
+      await succeed('run', '--rm', ...confined, ...given, image, 'src/cli.ts', ...command);
   });
 
   it('answers as nobody special, is healthy by its own check, and ends in order at a signal', async () => {
@@ -118,14 +119,14 @@ describe('the image', { skip }, () => {
     // A database that takes connections and says nothing.
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');
-    const { id } = await start('-e', `DATABASE_URL=postgres://x@127.0.0.1:${(silent.address() as AddressInfo).port}/x`);
+    const url = `postgres://x@127.0.0.1:${(silent.address() as AddressInfo).port}/x`;
+    const { id } = await start('-e', `DATABASE_URL=${url}`).finally(() => silent.unref());
     try {
       await Promise.race([once(silent, 'connection'), sleep(30_000)]);
       await succeed('stop', '-t', '8', id);
       assert.equal(await succeed('inspect', '-f', '{{.State.ExitCode}}', id), '143');
     } finally {
       await call('rm', '-f', id);
-      silent.close();
     }
   });
 

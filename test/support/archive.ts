@@ -38,10 +38,13 @@ async function makeArchive(directory: string, cpu: string): Promise<string> {
       cwd: place,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    // Headers and manuals of Node.js are of no use here.
-    const unused = ['node_modules/.package-lock.json', 'node_modules/node-linux-*/{include,share,CHANGELOG.md,README.md}'];
+    // Headers and manuals of Node.js are of no use here; TypeScript comes along because a package may be used with it.
+    const unused = [
+      'node_modules/{.package-lock.json,typescript,@typescript,.bin/tsc}',
+      'node_modules/node-linux-*/{include,share,CHANGELOG.md,README.md}',
+    ];
     for (const path of unused.flatMap((pattern) => globSync(pattern, { cwd: place })))
-      await rm(join(place, path), { recursive: true });
+      await rm(join(place, path), { recursive: true, force: true });
 
     const committed = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' }).trim();
     const same = ['--sort=name', `--mtime=@${committed}`, '--owner=0', '--group=0', '--numeric-owner', '--mode=u+rwX,go+rX,go-w'];
