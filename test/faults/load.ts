@@ -25,6 +25,8 @@ export interface LoadResult {
   answers: Record<string, number>;
   /** The slowest answer of each status, in milliseconds, less the time for which the sender itself did not get to run. */
   slowestMs: Record<string, number>;
+  /** What was asked for by whoever waited longest for a 503. */
+  slowestRefusal: string;
   refusedWithoutRetryAfter: number;
   /** Requests that were not sent because all connections of their network were waiting for an answer. */
   heldBack: number;
@@ -88,7 +90,15 @@ async function send(task: LoadTask): Promise<LoadResult> {
     { length: networks },
     (_, n) => new Agent({ keepAlive: true, maxSockets: perNetwork, localAddress: `127.4.0.${n + 1}` }),
   );
-  const result: LoadResult = { sent: 0, seconds: 0, answers: {}, slowestMs: {}, refusedWithoutRetryAfter: 0, heldBack: 0 };
+  const result: LoadResult = {
+    sent: 0,
+    seconds: 0,
+    answers: {},
+    slowestMs: {},
+    slowestRefusal: '',
+    refusedWithoutRetryAfter: 0,
+    heldBack: 0,
+  };
   const underWay: number[] = [];
   // The lag of this second and of the one before.
   const lag = monitorEventLoopDelay({ resolution: 10 });
@@ -112,6 +122,7 @@ async function send(task: LoadTask): Promise<LoadResult> {
       underWay[network] = (underWay[network] ?? 1) - 1;
       result.answers[answer] = (result.answers[answer] ?? 0) + 1;
       const ms = Math.max(0, performance.now() - begin - Math.max(...lags, lag.max / 1e6));
+      if (answer === '503' && ms > (result.slowestMs[answer] ?? 0)) result.slowestRefusal = path.split('&x=')[0] ?? '';
       result.slowestMs[answer] = Math.max(result.slowestMs[answer] ?? 0, ms);
       resolve();
     };

@@ -112,7 +112,7 @@ async function run(isShort: boolean): Promise<boolean> {
           '503 without Retry-After',
           Array.from({ length: load.refusedWithoutRetryAfter }, () => '503'),
         ),
-        atMost('the slowest 503', (load.slowestMs['503'] ?? 0) / 1000, 2, 's'),
+        atMost(`the slowest 503, for ${load.slowestRefusal}`, (load.slowestMs['503'] ?? 0) / 1000, 2, 's'),
         atLeast('answered beside', good / load.seconds, rate / 2, 'a second'),
         ...unnoticed(loadProbe.samples, cheapMs),
         atMost('a request right after it', after.status === 200 ? after.ms / 1000 : Number.POSITIVE_INFINITY, 1, 's'),
@@ -161,6 +161,7 @@ async function run(isShort: boolean): Promise<boolean> {
     ]),
   );
   service.expectEnd();
+  if (kept.includes(false)) console.log(`\nlast lines of the service:\n${service.lastLines().join('\n')}`);
   return !kept.includes(false);
 }
 

@@ -78,11 +78,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   const longestMs = outage.isFrozen ? callBounds.runMs + tooLongMs : tooLongMs;
   const lived = probe.samples.filter(({ begin }) => begin < back);
   return [
-    holds(
-      '503 while it is away',
-      refusals.length > 0 || !isNoticed,
-      `${refusals.length} of ${meanwhile.length}`,
-    ),
+    holds('503 while it is away', refusals.length > 0 || !isNoticed, `${refusals.length} of ${meanwhile.length}`),
     none(
       'of them without Retry-After',
       refusals.filter(({ retryAfter }) => !(Number(retryAfter) > 0)).map(() => '503'),
