@@ -98,6 +98,11 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
         'create schema neu',
         'select private.get_stand_herkunft()',
         "alter function api.get_release() set search_path = ''",
+        'create temporary table neu ()',
+        "create function pg_temp.f() returns integer language sql as 'select 1'",
+        "select api.set_password_hash('chef', 'x')",
+        'select api.count_sichtbeobachtung_import()',
+        'select api.list_sperrende_funktion(false)',
       ])
         await assert.rejects(served.sql.unsafe(statement), { code: '42501' }, statement);
       assert.equal((await served.sql`select api.get_release() as r`).length, 1);
@@ -111,7 +116,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
     assert.equal(other.code, 1);
     assert.equal(
       other.err,
-      `Diese Datenbankrolle darf den Dienst nicht ausführen. Der Eigentümer: grant portal_dienst to ${fremd};\n`,
+      `Diese Datenbankrolle darf den Dienst nicht ausführen. Als Administrator: create role portal_dienst nologin; falls es sie noch nicht gibt, dann npm run migrate, dann grant portal_dienst to ${fremd};\n`,
     );
     const owned = await openDatabase({ databaseUrl: urlOf(owner), dataDir: '' });
     await owned.sql`update portal.installation set code_release = '{0,1,0}'`;

@@ -60,6 +60,8 @@ create or replace function ausgabe.list_raster_zahl(
     x integer, y integer, meldungen bigint, arten bigint, erstes_jahr integer, letztes_jahr integer, verschleiert bigint)
   language plpgsql
   stable
+  -- Compiling takes longer than any of its statements.
+  set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -174,6 +176,8 @@ create or replace function ausgabe.list_art_zahl_grob(
   returns table (x integer, y integer, meldungen bigint)
   language plpgsql
   stable
+  -- Compiling takes longer than any of its statements.
+  set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -17,6 +17,8 @@ create or replace function ausgabe.list_sichtbeobachtung_id_of_box(
   set enable_bitmapscan = off
   set enable_seqscan = off
   set max_parallel_workers_per_gather = 0
+  -- Compiling takes longer than any of its statements.
+  set jit = off
 as $$
 #variable_conflict use_variable
 declare

@@ -63,29 +63,41 @@ begin
 end
 $$;
 
--- What the service calls has the rights of the owner, so that the service needs none but to call it (P1.1): every function of api, but
--- for those that tell of the rights of whoever asks. Here and not with each function: none can be forgotten. Names without a schema
--- are those of PostGIS; nobody else may create any in public.
+-- What the service calls has the rights of the owner, so that the service needs none but to call it (P1.1). Those named here and no others:
+-- what commands call runs as the owner anyway, makes accounts and administrators, and reads temporary tables, in which a caller could
+-- leave what the owner would then run. Names without a schema are those of PostGIS; nobody else may create any in public.
 do $$
 declare
+  v_service constant text[] := array[
+    'count_login', 'count_versuch', 'create_grenzlauf', 'create_grenzlauf_gebiet', 'create_mandant_entwurf', 'create_sichtbeobachtung',
+    'create_token', 'delete_medium_entfernt', 'delete_nutzer', 'delete_nutzer_saetze', 'delete_sichtbeobachtung', 'delete_token',
+    'get_abgleich_kopf', 'get_abgleich_lag', 'get_art', 'get_grenzlauf_alter', 'get_grenzlauf_stand', 'get_installation', 'get_login',
+    'get_mail_nutzer', 'get_medium', 'get_nutzer', 'get_nutzer_auskunft', 'get_nutzer_daten_link', 'get_nutzer_link', 'get_nutzer_of',
+    'get_protokoll_stand', 'get_reader', 'get_release', 'get_sichtbeobachtung', 'get_stand_gezeigt', 'get_stand_protokoll',
+    'is_medium_gesperrt', 'list_abgleich', 'list_aktivitaet', 'list_art', 'list_artengruppe', 'list_auskunft_qs',
+    'list_auskunft_sichtbeobachtung', 'list_grenzlauf_mangel', 'list_mandant', 'list_medium_entfernt', 'list_medium_unbekannt',
+    'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'register_nutzer',
+    'require_nutzer_right', 'require_reader', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_grenzlauf_grenze',
+    'set_mandant_entwurf', 'set_nutzer_daten_link', 'set_nutzer_link', 'set_raster_zahl', 'sweep_konto', 'sweep_medium_import',
+    'update_grenzlauf', 'update_nutzer', 'update_sichtbeobachtung', 'use_nutzer_daten_link', 'use_nutzer_link', 'use_nutzer_loesch_link'];
   v_routine regprocedure;
 begin
   for v_routine in
     select p.oid
     from pg_proc p
-    where p.pronamespace = 'api'::regnamespace and not p.prosecdef and p.proname not in ('is_ausgabe_erlaubt', 'list_sperrende_funktion')
+    where p.pronamespace = 'api'::regnamespace and p.proname = any (v_service) and not p.prosecdef
   loop
     execute format('alter function %s security definer set search_path = public, pg_temp', v_routine);
   end loop;
-end
-$$;
-
-do $$
-begin
   if to_regrole('portal_dienst') is not null then
     -- portal for the types of its columns; no table of it.
     grant usage on schema portal, api to portal_dienst;
-    grant execute on all functions in schema api to portal_dienst;
+    revoke execute on all functions in schema api from portal_dienst;
+    for v_routine in
+      select p.oid from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname = any (v_service)
+    loop
+      execute format('grant execute on function %s to portal_dienst', v_routine);
+    end loop;
     perform private.grant_warteschlange();
   end if;
 end
@@ -131,7 +143,7 @@ $$;
 
 -- The server has one table of locks for all its sessions. What everybody may lock without owning it fills that table from one
 -- session: what api.list_sperrende_funktion() lists, and temporary tables. Whoever is named in the rights on schema portal keeps
--- them: pg-boss and the import need some.
+-- them: pg-boss and the import need some. The service's role is named there too, but makes no temporary tables.
 do $$
 declare
   v_routine regprocedure;
@@ -140,7 +152,7 @@ declare
     select distinct coalesce(r.rolname, current_user)
     from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
     left join pg_roles r on r.oid = a.grantee
-    where n.nspname = 'portal' and a.grantee <> 0);
+    where n.nspname = 'portal' and a.grantee <> 0 and r.rolname is distinct from 'portal_dienst');
 begin
   begin
     for v_routine in select api.list_sperrende_funktion(public_only => true) loop
@@ -149,6 +161,10 @@ begin
       end loop;
       execute format('revoke execute on function %s from public', v_routine);
     end loop;
+    -- Of all these the queue needs two.
+    if to_regrole('portal_dienst') is not null then
+      grant execute on function pg_catalog.pg_advisory_xact_lock(bigint), pg_catalog.pg_try_advisory_xact_lock(bigint) to portal_dienst;
+    end if;
   exception
     when insufficient_privilege then null;
   end;

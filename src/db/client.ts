@@ -135,7 +135,9 @@ function databaseOver(
     // Nothing may be asked of a pooled connection while another statement is under way on it: PgBouncer lost answers, and who waited for
     // them waited for ever. Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing.
     work: hasPooler ? open({ max: 2, settings: requestSettings }, false) : sql,
-    connect: (connectOptions = {}) => open(connectOptions, false),
+    // What a role was given for requests behind a pooler would end a migration.
+    connect: ({ settings, ...others } = {}) =>
+      open({ ...others, settings: { statement_timeout: 0, lock_timeout: 0, ...settings } }, false),
     dump: 'embedded' in target ? () => target.embedded.dump() : null,
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));

@@ -129,7 +129,7 @@ export async function requireMigrated(sql: Sql, release?: number[]): Promise<voi
     );
   if (!facts.allowed)
     throw new DatabaseError(
-      `Diese Datenbankrolle darf den Dienst nicht ausführen. Der Eigentümer: grant portal_dienst to ${facts.role};`,
+      `Diese Datenbankrolle darf den Dienst nicht ausführen. Als Administrator: create role portal_dienst nologin; falls es sie noch nicht gibt, dann npm run migrate, dann grant portal_dienst to ${facts.role};`,
     );
   const [row] = await sql<{ release: string | null; is_older: boolean | null }[]>`
     select array_to_string(r.release, '.') as release, r.release < ${`{${wanted}}`}::integer[] as is_older from (select api.get_release()) r (release)`;

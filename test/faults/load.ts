@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { connectionCount } from '../../src/db/client.ts';
+import { poolSize, reservedConnections } from '../../src/db/client.ts';
 
 export interface LoadTask {
   port: number;
@@ -164,7 +164,7 @@ async function send(task: LoadTask): Promise<LoadResult> {
   const begin = performance.now();
   const elapsed = () => (performance.now() - begin) / 1000;
   if (rate === null) {
-    const clients = Array.from({ length: connectionCount }, async () => {
+    const clients = Array.from({ length: poolSize + reservedConnections }, async () => {
       while (elapsed() < seconds) await ask();
     });
     await Promise.all(clients);

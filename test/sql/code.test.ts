@@ -115,12 +115,25 @@ describe('the database', () => {
     );
   });
 
-  it('P1.1 lets the service do with the rights of the owner what api has, and nothing else', async () => {
-    const rows = await sql<{ name: string }[]>`
-      select p.proname as name from pg_proc p where p.pronamespace = 'api'::regnamespace and not p.prosecdef order by 1`;
+  it('P1.1 runs with the rights of the owner what the service may call, and nothing that reads what a caller can make', async () => {
+    const rows = await sql<{ name: string; definer: boolean; granted: boolean; temporary: boolean }[]>`
+      select p.oid::regprocedure::text as name, p.prosecdef as definer,
+        ${onPostgres} and has_function_privilege('portal_dienst', p.oid, 'execute') as granted,
+        p.prosrc ~* 'pg_temp|temporary' as temporary
+      from pg_proc p where p.pronamespace = 'api'::regnamespace`;
     assert.deepEqual(
-      rows.map(({ name }) => name),
-      ['is_ausgabe_erlaubt', 'list_sperrende_funktion'],
+      rows.filter(({ definer, granted }) => onPostgres && definer !== granted).map(({ name }) => name),
+      [],
+    );
+    assert.deepEqual(
+      rows.filter(({ definer, temporary }) => definer && temporary).map(({ name }) => name),
+      [],
+    );
+    assert.ok(rows.some(({ temporary }) => temporary));
+    const commands = ['create_nutzer', 'set_password_hash', 'set_nutzer_status', 'create_abgleich_verlauf', 'set_mandant'];
+    assert.deepEqual(
+      rows.filter(({ name, definer }) => definer && commands.some((command) => name.startsWith(`api.${command}(`))),
+      [],
     );
   });
 
