@@ -115,7 +115,11 @@ describe('a refused login is an empty 200, whatever the reason (D2.9)', () => {
     ['name with an invisible letter', credentials('mel\u200bder', sha1OfPlain('melder'))],
     ['name in Cyrillic letters', credentials('m\u0435lder', sha1OfPlain('melder'))],
   ];
-  const describeAnswer = ({ status, text, headers }: Answer) => ({ status, text, headers: Object.fromEntries(headers) });
+  const describeAnswer = ({ status, text, headers }: Answer) => ({
+    status,
+    text,
+    headers: Object.fromEntries([...headers].filter(([name]) => name !== 'x-request-id')),
+  });
   for (const format of ['', 'format=xml', 'callback=f']) {
     it(`S2.1 with the same headers for all${format && `, ${format}`}`, async () => {
       const [first, ...others] = await Promise.all(rows.map(async ([, fields]) => describeAnswer(await logIn(fields, format))));
