@@ -18,6 +18,8 @@ import { readZip } from './support/zip.ts';
 
 const katalog = fileURLToPath(new URL('./support/katalog', import.meta.url));
 
+const eachStarts = !onPostgres && 'the embedded database would be started for each of its commands, which takes half a minute';
+
 describe('from an empty database to the first sighting', () => {
   let site: Site;
   let service: RunningService | undefined;
@@ -82,7 +84,7 @@ describe('from an empty database to the first sighting', () => {
     }
   });
 
-  it('refreshes the boundaries of the catalogue from a source, and says why it does not', async () => {
+  it('refreshes the boundaries of the catalogue from a source, and says why it does not', { skip: eachStarts }, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'grenzen-'));
     const file = join(dir, 'grenzen.geojson');
     const square = (land: string, x1: number, x2: number) => ({
@@ -279,7 +281,9 @@ describe('from an empty database to the first sighting', () => {
     await rm(dir, { recursive: true });
   });
 
-  it('takes a portal that moves here: its people, their sightings and photos, also a second time', async () => {
+  it('takes a portal that moves here: its people, their sightings and photos, also a second time', {
+    skip: eachStarts,
+  }, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'umzug-'));
     await writeFile(
       join(dir, 'leute.csv'),
@@ -338,7 +342,7 @@ describe('from an empty database to the first sighting', () => {
   });
 
   it('says why it does not hand out or erase', {
-    skip: !onPostgres && 'the embedded database would be started for each, which takes half a minute',
+    skip: eachStarts,
   }, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'auskunft-'));
     const file = join(dir, 'u.zip');
@@ -367,7 +371,7 @@ describe('from an empty database to the first sighting', () => {
     await rm(dir, { recursive: true });
   });
 
-  it('blocks an account, lets it in again, and gives it a new password', async () => {
+  it('blocks an account, lets it in again, and gives it a new password', { skip: eachStarts }, async () => {
     const status = async (password: string) => {
       service = await startProcess(site);
       const login = await fetch(`${service.url}/api/v2/login?loginname=J%C3%BCrgen&password=${sha1OfPlain(password)}`);

@@ -10,6 +10,7 @@ import { maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { listen } from '../../src/http/server.ts';
 import { maxBodyBytes } from '../../src/http/wire/form.ts';
 import { makeAudio } from '../support/audio.ts';
+import { onPostgres } from '../support/database.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
 import { makeJpeg, stackJpeg } from '../support/photo.ts';
 import { ask, askHttp2, readProxyFile, type StartedProxy, startProxy, withoutProxy } from '../support/proxy.ts';
@@ -23,7 +24,7 @@ let server: ServerType;
 const arrived: Request[] = [];
 
 before(async () => {
-  if (proxies.every((name) => withoutProxy(name))) return;
+  if (!onPostgres || proxies.every((name) => withoutProxy(name))) return;
   service = await startTestService({ config: { ...testConfig, trustedHops: 1 } });
   const fetch = (request: Request, env: object) => {
     arrived.push(request);
@@ -47,7 +48,7 @@ async function encode(form: FormData): Promise<{ method: string; headers: Record
 }
 
 for (const name of proxies) {
-  const skip = withoutProxy(name);
+  const skip = (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy(name);
   describe(`${name} as in docs/deploy`, { skip }, () => {
     let proxy: StartedProxy;
     before(async () => {
@@ -133,7 +134,7 @@ for (const name of proxies) {
   });
 }
 
-describe('nginx as in docs/deploy', { skip: withoutProxy('nginx') }, () => {
+describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy('nginx') }, () => {
   it('keeps tiles, asks whether they still hold, and shows what changed', async () => {
     const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
     try {

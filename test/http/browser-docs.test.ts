@@ -5,10 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { type ServerType, serve } from '@hono/node-server';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { onPostgres } from '../support/database.ts';
 import { type Json, startTestService, type TestService, testConfig } from '../support/service.ts';
 
 const executablePath = '/usr/bin/chromium';
-const skip = existsSync(executablePath) ? false : `there is no ${executablePath}: apt install chromium`;
+// The documents know no database.
+const skip =
+  (onPostgres && 'the same as without DATABASE_URL') ||
+  (existsSync(executablePath) ? false : `there is no ${executablePath}: apt install chromium`);
 
 const args = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],

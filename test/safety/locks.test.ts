@@ -17,7 +17,8 @@ it('nothing of the service takes an advisory lock, and tables are locked in one 
   const found: string[] = [];
   for (const file of ['src/**/*.ts', 'sql/code/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root }))) {
     const text = readFileSync(join(root, file), 'utf8').replace(/^\s*(--|\/\/|\*|\/\*).*$/gm, '');
-    if (/pg_(try_)?advisory/.test(text)) found.push(`${file}: advisory`);
+    // Whom the grants leave some to takes none.
+    if (/pg_(try_)?advisory/.test(text.replace(/^\s*grant execute .*$/gm, ''))) found.push(`${file}: advisory`);
     if (/\block table\b/i.test(text) && !/^sql\/code\/05_locks\.sql$|^src\/db\/migrate\.ts$/.test(file)) found.push(file);
   }
   assert.deepEqual(found, []);

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type Node, parse } from 'acorn';
 import { checkSync } from 'recheck';
+import { onPostgres } from '../support/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -86,7 +87,8 @@ before(() => {
   made = all.flatMap((each) => each.made);
 });
 
-describe('the regular expressions of the service', () => {
+// They know no database, and take half a minute.
+describe('the regular expressions of the service', { skip: onPostgres && 'the same as without DATABASE_URL' }, () => {
   it('are found, and those that are put together are the ones looked at by hand', () => {
     assert.ok(found.length > 60, String(found.length));
     // A route, which the source gives.
