@@ -186,7 +186,9 @@ async function measureIdle(service: Service, read: () => Gauges | null, ms: numb
 function findLogProblem(line: string): string | null {
   if (/^(Debugger |For help, see: https:\/\/nodejs\.org|Waiting for the debugger)/.test(line)) return null;
   try {
-    const { level } = JSON.parse(line) as { level?: number };
+    const { level, msg, status } = JSON.parse(line) as { level?: number; msg?: string; status?: number };
+    // The line of a request that was refused for now, which is judged by its answer.
+    if (msg === 'request' && status === 503) return null;
     return level === undefined || level >= 50 ? line : null;
   } catch {
     return `not the service's own: ${line}`;
