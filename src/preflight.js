@@ -7,3 +7,4 @@ if (major < 24 || (major === 24 && minor < 7)) {
   );
   process.exit(1);
 }
+await import('./db/driver-fixes.js');

@@ -35,12 +35,12 @@ function listImports(sources: Sources): Import[] {
   });
 }
 
-/** main, cli, prepare, welcome and stop are the entries; every other top-level file is a room of its own. */
+/** main, cli, preflight, prepare, welcome and stop are the entries; every other top-level file is a room of its own. */
 function roomOf(path: string): string {
   const [, first = '', rest] = path.split('/');
   if (rest !== undefined) return first;
   const name = first.replace(/\.[jt]s$/, '');
-  return ['main', 'cli', 'prepare', 'welcome', 'stop'].includes(name) ? 'entry' : name;
+  return ['main', 'cli', 'preflight', 'prepare', 'welcome', 'stop'].includes(name) ? 'entry' : name;
 }
 
 const allowedRooms: Record<string, string[]> = {
@@ -60,7 +60,7 @@ const allowedRooms: Record<string, string[]> = {
 };
 
 const packageHomes: [name: RegExp, home: RegExp][] = [
-  [/^postgres$|^@electric-sql\//, /^src\/db\/(client\.ts|migrate\.ts|embedded\/.*)$/],
+  [/^postgres$|^@electric-sql\//, /^src\/db\/(connection\.ts|migrate\.ts|embedded\/.*)$/],
   // Declares the tables, and reads its own migrations; statements are plain SQL.
   [/^drizzle-orm(\/|$)/, /^src\/db\/(schema\/.*|tables\.ts)$/],
   [/^hono(\/|$)|^@hono\//, /^src\/(app\.ts|main\.ts|http\/.*)$/],

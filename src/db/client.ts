@@ -2,11 +2,10 @@
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import postgres from 'postgres';
+import { type ConnectOptions, openClient, type Sql } from './connection.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/database.ts';
 
-export type Sql = postgres.Sql<{ bigint: number }>;
-export type Transaction = postgres.TransactionSql<{ bigint: number }>;
+export type { ConnectOptions, Sql, Transaction } from './connection.ts';
 
 export interface Database {
   kind: 'postgres' | 'embedded';
@@ -21,15 +20,6 @@ export interface Database {
   /** The embedded database as gzip tar, to be opened from again; of PostgreSQL there is none. */
   dump: (() => Promise<Uint8Array>) | null;
   close(): Promise<void>;
-}
-
-export interface ConnectOptions {
-  /** Connections at most. */
-  max?: number;
-  /** PostgreSQL settings of each connection. */
-  settings?: Record<string, string | number>;
-  /** json and jsonb parameters are texts already. */
-  jsonAsText?: boolean;
 }
 
 /** The database can't be used; the message is one line for the operator. */
@@ -95,32 +85,12 @@ function databaseOver(
   size = poolSize,
 ): Database {
   const clients: Sql[] = [];
-  const open = ({ max = 1, settings = {}, jsonAsText = false }: ConnectOptions, isPooled: boolean): Sql => {
-    const common = {
-      max,
-      // Types are given with each statement; asking for the database's array types costs a round trip per connection.
-      fetch_types: false,
-      connect_timeout: 10,
-      onnotice: () => {},
-      // The driver's own backs off to 20 seconds, and the first caller waits it out.
-      backoff: () => 0.2,
-      // A pooler knows no settings, and the next statement may run on another connection, without what was prepared on this one.
-      connection: { application_name: 'species-sighting-service', ...(isPooled ? {} : settings) },
-      prepare: !isPooled,
-      // Ids are integers of the interface: numbers, not strings.
-      types: {
-        bigint: { to: 20, from: [20], parse: Number, serialize: String },
-        ...(jsonAsText && {
-          json: { to: 114, from: [114, 3802], parse: JSON.parse, serialize: String },
-          jsonb: { to: 3802, from: [], parse: JSON.parse, serialize: String },
-        }),
-      },
-    };
-    const sql =
+  const open = (connect: ConnectOptions, isPooled: boolean): Sql => {
+    const route =
       'url' in target
-        ? postgres(isPooled ? target.url : (target.directUrl ?? target.url), common)
-        : // The option is missing in the package's types.
-          postgres({ ...common, socket: target.embedded.socket } as unknown as typeof common);
+        ? { url: isPooled ? target.url : (target.directUrl ?? target.url) }
+        : { url: null, socket: target.embedded.socket };
+    const sql = openClient(route, connect, isPooled);
     clients.push(sql);
     return sql;
   };

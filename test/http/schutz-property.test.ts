@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { before, describe, it, mock, type TestContext } from 'node:test';
 import { serve } from '@hono/node-server';
 import { type Account, arten } from '../support/catalogue.ts';
+import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
 import type { TestService } from '../support/service.ts';
 import { filterNames, makeProbes, makeRequests, type RequestMaker, type TwinRequest } from '../support/twin-requests.ts';
@@ -27,7 +28,7 @@ import {
 } from '../support/twins.ts';
 import { shortenWalks } from '../support/walks.ts';
 
-const total = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? 2000);
+const total = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? (onPostgres ? 2000 : 1000));
 const dice = makeDice(Number(process.env.EIGENSCHAFT_SAAT ?? 5));
 
 let twins: Twins;

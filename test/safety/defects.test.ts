@@ -51,7 +51,7 @@ describe('an error that nobody waits for', () => {
 });
 
 /** How many requests are broken off; ABBRUECHE=100000 for a long run. */
-const aborts = Number(process.env.ABBRUECHE ?? 1500);
+const aborts = Number(process.env.ABBRUECHE ?? (onPostgres ? 1500 : 500));
 
 describe('clients that break off', () => {
   let site: Site;

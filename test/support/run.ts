@@ -84,6 +84,8 @@ try {
     [
       '--disable-warning=ExperimentalWarning',
       '--import',
+      './src/preflight.js',
+      '--import',
       'tsx',
       '--test',
       // An embedded database takes a core and more than a gigabyte.

@@ -1,0 +1,119 @@
+// Connections that break, and the driver: whoever asks next must not notice (S5.2), and what a transaction still asks for is not done.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
+import { databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
+
+const name = `test_driver_${randomBytes(4).toString('hex')}`;
+let server: Database;
+let database: Database;
+let one: Sql;
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error));
+const codes = (promise: PromiseLike<unknown>) => Promise.resolve(promise).then(() => 'done', codeOf);
+const isLost = /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/;
+
+/** Ends the connection that a statement runs on. */
+async function cut(sql: (strings: TemplateStringsArray) => PromiseLike<readonly { pid?: number }[]>): Promise<void> {
+  const [row] = await sql`select pg_backend_pid() as pid`;
+  await server.sql`select pg_terminate_backend(${row?.pid ?? 0})`;
+}
+
+describe('a connection that breaks', { skip: !onPostgres && 'connections to the embedded database do not break' }, () => {
+  before(async () => {
+    server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+    await server.sql.unsafe(`create database ${name}`);
+    database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    one = database.connect();
+    await one`create table kept (n integer)`;
+  });
+  after(async () => {
+    await database.close();
+    await dropDatabase(server, name);
+    await server.close();
+  });
+
+  // At once, while the end arrives, and when it is known.
+  for (const ms of [0, 1, 5, 20, 60]) {
+    it(`in a transaction, ${ms} ms before its next statement: that fails, the next caller is answered at once`, async () => {
+      const began = performance.now();
+      let inside = '';
+      const whole = await codes(
+        one.begin(async (tx) => {
+          await cut(tx);
+          if (ms > 0) await sleep(ms);
+          inside = await codes(tx`insert into kept values (1)`);
+          await tx`insert into kept values (2)`;
+        }),
+      );
+      assert.match(whole, isLost);
+      const [row] = await one`select count(*)::integer as n from kept`;
+      assert.equal(row?.n, 0);
+      await sleep(100);
+      assert.match(inside, isLost);
+      assert.deepEqual([...(await one`select count(*)::integer as n from kept`)], [{ n: 0 }]);
+      assert.ok(performance.now() - began < 2000);
+    });
+
+    it(`while it is reserved, ${ms} ms before its next statement: that fails, and it comes back when it is released`, async () => {
+      const reserved = await one.reserve();
+      await cut(reserved);
+      if (ms > 0) await sleep(ms);
+      assert.match(await codes(reserved`insert into kept values (3)`), isLost);
+      assert.match(await codes(reserved`insert into kept values (4)`), isLost);
+      reserved.release();
+      assert.deepEqual([...(await one`select count(*)::integer as n from kept`)], [{ n: 0 }]);
+    });
+  }
+
+  it('is not used by what its transaction asks for when others have it again', async () => {
+    let late: Promise<string> | undefined;
+    const others: Promise<unknown>[] = [];
+    const whole = await codes(
+      one.begin(async (tx) => {
+        await cut(tx);
+        late = sleep(150).then(() => codes(tx`insert into kept values (5)`));
+        await sleep(100);
+        for (let n = 0; n < 3; n++) others.push(one`select pg_sleep(0.05)`);
+        await late;
+      }),
+    );
+    assert.match(whole, isLost);
+    await Promise.all(others);
+    assert.match((await late) ?? '', isLost);
+    assert.deepEqual([...(await one`select count(*)::integer as n from kept`)], [{ n: 0 }]);
+  });
+
+  it('can be reserved as the first of a pool', async () => {
+    const fresh = database.connect();
+    const reserved = await fresh.reserve();
+    assert.deepEqual([...(await reserved`select 1 as n`)], [{ n: 1 }]);
+    reserved.release();
+    assert.deepEqual([...(await fresh`select 2 as n`)], [{ n: 2 }]);
+  });
+});
+
+it('what takes connections and drops them is told to everybody who waits', async () => {
+  let taken = 0;
+  const gate = createServer((socket: Socket) => {
+    taken++;
+    socket.on('error', () => {});
+    socket.end();
+  }).listen(0, '127.0.0.1');
+  await once(gate, 'listening');
+  const { port } = gate.address() as AddressInfo;
+  const behind = await openDatabase({ databaseUrl: `postgres://nobody@127.0.0.1:${port}/nothing`, dataDir: '' });
+  try {
+    assert.match(await codes(behind.sql`select 1`), isLost);
+    assert.match(await codes(behind.sql.begin((tx) => tx`select 1`)), isLost);
+    assert.match(await codes(behind.sql.reserve()), isLost);
+    assert.ok(taken <= 3, `${taken} connections`);
+  } finally {
+    await behind.close();
+    gate.close();
+  }
+});
