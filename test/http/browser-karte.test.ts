@@ -178,6 +178,11 @@ describe('GET /karte in a browser', { skip: withoutBrowser }, () => {
     await entry.waitFor();
     await page.getByRole('button', { name: '1 geschützte Meldung in einem Quadrat von 5 km' }).waitFor();
     await entry.focus();
+    // The list follows the view; who has one of its entries keeps it.
+    await page.evaluate("document.querySelector('#liste li:has(button:not(:focus))').remove()");
+    await page.evaluate("document.querySelector('#liste').dispatchEvent(new Event('toggle'))");
+    await page.getByRole('button', { name: '1 geschützte Meldung in einem Quadrat von 5 km' }).waitFor();
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Amsel, 1. Juni 2019');
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Auskunft' }).getByText('singt').waitFor();
     assert.equal(await page.evaluate('document.activeElement.id'), 'auskunft');
