@@ -44,6 +44,8 @@ export interface AdmissionOptions {
   queue: number;
   /** Longest wait for a slot in milliseconds. */
   waitMs: number;
+  /** Time spent here, and with what runs, is not part of a request's age. */
+  isApart?: boolean;
 }
 
 export interface CallOptions extends AdmissionOptions {
@@ -88,11 +90,13 @@ interface Client {
 export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>) => Promise<T> {
   const admission = new Admission(options, usageOf(options));
   return async (run) => {
+    const since = performance.now();
     const leave = await admission.enter();
     try {
       return await run();
     } finally {
       leave();
+      if (options.isApart) currentScope()?.leaveOut(performance.now() - since);
     }
   };
 }
@@ -175,7 +179,7 @@ class Admission {
   readonly #lines = new Map<string | null, Waiting[]>();
   #waiting = 0;
   constructor(options: AdmissionOptions, usage: LimitUsage) {
-    this.#options = { share: options.slots, ...options };
+    this.#options = { share: options.slots, isApart: false, ...options };
     this.#usage = usage;
   }
 
@@ -203,7 +207,9 @@ class Admission {
   #wait(keys: readonly string[], scope: RequestScope | undefined): Promise<void> {
     const network = scope?.network ?? null;
     const line = this.#lines.get(network) ?? [];
-    const { queue } = this.#options;
+    const { queue, waitMs, isApart } = this.#options;
+    const leftMs = isApart ? waitMs : waitMs - (scope?.age() ?? 0);
+    if (leftMs <= 0) return Promise.reject(refusal(this.#usage, 'waited_too_long'));
     const mayWait = line.length < (network === null ? queue : Math.ceil(queue / 2));
     if (!mayWait || (this.#waiting >= queue && !this.#pushOut(line.length + 1)))
       return Promise.reject(refusal(this.#usage, 'queue_full'));
@@ -211,7 +217,7 @@ class Admission {
       const timer = setTimeout(() => {
         this.#remove(network, line, entry);
         reject(refusal(this.#usage, 'waited_too_long'));
-      }, this.#options.waitMs);
+      }, leftMs);
       const entry: Waiting = { keys, isGone: () => scope?.isGone() ?? false, resolve, reject, timer };
       line.push(entry);
       this.#lines.set(network, line);

@@ -9,6 +9,15 @@ export interface RequestScope {
   readonly id: string;
   /** Of the body that is answered with, where there is one. */
   bytes?: number;
+  /** Has it begun earlier, by milliseconds: it waited for its turn. */
+  startEarlier(ms: number): void;
+  /** Takes milliseconds out of its age that are not what others ask for: its client's, or a photo's. */
+  leaveOut(ms: number): void;
+  /**
+   * For how long it has been under way, in milliseconds: who takes several turns is refused as soon as who takes one (S5.3). 0 once it
+   * goes on for long, as an upload, an archive or a wait for news: it waits anew each time.
+   */
+  age(): number;
   /** Network of the client: one network doesn't get everything. */
   readonly network: string;
   /** Whose shares it takes from: its network's, and its account's once that is known, which may ask from many networks. */
@@ -25,6 +34,11 @@ export interface RequestScope {
   fail(error: unknown): void;
 }
 
+/** Age at which a request that still has to wait for something is refused, in milliseconds. */
+export const patienceMs = 1500;
+// Of a request that is no usual one.
+const longMs = 5000;
+
 const holdNothing = () => {};
 const stays = () => false;
 
@@ -39,6 +53,8 @@ class Scope implements RequestScope {
   isGone: RequestScope['isGone'] = stays;
   hasLeft: RequestScope['hasLeft'] = stays;
   bytes?: number;
+  #begunAt = performance.now();
+  #leftOutMs = 0;
   readonly id: string;
   readonly network: string;
   readonly #reject: (reason: Error) => void;
@@ -53,6 +69,19 @@ class Scope implements RequestScope {
   identify(account: number): void {
     // A new list: what runs goes on holding what it took.
     this.owners = [`network ${this.network}`, `account ${account}`];
+  }
+
+  startEarlier(ms: number): void {
+    this.#begunAt -= ms;
+  }
+
+  leaveOut(ms: number): void {
+    this.#leftOutMs += ms;
+  }
+
+  age(): number {
+    const ms = performance.now() - this.#begunAt;
+    return ms > longMs ? 0 : ms - this.#leftOutMs;
   }
 
   fail(error: unknown): void {

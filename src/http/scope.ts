@@ -6,6 +6,7 @@ import type { MiddlewareHandler } from 'hono';
 import { networkOf } from '../guard/network.ts';
 import { type RequestScope, runInScope } from '../guard/request.ts';
 import { clientAddress, type Deps, type Env } from './context.ts';
+import { waitOf } from './server.ts';
 import { whenSent } from './unreadable.ts';
 import { PortalError } from './wire/errors.ts';
 
@@ -27,6 +28,7 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
       c.header('X-Request-Id', scope.id);
       const { outgoing, incoming } = c.env ?? {};
       if (!outgoing || !incoming) return next();
+      scope.startEarlier(waitOf(incoming));
       scope.hold = hold(network, outgoing, incoming.socket);
       scope.hasLeft = goneFrom(incoming.socket, outgoing);
       if (isRead(c.req.method)) scope.isGone = scope.hasLeft;

@@ -5,6 +5,7 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Config } from '../config.ts';
 import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
+import { patienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
 import { allowedMethods, type ConnectionState, readUnreadable, UnderWay } from './unreadable.ts';
@@ -76,6 +77,12 @@ export const maxHeaders = 100;
 /** New connections that a flood of pipelined requests, or of tiny chunks, costs its network. */
 export const floodTokens = 250;
 
+/** Requests that had to wait for their turn → for how long, in milliseconds. */
+const waits = new WeakMap<IncomingMessage, number>();
+
+/** How long a request waited before it was begun. */
+export const waitOf = (request: IncomingMessage) => waits.get(request) ?? 0;
+
 // Nothing of a request is read before its network's turn: not even its address, which may be 16 kB long. Whoever leaves before it
 // leaves the line, so that nothing of it is kept: their connection counts no more. It costs their network a new one.
 function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): RequestListener {
@@ -97,9 +104,15 @@ function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): Re
     const entry = trustedEntry(headers['x-forwarded-for'] as string | undefined, trustedHops);
     const network = networkOf(entry || socket.remoteAddress || '');
     let leave: (() => boolean) | null = null;
+    const since = performance.now();
     leave = runInTurn(network, () => {
       if (leave) waitingOf(socket, network).delete(leave);
       if (socket.destroyed) return;
+      if (leave) {
+        const ms = performance.now() - since;
+        if (ms > patienceMs) return refuseRequest(response, 'ueberlastet');
+        waits.set(request, ms);
+      }
       // One host, as HTTP/1.1 demands; of two, the app knows.
       if (headers.host === undefined && request.httpVersion === '1.1') return refuseRequest(response, 'ungueltige_anfrage');
       if (waitsToSend.has(request)) response.writeContinue();

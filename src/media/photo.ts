@@ -65,7 +65,14 @@ export function createPhotoPool(options: PhotoPoolOptions = {}): PhotoPool {
   const { workers = defaultWorkers, waitMs = 60_000, jobMs = 20_000, idleMs = 10_000 } = options;
   const threads = new Set<PhotoThread>();
   const idle = new Set<PhotoThread>();
-  const inTurn = limitRuns({ name: 'photos', slots: workers, share: Math.max(1, workers - 1), queue: 200, waitMs });
+  const inTurn = limitRuns({
+    name: 'photos',
+    slots: workers,
+    share: Math.max(1, workers - 1),
+    queue: 200,
+    waitMs,
+    isApart: true,
+  });
   let closed = false;
 
   function requireOpen(): void {

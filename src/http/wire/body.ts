@@ -1,15 +1,26 @@
 // The body of a request as it comes.
 import type { Readable } from 'node:stream';
 import { watchPace } from '../../guard/pace.ts';
+import { currentScope, patienceMs } from '../../guard/request.ts';
 import { waitForTurn } from '../../guard/turns.ts';
 import { PortalError } from './errors.ts';
+
+/**
+ * Waits until the current request may compute for some milliseconds.
+ * @throws PortalError 503 when it has become too old by then: nothing was done for it yet
+ */
+export async function waitForTurnInTime(): Promise<void> {
+  await waitForTurn();
+  if ((currentScope()?.age() ?? 0) > patienceMs) throw new PortalError('ueberlastet');
+}
 
 const events = ['readable', 'end', 'error', 'close'] as const;
 
 /**
  * Reads a body, and leaves to the server what it doesn't read of it: a client can be told what was wrong before it has sent all.
  * @param minRate bytes a second, counted from the end of a grace
- * @throws PortalError 413 when it has more than `maxBytes`, 408 when it comes too slowly, 400 when it breaks off
+ * @throws PortalError 413 when it has more than `maxBytes`, 408 when it comes too slowly, 400 when it breaks off; and as
+ *   waitForTurnInTime
  */
 export async function* readBody(body: Readable, maxBytes: number, minRate: number): AsyncGenerator<Buffer> {
   let wake = () => {};
@@ -23,6 +34,7 @@ export async function* readBody(body: Readable, maxBytes: number, minRate: numbe
   body.on('error', () => {});
   for (const event of events) body.on(event, proceed);
   let bytes = 0;
+  const scope = currentScope();
   try {
     for (;;) {
       if (isSlow) throw new PortalError('zu_langsam');
@@ -32,14 +44,16 @@ export async function* readBody(body: Readable, maxBytes: number, minRate: numbe
         pace.count(chunk.length);
         if (bytes > maxBytes) throw new PortalError('zu_gross');
         // Of a large body, much may be there already; and what is in it may take long to decode.
-        await waitForTurn();
+        await waitForTurnInTime();
         yield chunk;
       } else if (body.readableEnded) return;
       else if (body.destroyed) throw new PortalError('ungueltige_anfrage');
       else {
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
+        const since = performance.now();
         await promise;
+        scope?.leaveOut(performance.now() - since);
       }
     }
   } finally {
