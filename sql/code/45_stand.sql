@@ -1,8 +1,9 @@
 -- The versions of what anonymous readers may see, and of the change log (D2.21, O1.6). Cheap to ask for, because they say "unchanged"
 -- for most requests of a portal; never derived from a place.
 
--- Counts a change. A transaction takes the first row that no other open transaction holds, so that nobody waits; whatever order they
--- commit in, the sums grow with each commit. A highest number would not do: a transaction with a lower one may commit later.
+-- Counts a change. A transaction takes the first row that no other open transaction holds, so that nobody waits. Whatever order they
+-- commit in, and whatever order a replica shows them in: which of them a reader sees is told by the rows together, and by nothing less.
+-- Neither a sum nor a highest number would do: of two that are under way at once, one server may show the one first and another the other.
 --   shown      changes of what anonymous readers see
 --   protokoll  entries of the change log
 create or replace function private.count_stand(shown integer, protokoll integer)
@@ -12,11 +13,16 @@ create or replace function private.count_stand(shown integer, protokoll integer)
 as $$
 begin
   update portal.stand t
-  set anzahl = t.anzahl + shown, anzahl_protokoll = t.anzahl_protokoll + protokoll
+  set anzahl = t.anzahl + shown,
+    anzahl_protokoll = t.anzahl_protokoll + protokoll,
+    gestartet = case when shown > 0 then pg_catalog.pg_postmaster_start_time() else t.gestartet end,
+    gestartet_protokoll = case when protokoll > 0 then pg_catalog.pg_postmaster_start_time() else t.gestartet_protokoll end
   where t.id = (select f.id from portal.stand f order by f.id for update skip locked limit 1);
   if not found then
-    insert into portal.stand (id, anzahl, anzahl_protokoll)
-    values ((pg_catalog.random() * 9007199254740991)::bigint, shown, protokoll);
+    insert into portal.stand (id, anzahl, anzahl_protokoll, gestartet, gestartet_protokoll)
+    values (
+      (pg_catalog.random() * 9007199254740991)::bigint, shown, protokoll, pg_catalog.pg_postmaster_start_time(),
+      pg_catalog.pg_postmaster_start_time());
   end if;
 end
 $$;
@@ -48,30 +54,34 @@ begin
 end
 $$;
 
--- What a version says beside its number: the release, and the start of the database. After a start or a restore, a backup counts from
--- its own time on and would come to a number again that stood for something else.
+-- What a version says beside what was counted: the release, and which table it was counted in.
 create or replace function private.get_stand_herkunft()
   returns text
   language plpgsql
   stable
 as $$
 begin
-  return '-' || coalesce((select left(i.code_hash, 8) from portal.installation i), '')
-    || '-' || left(md5(extract(epoch from pg_postmaster_start_time()) || ' ' || 'portal.stand'::regclass::oid), 8);
+  return '-' || coalesce((select left(i.code_hash, 8) from portal.installation i), '') || '-' || 'portal.stand'::regclass::oid;
 end
 $$;
 
+-- After a restore, and on a replica that became the primary, counting goes on from an earlier number and comes to numbers again that
+-- stood for something else: they are told apart by the start of the server that counted. As long as nothing was counted since, the
+-- version is that of the time of the backup, and so is what is shown. A row of which nothing was counted is no change.
 create or replace function api.get_stand_gezeigt()
   returns text
   language plpgsql
   stable
 as $$
 begin
-  return (select coalesce(sum(t.anzahl), 0) from portal.stand t) || private.get_stand_herkunft();
+  return (
+    select coalesce(md5(string_agg(concat_ws(' ', t.id, t.anzahl, extract(epoch from t.gestartet)), ',' order by t.id)), '0')
+    from portal.stand t
+    where t.anzahl > 0) || private.get_stand_herkunft();
 end
 $$;
 comment on function api.get_stand_gezeigt() is
-  'Version of the sightings and the catalogue as anonymous readers may see them; differs after every committed change that one of them sees';
+  'Version of the sightings and the catalogue as anonymous readers may see them; differs after every committed change that one of them sees, and is the same on each server that shows the same';
 
 create or replace function api.get_stand_protokoll()
   returns text
@@ -79,7 +89,12 @@ create or replace function api.get_stand_protokoll()
   stable
 as $$
 begin
-  return (select coalesce(sum(t.anzahl_protokoll), 0) from portal.stand t) || private.get_stand_herkunft();
+  return (
+    select coalesce(
+      md5(string_agg(concat_ws(' ', t.id, t.anzahl_protokoll, extract(epoch from t.gestartet_protokoll)), ',' order by t.id)), '0')
+    from portal.stand t
+    where t.anzahl_protokoll > 0) || private.get_stand_herkunft();
 end
 $$;
-comment on function api.get_stand_protokoll() is 'Version of the change log; differs after every committed entry';
+comment on function api.get_stand_protokoll() is
+  'Version of the change log; differs after every committed entry, and is the same on each server that shows the same';

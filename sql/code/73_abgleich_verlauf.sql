@@ -5,7 +5,8 @@
 -- somebody has read. Numbers of transactions start anew in a database that was restored elsewhere; portal.abgleich_verlauf notices
 -- that and moves them on, so that places go on growing.
 
--- Which server, which of its histories and which database this is. It changes with a restore, and when a replica becomes the primary.
+-- Which server, which of its histories and which database this is. It changes with a restore, and when a replica becomes the primary: from
+-- its first write on, while the control file tells its new history only at the next checkpoint. Not to be asked of a replica.
 create or replace function private.get_kennung()
   returns text
   language plpgsql
@@ -14,7 +15,7 @@ as $$
 begin
   return pg_catalog.md5(pg_catalog.concat_ws(
     '-', (select c.system_identifier from pg_catalog.pg_control_system() c),
-    (select c.timeline_id from pg_catalog.pg_control_checkpoint() c),
+    ('x' || left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8))::bit(32)::integer,
     private.get_ort()));
 end
 $$;
@@ -31,7 +32,8 @@ begin
 end
 $$;
 
--- Whether this is still what the feed was written on: neither started nor restored since that was looked at. Reads no files.
+-- Whether this is still what the feed was written on: neither started nor restored since that was looked at. Reads no files. What a
+-- replica holds was looked at by its primary; whether it follows the present one is looked at by who chooses it (api.get_server).
 create or replace function private.is_verlauf(verlauf portal.abgleich_verlauf)
   returns boolean
   language plpgsql
@@ -39,7 +41,7 @@ create or replace function private.is_verlauf(verlauf portal.abgleich_verlauf)
 as $$
 begin
   return coalesce(
-    verlauf.gestartet = pg_catalog.pg_postmaster_start_time()
+    (verlauf.gestartet = pg_catalog.pg_postmaster_start_time() or pg_catalog.pg_is_in_recovery())
     and verlauf.ort = private.get_ort(), false);
 end
 $$;
@@ -229,6 +231,27 @@ begin
 end
 $$;
 comment on function api.set_abgleich_verlauf() is 'Notices that the database was started or restored, so that cursors of the feed stay in order';
+
+-- What a replica must have in common with its primary before it is read in its place (P3.2).
+-- returns  verlauf: the present part of the feed; is_current: the primary has not been started, restored or made one since that was
+--          written; code: of these functions
+create or replace function api.get_server()
+  returns table (verlauf integer, is_current boolean, code text)
+  language plpgsql
+  stable
+  rows 1
+as $$
+declare
+  v_verlauf portal.abgleich_verlauf;
+begin
+  select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+  verlauf := v_verlauf.nummer;
+  is_current := private.is_verlauf(v_verlauf);
+  code := (select i.code_hash from portal.installation i);
+  return next;
+end
+$$;
+comment on function api.get_server() is 'What a replica must have in common with its primary before it is read in its place';
 
 -- How far the feed is behind what is committed.
 -- returns  seconds for which the oldest transaction goes on that it waits for, as far as this role may see others; 0 for none

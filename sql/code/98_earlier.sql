@@ -68,7 +68,7 @@ create or replace function api.get_stand()
   stable
 as $$
 begin
-  return (select coalesce(sum(t.anzahl + t.anzahl_protokoll), 0) from portal.stand t) || private.get_stand_herkunft();
+  return api.get_stand_gezeigt() || api.get_stand_protokoll();
 end
 $$;
 comment on function api.get_stand() is 'Version of everything that anonymous readers may see, and of more; for instances up to release 0.4.0';

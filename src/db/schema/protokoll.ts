@@ -1,6 +1,6 @@
 // Both logs, and the version behind ETags.
 import { sql } from 'drizzle-orm';
-import { bigint, date, index, integer } from 'drizzle-orm/pg-core';
+import { bigint, date, index, integer, timestamp } from 'drizzle-orm/pg-core';
 import { audit, identity, nutzerReference, portal, status, zeitpunkt } from './common.ts';
 
 /** Change log: no content, and no reference, because a deleted record keeps its entries (D3.14). */
@@ -37,11 +37,14 @@ export const qs = portal.table(
 );
 
 /**
- * How often something changed that anonymous readers may see, and how often the change log grew: the sums over all rows are the
- * versions behind their ETags. Several rows, so that writers don't wait for each other; see private.count_shown.
+ * How often something changed that anonymous readers may see, and how often the change log grew: all rows together are the versions
+ * behind their ETags. Several rows, so that writers don't wait for each other; each says on which start of a server it counted last, so
+ * that two servers that went on from the same state come to no version that is both's. See private.count_stand.
  */
 export const stand = portal.table('stand', {
   id: bigint('id', { mode: 'number' }).primaryKey(),
   anzahl: bigint('anzahl', { mode: 'number' }).notNull(),
   anzahl_protokoll: bigint('anzahl_protokoll', { mode: 'number' }).notNull().default(0),
+  gestartet: timestamp('gestartet', { withTimezone: true }),
+  gestartet_protokoll: timestamp('gestartet_protokoll', { withTimezone: true }),
 });
