@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, poolSize } from '../../src/db/client.ts';
-import { admitCalls, OverloadError } from '../../src/guard/admission.ts';
+import { callBounds, type Database, poolSize, type Sql } from '../../src/db/client.ts';
+import { admitCalls, listUsage, OverloadError } from '../../src/guard/admission.ts';
+import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -29,6 +30,35 @@ describe('waiting for a connection', () => {
     assert.equal(first.status, 'fulfilled');
     assert.ok(second.status === 'rejected' && second.reason instanceof OverloadError);
     await impatient(3);
+  });
+});
+
+describe('several waits of one request', () => {
+  let database: Database;
+  let sql: Sql;
+  let service: TestService;
+  before(async () => {
+    database = await openTestDatabase();
+    sql = admitCalls(database.sql, { name: 'database', slots: 1, queue: 10, waitMs: callBounds.waitMs, runMs: 10_000 });
+    service = await startTestService({ sql });
+    await service.tokenOf('melder');
+  });
+
+  it('S5.3 for connections count together: it is refused when it is too old', async () => {
+    const hold = (ms: number) => sql.begin(() => sleep(ms));
+    const begin = performance.now();
+    const first = hold(1000);
+    const form = { art: String(arten.amsel), lat: '5530000', lon: '420000' };
+    const asking = service.request('/sichtbeobachtungen', { as: 'melder', form });
+    // Behind who it is, and before what it wants to write.
+    while (listUsage().get('database')?.waiting === 0) await sleep(5);
+    const second = hold(2500);
+    const { status, text, headers } = await asking;
+    const ms = performance.now() - begin;
+    await Promise.all([first, second]);
+    assert.equal(status, 503, text);
+    assert.ok(Number(headers.get('retry-after')) > 0);
+    assert.ok(ms > 1000 && ms < 2000, `after ${ms.toFixed(0)} ms`);
   });
 });
 
