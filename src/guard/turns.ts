@@ -12,6 +12,13 @@ const maxBegun = 16;
 
 interface Entry {
   run: () => void;
+  timer?: NodeJS.Timeout;
+}
+
+/** For how long something waits for its turn, in milliseconds, and what is done when it did not come. */
+export interface Patience {
+  ms: number;
+  giveUp: () => void;
 }
 
 /** Network, null for the service itself → what waits, in the order in which it is the networks' turn. */
@@ -26,31 +33,45 @@ let isTurning = false;
 /**
  * Runs this at once while there is time, otherwise when it is its network's turn.
  * @param run computes for some milliseconds at most, and goes on by itself; must not throw
+ * @param patience for ever without it
  * @returns null when it ran; else a function that gives the place up and says whether that was in time
  */
-export function runInTurn(network: string | null, run: () => void): (() => boolean) | null {
+export function runInTurn(network: string | null, run: () => void, patience?: Patience): (() => boolean) | null {
   if (isFree()) {
     run();
     return null;
   }
   if (!isTurning) setImmediate(letIn, performance.now());
   isTurning = true;
-  const entry = { run };
+  const entry: Entry = { run };
   const line = lines.get(network);
   if (line) line.add(entry);
   else lines.set(network, new Set([entry]));
-  return () => {
+  const leave = () => {
+    clearTimeout(entry.timer);
     const mine = lines.get(network);
     const isInTime = mine?.delete(entry) === true;
     if (mine?.size === 0) lines.delete(network);
     return isInTime;
   };
+  // By a timer, not when its turn comes: that is seconds later where many wait. What came one after the other leaves so too.
+  if (patience) entry.timer = setTimeout(() => leave() && patience.giveUp(), patience.ms);
+  return leave;
 }
 
 /** Waits until the current request, or the service itself, may compute for some milliseconds; null when it may at once. */
 export function waitForTurn(): Promise<void> | null {
   if (isFree()) return null;
   return new Promise((resolve) => runInTurn(currentScope()?.network ?? null, resolve));
+}
+
+/** The same, but no longer than that: whether its turn came. */
+export function waitForTurnAtMost(ms: number): Promise<boolean> | null {
+  if (isFree()) return null;
+  if (ms <= 0) return Promise.resolve(false);
+  return new Promise((resolve) =>
+    runInTurn(currentScope()?.network ?? null, () => resolve(true), { ms, giveUp: () => resolve(false) }),
+  );
 }
 
 /** To be told of each new connection. */
@@ -98,5 +119,6 @@ function beginNext(): void {
   // Behind the others.
   lines.delete(network);
   if (line.size > 0) lines.set(network, line);
+  clearTimeout(entry?.timer);
   entry?.run();
 }

@@ -28,21 +28,25 @@ function refusalOf(code: ErrorCode, more: Record<string, string> = {}) {
   const about = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(text)),
-    Connection: 'close',
   };
   return { status, headers: { ...headers, ...about }, text };
 }
 
-/** Answers a request, and closes its connection after it. */
-export function refuseRequest(response: ServerResponse, code: ErrorCode): void {
+const closing = { Connection: 'close' };
+
+/**
+ * Answers a request.
+ * @param closes whether its connection is closed after it
+ */
+export function refuseRequest(response: ServerResponse, code: ErrorCode, closes = true): void {
   const { status, headers, text } = refusalOf(code);
-  response.writeHead(status, headers).end(text);
+  response.writeHead(status, closes ? { ...headers, ...closing } : headers).end(text);
 }
 
 /** The same for the adaptor between node:http and the app. */
 export function refusalResponse(code: ErrorCode): Response {
   const { status, headers, text } = refusalOf(code);
-  return new Response(text, { status, headers });
+  return new Response(text, { status, headers: { ...headers, ...closing } });
 }
 
 /**
@@ -52,7 +56,7 @@ export function refusalResponse(code: ErrorCode): Response {
  */
 export function refuseConnection(socket: Socket, code: ErrorCode, headers: Record<string, string> = {}, hasBody = true): void {
   const refusal = refusalOf(code, headers);
-  const lines = Object.entries(refusal.headers).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries({ ...refusal.headers, ...closing }).map(([name, value]) => `${name}: ${value}`);
   socket.end(
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('\r\n')}\r\n\r\n${hasBody ? refusal.text : ''}`,
   );

@@ -105,19 +105,23 @@ function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): Re
     const network = networkOf(entry || socket.remoteAddress || '');
     let leave: (() => boolean) | null = null;
     const since = performance.now();
-    leave = runInTurn(network, () => {
-      if (leave) waitingOf(socket, network).delete(leave);
-      if (socket.destroyed) return;
+    const run = () => {
       if (leave) {
-        const ms = performance.now() - since;
-        if (ms > patienceMs) return refuseRequest(response, 'ueberlastet');
-        waits.set(request, ms);
+        waitingOf(socket, network).delete(leave);
+        waits.set(request, performance.now() - since);
       }
+      if (socket.destroyed) return;
       // One host, as HTTP/1.1 demands; of two, the app knows.
       if (headers.host === undefined && request.httpVersion === '1.1') return refuseRequest(response, 'ungueltige_anfrage');
       if (waitsToSend.has(request)) response.writeContinue();
       answer(request, response);
-    });
+    };
+    const giveUp = () => {
+      if (leave) waitingOf(socket, network).delete(leave);
+      // Connections are let in one by one: whoever had to open another one would wait for that longer than for its answer.
+      refuseRequest(response, 'ueberlastet', !request.complete);
+    };
+    leave = runInTurn(network, run, { ms: patienceMs, giveUp });
     if (leave) waitingOf(socket, network).add(leave);
   };
 }

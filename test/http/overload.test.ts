@@ -1,12 +1,22 @@
 // The database is busy, locked or gone (S5.2, S5.3).
 import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig } from '../../src/config.ts';
 import { callBounds, type Database, poolSize, type Sql } from '../../src/db/client.ts';
 import { admitCalls, listUsage, OverloadError } from '../../src/guard/admission.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
+import { runInTurn, turnMs } from '../../src/guard/turns.ts';
+import { listen } from '../../src/http/server.ts';
+import { bytesAtOnce } from '../../src/http/wire/body.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService, type TestService, testConfig } from '../support/service.ts';
+
+function compute(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
 
 describe('waiting for a connection', () => {
   it('S5.3 is bounded in number and time, and nobody overtakes', async () => {
@@ -40,7 +50,7 @@ describe('several waits of one request', () => {
   before(async () => {
     database = await openTestDatabase();
     sql = admitCalls(database.sql, { name: 'database', slots: 1, queue: 10, waitMs: callBounds.waitMs, runMs: 10_000 });
-    service = await startTestService({ sql });
+    service = await startTestService({ sql, config: { ...testConfig, defaultTenant: 'N' } });
     await service.tokenOf('melder');
   });
 
@@ -59,6 +69,44 @@ describe('several waits of one request', () => {
     assert.equal(status, 503, text);
     assert.ok(Number(headers.get('retry-after')) > 0);
     assert.ok(ms > 1000 && ms < 2000, `after ${ms.toFixed(0)} ms`);
+  });
+
+  /** What becomes of a login with so many before it in line, and so many behind it that came before its body is read. */
+  const logInBetween = async (before: number, behind: number, bytes: number) => {
+    const server = await listen(service.app.fetch, '127.0.0.1', 0, loadConfig({}));
+    const places: ((() => boolean) | null)[] = [];
+    const stand = (count: number) => {
+      for (let n = 0; n < count; n++) places.push(runInTurn('127.0.0.1', () => compute(turnMs)));
+    };
+    // Once it stands in the line itself.
+    server.once('request', () => stand(behind));
+    const begin = performance.now();
+    stand(before);
+    const { status, headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2/login`, {
+      method: 'POST',
+      body: new URLSearchParams({ loginname: 'melder', password: sha1OfPlain('melder'), more: 'x'.repeat(bytes) }),
+    });
+    const ms = performance.now() - begin;
+    for (const leave of places) leave?.();
+    server.closeAllConnections();
+    server.close();
+    assert.equal(status, 503);
+    assert.ok(Number(headers.get('retry-after')) > 0);
+    assert.ok(ms > 1000 && ms < 2000, `after ${ms.toFixed(0)} ms`);
+    return headers;
+  };
+
+  it('S5.3 for turns: it is refused when it is too old, not when its turn comes, and its connection stays', async () => {
+    const headers = await logInBetween(1000, 0, 0);
+    assert.notEqual(headers.get('connection'), 'close');
+  });
+
+  it('S5.3 for turns in its body', async () => {
+    await logInBetween(0, 1000, bytesAtOnce);
+  });
+
+  it('S5.3 for turns before it is begun and in its body count together', async () => {
+    await logInBetween(250, 1000, bytesAtOnce);
   });
 });
 

@@ -2,16 +2,19 @@
 import type { Readable } from 'node:stream';
 import { watchPace } from '../../guard/pace.ts';
 import { currentScope, patienceMs } from '../../guard/request.ts';
-import { waitForTurn } from '../../guard/turns.ts';
+import { waitForTurnAtMost } from '../../guard/turns.ts';
 import { PortalError } from './errors.ts';
+
+/** So much is decoded and taken apart without letting others go first: less than a millisecond. */
+export const bytesAtOnce = 16 * 1024;
 
 /**
  * Waits until the current request may compute for some milliseconds.
- * @throws PortalError 503 when it has become too old by then: nothing was done for it yet
+ * @throws PortalError 503 as soon as it is too old to wait: nothing was done for it yet
  */
 export async function waitForTurnInTime(): Promise<void> {
-  await waitForTurn();
-  if ((currentScope()?.age() ?? 0) > patienceMs) throw new PortalError('ueberlastet');
+  const isInTime = await waitForTurnAtMost(patienceMs - (currentScope()?.age() ?? 0));
+  if (isInTime === false) throw new PortalError('ueberlastet');
 }
 
 const events = ['readable', 'end', 'error', 'close'] as const;
@@ -43,8 +46,9 @@ export async function* readBody(body: Readable, maxBytes: number, minRate: numbe
         bytes += chunk.length;
         pace.count(chunk.length);
         if (bytes > maxBytes) throw new PortalError('zu_gross');
-        // Of a large body, much may be there already; and what is in it may take long to decode.
-        await waitForTurnInTime();
+        // Of a large body, much may be there already; and what is in it may take long to decode. A small one is read at once: waiting
+        // behind what only comes in, it would be refused after others have worked for it.
+        if (bytes > chunk.length || bytes > bytesAtOnce) await waitForTurnInTime();
         yield chunk;
       } else if (body.readableEnded) return;
       else if (body.destroyed) throw new PortalError('ungueltige_anfrage');

@@ -3,13 +3,10 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Deps, Env } from '../context.ts';
-import { readBody, waitForTurnInTime } from './body.ts';
+import { bytesAtOnce, readBody, waitForTurnInTime } from './body.ts';
 import { PortalError, sentences } from './errors.ts';
 import { keyOf, readMultipart, type TakeFile } from './multipart.ts';
 import { countParameters, maxFields, type Parameters, parseQuery } from './query.ts';
-
-// So many are decoded and taken apart without letting others go first: less than a millisecond.
-const charactersAtOnce = 16 * 1024;
 
 export const maxFieldsBytes = 128 * 1024;
 /** Four photos of 12 MiB, a sound file of 1 MiB, and the fields. */
@@ -93,8 +90,8 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
     }
     length += chunk.copy(read, length);
   }
-  // A small one came in the turn of its last chunk.
-  if (length > charactersAtOnce) await waitForTurnInTime();
+  // A small one is no work.
+  if (length > bytesAtOnce) await waitForTurnInTime();
   // Not fatal: what is no UTF-8 becomes U+FFFD, as in multipart fields.
   return new TextDecoder().decode(read.subarray(0, length));
 }
