@@ -1,6 +1,7 @@
 // Passwords (D3.17). The client sends a SHA-1; what is stored is Argon2id over it, so that a stolen table can neither be
 // sent as it is nor guessed fast.
 import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { limitRuns } from './admission.ts';
 
@@ -9,8 +10,10 @@ const deriveKey = promisify(argon2);
 // OWASP's minimum for Argon2id: 19 MiB, 2 passes; about 30 ms.
 const cost = { memory: 19456, passes: 2, parallelism: 1 } as const;
 const keyLength = 32;
-// As many as Node has threads for it; who waits does so by turns of their networks.
-export const hashBounds = { slots: 4, share: 3, queue: 100, waitMs: 1500 };
+// No more than there are cores, nor than Node has threads for it: on two cores four at once hashed no more passwords, and took what
+// everything else waits for. Two at least, so that one network leaves one to others. Who waits does so by turns of their networks.
+const slots = Math.min(4, Math.max(2, availableParallelism()));
+export const hashBounds = { slots, share: slots - 1, queue: 100, waitMs: 1500 };
 const inTurn = limitRuns({ name: 'passwords', ...hashBounds });
 
 /** The SHA-1 that a client sends for a plain password. */

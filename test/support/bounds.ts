@@ -158,7 +158,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       `${longPages.slots} long ones at once, of a network ${longPages.share}, others wait by turns of networks`,
       `${seconds(longPages.waitMs)}, then 503`,
     ],
-    ['passwords hashed at once', `${hashBounds.slots}`, `by turns of networks, ${seconds(hashBounds.waitMs)}, then 503`],
+    [
+      'passwords hashed at once',
+      '2 to 4, by cores; of a network one fewer',
+      `by turns of networks, ${seconds(hashBounds.waitMs)}, then 503`,
+    ],
     [
       'wrong passwords',
       `${loginLimits.account} of an account from one network, ${loginLimits.strangers} from all from which it did not log in lately; ${loginLimits.network} of a network; in ${loginLimits.windowSeconds / 60} min`,
