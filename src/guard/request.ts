@@ -36,6 +36,11 @@ export interface RequestScope {
 
 /** Age at which a request that still has to wait for something is refused, in milliseconds. */
 export const patienceMs = 1500;
+/**
+ * Age at which one is refused that nothing was done for yet: begun later, it would be refused at the next thing that it waits for, after
+ * others have worked for it.
+ */
+export const firstPatienceMs = 1000;
 // Of a request that is no usual one.
 const longMs = 5000;
 

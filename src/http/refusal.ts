@@ -21,15 +21,23 @@ export function noteRefusal(code: Refusal): void {
   refusals.set(code, (refusals.get(code) ?? 0) + 1);
 }
 
+const made = new Map<ErrorCode, { status: number; headers: Record<string, string>; text: string }>();
+
+// Made once of each: an error with its stack, and its text, would be made for each of the many that are refused at once.
 function refusalOf(code: ErrorCode, more: Record<string, string> = {}) {
   noteRefusal(code);
-  const { status, headers, body } = answerError(new PortalError(code, {}, more));
-  const text = JSON.stringify(body);
-  const about = {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(text)),
-  };
-  return { status, headers: { ...headers, ...about }, text };
+  let refusal = made.get(code);
+  if (!refusal) {
+    const { status, headers, body } = answerError(new PortalError(code));
+    const text = JSON.stringify(body);
+    const about = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(text)),
+    };
+    refusal = { status, headers: { ...headers, ...about }, text };
+    made.set(code, refusal);
+  }
+  return { ...refusal, headers: { ...refusal.headers, ...more } };
 }
 
 const closing = { Connection: 'close' };

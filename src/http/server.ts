@@ -5,7 +5,7 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Config } from '../config.ts';
 import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
-import { patienceMs } from '../guard/request.ts';
+import { firstPatienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
 import { allowedMethods, type ConnectionState, readUnreadable, UnderWay } from './unreadable.ts';
@@ -121,7 +121,7 @@ function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): Re
       // Connections are let in one by one: whoever had to open another one would wait for that longer than for its answer.
       refuseRequest(response, 'ueberlastet', !request.complete);
     };
-    leave = runInTurn(network, run, { ms: patienceMs, giveUp });
+    leave = runInTurn(network, run, { ms: firstPatienceMs, giveUp });
     if (leave) waitingOf(socket, network).add(leave);
   };
 }
