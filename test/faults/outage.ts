@@ -46,10 +46,12 @@ export interface Scene {
   ledger: Entry[];
   pid(): number;
   seconds: number;
+  /** How many times as long as usual all may take. */
+  leeway: number;
 }
 
 /** Plays an outage; what must hold meanwhile and after it. */
-export async function playOutage(outage: Outage, { cluster, port, ledger, pid, seconds }: Scene): Promise<Row[]> {
+export async function playOutage(outage: Outage, { cluster, port, ledger, pid, seconds, leeway }: Scene): Promise<Row[]> {
   await sleep(500);
   const [process, first] = [pid(), ledger.length];
   const probe = startProbe(port, ['/health/live']);
@@ -75,7 +77,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   const normalAt = Math.max(back, ...afterwards.filter(({ status }) => status !== 201).map(({ at }) => at));
   const isNormal = afterwards.some(({ status, at }) => status === 201 && at > normalAt);
   // Statements under way wait as long as a call may; all others as long as for a connection.
-  const longestMs = outage.isFrozen ? callBounds.runMs + tooLongMs : tooLongMs;
+  const longestMs = (outage.isFrozen ? callBounds.runMs : 0) + tooLongMs * leeway;
   const lived = probe.samples.filter(({ begin }) => begin < back);
   return [
     holds('503 while it is away', refusals.length > 0 || !isNoticed, `${refusals.length} of ${meanwhile.length}`),
@@ -92,7 +94,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
       '/health/live other than 200',
       lived.filter(({ status }) => status !== 200).map(({ status }) => String(status ?? 'no answer')),
     ),
-    atMost('the slowest of them', Math.max(0, ...lived.map(({ ms }) => ms)) / 1000, liveMs / 1000, 's'),
+    atMost('the slowest of them', Math.max(0, ...lived.map(({ ms }) => ms)) / 1000, (liveMs * leeway) / 1000, 's'),
     ...(isNoticed ? [holds('/health/ready is 503', ready.status === 503, String(ready.status ?? 'no answer'))] : []),
     atMost('normal after it answers again', isNormal ? (normalAt - back) / 1000 : Number.POSITIVE_INFINITY, normalSeconds, 's'),
     holds('the same process all the time', pid() === process),
