@@ -8,6 +8,8 @@ export interface Config {
   migrateDatabaseUrl: string | null;
   /** The database itself, where databaseUrl goes through a pooler; null: it does not. */
   directDatabaseUrl: string | null;
+  /** Servers that are read in the primary's place, and how far they may be behind. */
+  replicas: { urls: string[]; maxLagSeconds: number };
   /** Connections for requests; without it by cores. */
   dbPool?: number;
   dataDir: string;
@@ -121,6 +123,12 @@ export const settings = {
     meaning:
       'dieselbe Datenbank ohne Umweg, wenn DATABASE_URL zu einem Pooler wie PgBouncer führt: für Aufträge und alles, was eine Verbindung lange hält',
   },
+  DATABASE_REPLICA_URL: {
+    fallback: null,
+    meaning:
+      'Kopien derselben Datenbank (hot standby), durch Leerzeichen getrennt: Was ohne Anmeldung gelesen wird, kommt von ihnen',
+  },
+  REPLICA_MAX_LAG_S: { fallback: '5', meaning: 'Sekunden, die eine Kopie zurück sein darf; sonst wird sie ausgelassen' },
   DB_POOL: {
     fallback: null,
     meaning:
@@ -302,6 +310,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     if (url !== null && databaseUrl === null)
       throw new ConfigError(`${name} steht ohne DATABASE_URL da: Dort läuft der Dienst selbst.`);
   }
+  const replicaUrls = (read('DATABASE_REPLICA_URL') ?? '').split(/\s+/).filter((url) => url !== '');
+  if (replicaUrls.length > 0 && databaseUrl === null)
+    throw new ConfigError('DATABASE_REPLICA_URL steht ohne DATABASE_URL da: Die eingebettete Datenbank hat keine Kopien.');
+  if (!replicaUrls.every((url) => /^postgres(ql)?:\/\/[^/?#]/.test(url)))
+    throw new ConfigError(
+      'DATABASE_REPLICA_URL: Jede Adresse beginnt mit postgres:// oder postgresql:// und nennt einen Server; zwischen mehreren steht ein Leerzeichen.',
+    );
   const publicUrl = read('PUBLIC_URL') ?? `http://{domain}:${port}`;
   if (!URL.canParse(publicUrl.replaceAll('{domain}', 'example.org')) || !/^https?:\/\//.test(publicUrl)) {
     throw new ConfigError(`PUBLIC_URL ist „${publicUrl}“, erlaubt ist eine Adresse mit http oder https, etwa https://{domain}.`);
@@ -354,6 +369,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl,
     migrateDatabaseUrl,
     directDatabaseUrl,
+    replicas: { urls: replicaUrls, maxLagSeconds: readInteger('REPLICA_MAX_LAG_S', 1, 3600) },
     ...(dbPool !== undefined && { dbPool }),
     dataDir,
     host: read('HOST') ?? '127.0.0.1',

@@ -30,6 +30,7 @@ import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { prepareDatabase } from './prepare.ts';
+import { openReads } from './reads.ts';
 import { endOnSignal, stopOnSignal } from './stop.ts';
 import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
@@ -60,7 +61,8 @@ async function main(): Promise<void> {
     { name: 'database', slots: connections + reservedConnections, share: connections, ...callBounds },
     { client: database.reserve, after: connections },
   );
-  const slowSql = admitCalls(sql, { name: 'slow', ...slowCallBounds });
+  const { close: closeReads, ...read } = await openReads(database, sql, config, log);
+  const slowSql = admitCalls(read.reads, { name: 'slow', ...slowCallBounds });
   const regexpSql =
     database.kind === 'postgres'
       ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), {
@@ -100,13 +102,14 @@ async function main(): Promise<void> {
   const drain = { active: false };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, (error) => log.warn(describeFault(error), 'feed'));
-  watchService(metrics, { sql, feed: watch, hasBoundarySource: config.boundary !== null });
+  watchService(metrics, { sql, ...read, feed: watch, hasBoundarySource: config.boundary !== null });
   const feed = watch && { installation: await getInstallation(database.sql), watch };
   const app =
     feed === null
       ? createWorkerApp({ sql, drain, config, metrics, log })
       : createApp({
           sql,
+          ...read,
           drain,
           regexpSql,
           slowSql,
@@ -133,7 +136,7 @@ async function main(): Promise<void> {
       feed?.watch.release();
     },
     server,
-    closers: [async () => endRaster?.(), () => boss.stop(), () => media.photos.close(), () => database.close()],
+    closers: [async () => endRaster?.(), () => boss.stop(), () => media.photos.close(), closeReads, () => database.close()],
   });
 }
 

@@ -35,12 +35,12 @@ function listImports(sources: Sources): Import[] {
   });
 }
 
-/** main, cli, preflight, prepare, welcome and stop are the entries; every other top-level file is a room of its own. */
+/** main, cli, preflight, prepare, reads, welcome and stop are the entries; every other top-level file is a room of its own. */
 function roomOf(path: string): string {
   const [, first = '', rest] = path.split('/');
   if (rest !== undefined) return first;
   const name = first.replace(/\.[jt]s$/, '');
-  return ['main', 'cli', 'preflight', 'prepare', 'welcome', 'stop'].includes(name) ? 'entry' : name;
+  return ['main', 'cli', 'preflight', 'prepare', 'reads', 'welcome', 'stop'].includes(name) ? 'entry' : name;
 }
 
 const allowedRooms: Record<string, string[]> = {

@@ -2,10 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type ConnectOptions, openClient, type Sql } from './connection.ts';
+import { type ConnectOptions, DatabaseError, openClient, type Route, type Sql } from './connection.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/database.ts';
+import { Hosts, isForPrimary } from './hosts.ts';
+import { hasSeveralServers } from './server.ts';
 
-export type { ConnectOptions, Sql, Transaction } from './connection.ts';
+export { type ConnectOptions, DatabaseError, type Sql, type Transaction } from './connection.ts';
 
 export interface Database {
   kind: 'postgres' | 'embedded';
@@ -17,13 +19,12 @@ export interface Database {
   work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
   connect(options?: ConnectOptions): Sql;
+  /** The servers that a direct connection may lead to, where its address names several. */
+  hosts: Hosts | null;
   /** The embedded database as gzip tar, to be opened from again; of PostgreSQL there is none. */
   dump: (() => Promise<Uint8Array>) | null;
   close(): Promise<void>;
 }
-
-/** The database can't be used; the message is one line for the operator. */
-export class DatabaseError extends Error {}
 
 // Twice the cores: four connections were 40 % faster than one, ten no faster than four. One thread hands out what they bring: with 64
 // cores it would hold 128 connections of the server's and wait for itself.
@@ -41,7 +42,7 @@ export const slowCallBounds = { ...callBounds, slots: 2, share: 1, queue: 40 };
 export const statementMs = { usual: 8000, regexp: 500 };
 
 // Compiling takes longer than any of these statements. Times in milliseconds.
-const requestSettings = {
+export const requestSettings = {
   plan_cache_mode: 'force_generic_plan',
   jit: 'off',
   lock_timeout: 1500,
@@ -80,21 +81,52 @@ export async function openDatabase(options: DatabasePlace | { embedded: Embedded
   return databaseOver({ embedded }, options.dbPool);
 }
 
-function databaseOver(
-  target: { url: string; directUrl: string | null } | { embedded: EmbeddedDatabase },
-  size = poolSize,
-): Database {
+/** The ways to a database. */
+interface Routes {
+  /** Past a pooler. */
+  direct: Route;
+  /** Through the pooler, where there is one. */
+  pooled: Route | null;
+  hosts: Hosts | null;
+  close(): Promise<unknown>;
+}
+
+type Target = { url: string; directUrl: string | null } | { embedded: EmbeddedDatabase };
+
+function routesOver(target: Target): Routes {
+  if ('embedded' in target) {
+    const { embedded } = target;
+    return { direct: { url: null, socket: embedded.socket }, pooled: null, hosts: null, close: () => embedded.close() };
+  }
+  const { url, directUrl } = target;
+  const hosts = followHosts(directUrl ?? url, false);
+  const pooledHosts = directUrl === null ? null : followHosts(url, true);
+  return {
+    direct: hosts?.route ?? { url: directUrl ?? url },
+    pooled: directUrl === null ? null : (pooledHosts?.route ?? { url }),
+    hosts,
+    close: () => Promise.all([hosts?.close(), pooledHosts?.close()]),
+  };
+}
+
+function followHosts(url: string, isPooled: boolean): Hosts | null {
+  if (!hasSeveralServers(url)) return null;
+  if (!isForPrimary(url))
+    throw new DatabaseError(
+      'Unter mehreren Datenbankservern wird der primäre gesucht: target_session_attrs kann nur primary oder read-write sein.',
+    );
+  return new Hosts(url, isPooled);
+}
+
+function databaseOver(target: Target, size = poolSize): Database {
   const clients: Sql[] = [];
+  const { direct, pooled, hosts, close } = routesOver(target);
   const open = (connect: ConnectOptions, isPooled: boolean): Sql => {
-    const route =
-      'url' in target
-        ? { url: isPooled ? target.url : (target.directUrl ?? target.url) }
-        : { url: null, socket: target.embedded.socket };
-    const sql = openClient(route, connect, isPooled);
+    const sql = openClient((isPooled && pooled) || direct, connect, isPooled);
     clients.push(sql);
     return sql;
   };
-  const hasPooler = 'url' in target && target.directUrl !== null;
+  const hasPooler = pooled !== null;
   const sql = open({ max: size, settings: requestSettings }, hasPooler);
   return {
     kind: 'url' in target ? 'postgres' : 'embedded',
@@ -108,10 +140,11 @@ function databaseOver(
     // What a role was given for requests behind a pooler would end a migration.
     connect: ({ settings, ...others } = {}) =>
       open({ ...others, settings: { statement_timeout: 0, lock_timeout: 0, ...settings } }, false),
+    hosts,
     dump: 'embedded' in target ? () => target.embedded.dump() : null,
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));
-      if ('embedded' in target) await target.embedded.close();
+      await close();
     },
   };
 }

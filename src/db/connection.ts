@@ -14,6 +14,9 @@ export interface ConnectOptions {
   jsonAsText?: boolean;
 }
 
+/** The database can't be used; the message is one line for the operator. */
+export class DatabaseError extends Error {}
+
 /** Where connections lead. */
 export interface Route {
   /** Address of one server: names the account and the database; null for the embedded one. */

@@ -1,9 +1,20 @@
 // Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
+import { type Client, wrapCalls } from './calls.ts';
 import { currentScope, type RequestScope } from './request.ts';
 
 /** What is limited, as operators are shown it. */
-export const limitNames = ['database', 'slow', 'regexp', 'outputs', 'pages', 'features', 'passwords', 'photos'] as const;
+export const limitNames = [
+  'database',
+  'replicas',
+  'slow',
+  'regexp',
+  'outputs',
+  'pages',
+  'features',
+  'passwords',
+  'photos',
+] as const;
 export type LimitName = (typeof limitNames)[number];
 
 /** Why somebody was not admitted. */
@@ -38,6 +49,8 @@ export interface AdmissionOptions {
   name?: LimitName;
   /** Runs at once; for the database, the connections of the pool. */
   slots: number;
+  /** Limits of this name, where there are several. */
+  count?: number;
   /** Of these, what requests of one network, or of one account, may have at once; all of them without it. */
   share?: number;
   /** Runs that may wait; of one network, half of them. */
@@ -78,14 +91,6 @@ const sentences: Record<RefusalReason, string> = {
   gone: 'nobody waits for the answer',
 };
 
-// Of postgres.js' client, what requests use.
-interface Client {
-  // biome-ignore lint/suspicious/noExplicitAny: passed through as it is
-  (...args: any[]): unknown;
-  // biome-ignore lint/suspicious/noExplicitAny: passed through as it is
-  begin(...args: any[]): unknown;
-}
-
 /** What is given to the result runs when a slot is free, within bounds; beyond them it fails with OverloadError. */
 export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>) => Promise<T> {
   const admission = new Admission(options, usageOf(options));
@@ -106,9 +111,9 @@ function refusal({ refused }: LimitUsage, reason: RefusalReason): OverloadError 
   return new OverloadError(reason);
 }
 
-function usageOf({ name, slots }: AdmissionOptions): LimitUsage {
+function usageOf({ name, slots, count = 1 }: AdmissionOptions): LimitUsage {
   const usage = (name && usages.get(name)) ?? makeUsage();
-  usage.slots = slots;
+  usage.slots = slots * count;
   return usage;
 }
 
@@ -131,21 +136,7 @@ export function admitCalls<C extends Client>(client: C, options: CallOptions, re
         underWay--;
       }
     });
-  return new Proxy(client, {
-    apply: (_target, _self, args) => {
-      let isRaw = false;
-      // Nothing is sent before the caller had its turn to say so.
-      const answer = admit((chosen) => (isRaw ? (chosen(...args) as { raw(): unknown }).raw() : chosen(...args)));
-      return Object.assign(answer, {
-        raw() {
-          isRaw = true;
-          return answer;
-        },
-      });
-    },
-    get: (target, name) =>
-      name === 'begin' ? (...args: unknown[]) => admit((chosen) => chosen.begin(...args)) : Reflect.get(target, name),
-  });
+  return wrapCalls(client, admit);
 }
 
 function withDeadline(result: unknown, ms: number, giveUp: () => OverloadError): Promise<unknown> {
@@ -170,7 +161,7 @@ interface Waiting {
 const nobody: readonly string[] = [];
 
 class Admission {
-  readonly #options: Required<Omit<AdmissionOptions, 'name'>>;
+  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count'>>;
   readonly #usage: LimitUsage;
   #running = 0;
   /** Network or account → what it has. */

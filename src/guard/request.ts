@@ -22,6 +22,8 @@ export interface RequestScope {
   readonly network: string;
   /** Whose shares it takes from: its network's, and its account's once that is known, which may ask from many networks. */
   readonly owners: readonly string[];
+  /** The account that asks; null for nobody, or before it is known. */
+  readonly account: number | null;
   /** Tells which account asks. */
   identify(account: number): void;
   /** Counts bytes of the answer, which are held until the client has read them; fails when its network holds too many. */
@@ -54,6 +56,7 @@ const isRequestId = (text: string) => text.length <= maxRequestIdLength && /^[A-
 // A class: an object with a getter of its own has a shape of its own, and a shape for each request made all of them a tenth slower.
 class Scope implements RequestScope {
   owners: readonly string[];
+  account: number | null = null;
   hold: RequestScope['hold'] = holdNothing;
   isGone: RequestScope['isGone'] = stays;
   hasLeft: RequestScope['hasLeft'] = stays;
@@ -72,6 +75,7 @@ class Scope implements RequestScope {
   }
 
   identify(account: number): void {
+    this.account = account;
     // A new list: what runs goes on holding what it took.
     this.owners = [`network ${this.network}`, `account ${account}`];
   }

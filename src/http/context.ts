@@ -9,6 +9,7 @@ import type { FeedWatch } from '../db/abgleich.ts';
 import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
+import type { Replica } from '../db/replicas.ts';
 import { trustedEntry } from '../guard/network.ts';
 import { currentScope, type RequestScope, runOutsideScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
@@ -23,9 +24,11 @@ import { type Parameters, queryOf } from './wire/query.ts';
 
 export interface Deps {
   sql: Sql;
+  /** The same, but what nobody is logged in with may be read from a replica; of a request everything from one server (P3.3). */
+  reads: Sql;
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
-  /** The same as `sql`, with a small share of it: for combinations of filters that compute for long. */
+  /** The same as `reads`, with a small share of it: for combinations of filters that compute for long. */
   slowSql: Sql;
   config: Pick<
     Config,
@@ -43,6 +46,8 @@ export interface Deps {
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
+  /** Replicas that `reads` may read, where there are any. */
+  replicas?: readonly Pick<Replica, 'leftOut'>[];
   /** The feed for mirrors: which installation it is of, and who waits for it. */
   feed: { installation: string; watch: FeedWatch };
   media: Media;
@@ -72,12 +77,12 @@ export interface Env {
 const directoryLifetimeMs = 5000;
 
 /** Finds the tenant that a request is addressed to (D1.15) and the address under which its client reaches it (D1.13). */
-export function tenantMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> {
+export function tenantMiddleware({ reads, config }: Deps): MiddlewareHandler<Env> {
   let mandanten: Mandant[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | null = null;
   const read = async () => {
-    mandanten = await listMandant(sql);
+    mandanten = await listMandant(reads);
     readAt = performance.now();
   };
   // Once for all requests that find the list old; they go on with the old one, unless there is none.

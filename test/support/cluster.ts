@@ -1,7 +1,7 @@
 // A PostgreSQL of a test's own, which it may stop and start: with the server programs of this machine, in a temporary directory.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,18 @@ export interface Cluster {
   /** All of its processes stand still, and its connections with them, as those of a machine that hangs. */
   freeze(): void;
   thaw(): void;
+  /** Makes a replica of it. */
+  addStandby(): Promise<Standby>;
   remove(): Promise<void>;
+}
+
+export interface Standby extends Cluster {
+  /** It becomes a primary. */
+  promote(): Promise<void>;
+  /** It is a replica of this one from now on. */
+  follow(primary: Cluster): Promise<void>;
+  /** The same, whatever it had before, which is gone. */
+  rebuild(primary: Cluster): Promise<void>;
 }
 
 export interface Account {
@@ -45,19 +56,38 @@ function findAccount(): Account | null {
 
 /** Starts one on a free port. */
 export async function startCluster(): Promise<Cluster> {
+  const home = await makeHome();
+  await call(home, 'initdb', '-D', join(home, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
+  return serve(home);
+}
+
+async function makeHome(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'sighting-cluster-'));
   if (account?.uid !== undefined && account.gid !== undefined) await chown(home, account.uid, account.gid);
+  return home;
+}
+
+const call = (home: string, program: string, ...args: string[]) =>
+  run(join(programs ?? '', program), args, { ...account, cwd: home, env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+
+const copyFrom = (url: string, home: string) =>
+  call(home, 'pg_basebackup', '-d', url, '-D', join(home, 'data'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
+
+// Starts what was made in a directory.
+async function serve(home: string): Promise<Standby> {
   const data = join(home, 'data');
-  const call = (program: string, ...args: string[]) =>
-    run(join(programs ?? '', program), args, { ...account, cwd: home, env: { ...process.env, LC_ALL: 'C.UTF-8' } });
   const port = await freePort();
-  await call('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
-  const options = `-p ${port} -k ${home} -c listen_addresses=127.0.0.1 -c max_connections=60 -c shared_buffers=32MB`;
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const options = [
+    `-p ${port} -k ${home} -c listen_addresses=127.0.0.1 -c max_connections=60 -c shared_buffers=32MB`,
+    // What a replica missed is kept for it, and it asks soon.
+    '-c wal_keep_size=256MB -c wal_retrieve_retry_interval=200ms',
+  ].join(' ');
   const start = async () => {
-    await call('pg_ctl', '-D', data, '-l', join(home, 'log'), '-w', '-o', options, 'start');
+    await call(home, 'pg_ctl', '-D', data, '-l', join(home, 'log'), '-w', '-o', options, 'start');
   };
   const stop = async (mode: 'fast' | 'immediate') => {
-    await call('pg_ctl', '-D', data, '-w', '-m', mode, 'stop');
+    await call(home, 'pg_ctl', '-D', data, '-w', '-m', mode, 'stop');
   };
   const tell = (signal: NodeJS.Signals) => {
     const [first = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
@@ -74,11 +104,29 @@ export async function startCluster(): Promise<Cluster> {
   };
   await start();
   return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url,
     start,
     stop,
     freeze: () => tell('SIGSTOP'),
     thaw: () => tell('SIGCONT'),
+    async promote() {
+      await call(home, 'pg_ctl', '-D', data, '-w', 'promote');
+    },
+    async addStandby() {
+      const other = await makeHome();
+      await copyFrom(url, other);
+      return serve(other);
+    },
+    async follow(primary) {
+      await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${primary.url}'\n`);
+      await call(home, 'pg_ctl', '-D', data, 'reload');
+    },
+    async rebuild(primary) {
+      if (existsSync(join(data, 'postmaster.pid'))) await stop('immediate');
+      await rm(data, { recursive: true });
+      await copyFrom(primary.url, home);
+      await start();
+    },
     async remove() {
       // A process that stands still does not hear that it is to end.
       if (existsSync(join(data, 'postmaster.pid'))) tell('SIGCONT');

@@ -100,6 +100,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   };
   const deps: Deps = {
     sql,
+    reads: sql,
     regexpSql: database.kind === 'postgres' ? database.served.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
     slowSql: sql,
     build: 'test',

@@ -3,8 +3,10 @@ import { hash } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { type FeedPage, type FeedPlace, listAbgleich } from '../../db/abgleich.ts';
+import type { Sql } from '../../db/client.ts';
 import { currentScope } from '../../guard/request.ts';
 import { type Deps, type Env, tenantMiddleware } from '../context.ts';
+import { toPortalError } from '../errors.ts';
 import { addressMedia } from '../media/address.ts';
 import { matches } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
@@ -16,6 +18,8 @@ export const maxWaitSeconds = 30;
 /** Requests that wait at once, in this process and of one network; who comes beyond that is answered without waiting. */
 export const maxWaiting = { all: 5000, network: 1500 };
 
+type ReadPage = (tenant: number, mandant: string | null, place: FeedPlace | null, limit: number) => Promise<FeedPage>;
+
 const readFeedQuery = queryReader({
   seit: v.optional(v.pipe(v.string(), v.maxLength(200, 'der cursor einer Antwort'))),
   limit: v.optional(field.integer(1, 1000), '500'),
@@ -24,20 +28,30 @@ const readFeedQuery = queryReader({
 });
 
 export function abgleichRoutes(deps: Deps): Hono<Env> {
-  const { sql, secretKey, feed } = deps;
+  const { sql, reads, secretKey, feed } = deps;
   const cursors = feedCursors(secretKey, feed.installation);
   const waitingOf = new Map<string, number>();
   // Those that wait at the same place are woken together, and are told the same.
-  const reading = new Map<string, Promise<FeedPage>>();
-  const read = (tenant: number, mandant: string | null, place: FeedPlace | null, limit: number): Promise<FeedPage> => {
-    const key = JSON.stringify([tenant, mandant, place, limit]);
-    const known = reading.get(key);
-    // It fails when its own client has left, or has too much under way: that is no reason for the others.
-    if (known) return known.catch(() => listAbgleich(sql, tenant, mandant, place, limit));
-    const page = listAbgleich(sql, tenant, mandant, place, limit).finally(() => reading.delete(key));
-    reading.set(key, page);
-    return page;
+  const share = (client: Sql): ReadPage => {
+    const reading = new Map<string, Promise<FeedPage>>();
+    return (...place) => {
+      const key = JSON.stringify(place);
+      const known = reading.get(key);
+      // It fails when its own client has left, or has too much under way: that is no reason for the others.
+      if (known) return known.catch(() => listAbgleich(client, ...place));
+      const page = listAbgleich(client, ...place).finally(() => reading.delete(key));
+      reading.set(key, page);
+      return page;
+    };
   };
+  const read = share(reads);
+  // News come from the primary, as long as it answers: a replica that is asked at once need not have them.
+  const readPrimary = share(sql);
+  const readNews: ReadPage = (...place) =>
+    readPrimary(...place).catch((error: unknown) => {
+      if (toPortalError(error)?.code !== 'ueberlastet') throw error;
+      return read(...place);
+    });
 
   /** Reads, and while there is nothing new waits until the time is over or the client has left. */
   const readOrWait = async (c: Context<Env>, from: FeedPlace | null, mandant: string | null, limit: number, seconds: number) => {
@@ -49,6 +63,7 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
       return read(tenant, mandant, from, limit);
     waitingOf.set(network, waiting + 1);
     try {
+      let mayBeOld = reads !== sql;
       for (let place = from; ; ) {
         let end = () => {};
         // Before it is read: what changes meanwhile must not be missed.
@@ -57,12 +72,13 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
         });
         c.env?.outgoing?.once('close', end);
         try {
-          const page = await read(tenant, mandant, place, limit);
+          const page = await (mayBeOld ? read : readNews)(tenant, mandant, place, limit);
           // What was filtered away needs not be looked at again.
           place = page.place;
           const isEmpty = page.rows.length <= 2;
           if (!isEmpty || performance.now() >= until || deps.drain?.active || currentScope()?.hasLeft()) return page;
-          if (!page.more) await change;
+          if (!page.more && !mayBeOld) await change;
+          mayBeOld = false;
         } finally {
           end();
           c.env?.outgoing?.off('close', end);

@@ -23,13 +23,13 @@ const readRecordsQuery = queryReader({
 });
 
 export function atlasRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
-  const { sql } = deps;
+  const { reads } = deps;
   const arten = async (c: Context<Env>): Promise<Answer> => {
     const { suche = null, art = null } = readArtenQuery(c);
-    return toJson({ arten: await listOutputArt(sql, suche, art, maxSpecies) });
+    return toJson({ arten: await listOutputArt(reads, suche, art, maxSpecies) });
   };
   const sichtbeobachtungen = async (c: Context<Env>): Promise<Answer> =>
-    toJson({ sichtbeobachtungen: await listOutputSichtbeobachtung(sql, readRecordsQuery(c).id) });
+    toJson({ sichtbeobachtungen: await listOutputSichtbeobachtung(reads, readRecordsQuery(c).id) });
   return new Hono<Env>()
     .get('/atlas/v1/arten', checkFirst(readArtenQuery), conditionally(arten))
     .get('/atlas/v1/sichtbeobachtungen', checkFirst(readRecordsQuery), conditionally(sichtbeobachtungen));

@@ -28,7 +28,7 @@ export function phaenologieRoutes(deps: Deps, conditionally: AnswerOutput): Hono
       return { body: `${['monat,drittel,meldungen', ...lines].join('\r\n')}\r\n`, type: 'text/csv; charset=utf-8', status: 200 };
     }
     if (format === 'svg') {
-      const [species] = art === null ? [] : await listOutputArt(deps.sql, null, art, 1);
+      const [species] = art === null ? [] : await listOutputArt(deps.reads, null, art, 1);
       const name = species ? (species.name_deutsch ?? species.name_wissenschaftlich) : null;
       return { body: drawPhaenologie(drittel, name), type: 'image/svg+xml; charset=utf-8', status: 200 };
     }

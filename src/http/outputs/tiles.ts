@@ -24,10 +24,10 @@ const readTileQuery = queryReader(recordFilters);
 const readNothing = queryReader({});
 
 export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTurn): Hono<Env> {
-  const { sql, slowSql, config } = deps;
+  const { reads, slowSql, config } = deps;
   let canPack: Promise<boolean> | null = null;
   const make = async (client: Sql, query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
-    canPack ??= canPackTiles(sql).catch((error: unknown) => {
+    canPack ??= canPackTiles(reads).catch((error: unknown) => {
       canPack = null;
       throw error;
     });
@@ -50,12 +50,12 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTu
     };
     // Years alone are counted from all records of those years: that must not keep other tiles waiting.
     const isSlow = (jahr_von ?? jahr_bis) !== null && (art ?? artengruppe_id) === null;
-    const body = isSlow ? await makeSmall(slowSql) : await inTurn(() => makeSmall(sql));
+    const body = isSlow ? await makeSmall(slowSql) : await inTurn(() => makeSmall(reads));
     return { body, type: 'application/vnd.mapbox-vector-tile', status: 200 };
   };
 
   const description = async (c: Context<Env>): Promise<Answer> => {
-    const bounds = await getTileBounds(sql);
+    const bounds = await getTileBounds(reads);
     const document = {
       tilejson: '3.0.0',
       name: 'Beobachtungen',

@@ -10,7 +10,7 @@ import { restrictFields, textFilter } from '../wire/input.ts';
 import { type Route, readPathId, route } from './route.ts';
 
 export function artenRoutes(deps: Deps): Route[] {
-  const { sql } = deps;
+  const { sql, reads } = deps;
   return [
     route(deps, {
       method: 'get',
@@ -42,7 +42,7 @@ export function artenRoutes(deps: Deps): Route[] {
           nameRegexpCi: query.name_regexp_ci ?? null,
         };
         return filter.nameRegexpCi === null
-          ? listArt(sql, tenant.id, filter, beforeId, query.limit)
+          ? listArt(reads, tenant.id, filter, beforeId, query.limit)
           : runRegexp(deps, (client: Sql) => listArt(client, tenant.id, filter, beforeId, query.limit));
       },
     }),
@@ -63,7 +63,7 @@ export function artenRoutes(deps: Deps): Route[] {
         { summary: 'Art 2', path: { id: '2' }, status: 200 },
         { summary: 'Unbekannte Art', path: unknown, status: 404 },
       ],
-      handle: ({ c, tenant }) => getArt(sql, tenant.id, readPathId(c, 2147483647)),
+      handle: ({ c, tenant }) => getArt(reads, tenant.id, readPathId(c, 2147483647)),
     }),
   ];
 }

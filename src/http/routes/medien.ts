@@ -8,7 +8,7 @@ import { PortalError } from '../wire/errors.ts';
 import { type Route, route } from './route.ts';
 
 export function medienRoutes(deps: Deps): Route[] {
-  const { sql, secretKey } = deps;
+  const { sql, reads, secretKey } = deps;
   return [
     route(deps, {
       method: 'get',
@@ -27,7 +27,9 @@ export function medienRoutes(deps: Deps): Route[] {
       async handle({ c, tenant, query }) {
         const name = c.req.param('name') ?? '';
         if (!isMediumName(name)) throw new PortalError('nicht_gefunden');
-        const isReleased = await getMedium(sql, tenant.id, readSignature(query, secretKey, name), name);
+        const reader = readSignature(query, secretKey, name);
+        // What is shown to somebody alone may have come a moment ago: a replica need not know of it yet.
+        const isReleased = await getMedium(reader === null ? reads : sql, tenant.id, reader, name);
         return serveMedium(c, deps, name, isReleased);
       },
     }),

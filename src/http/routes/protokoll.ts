@@ -28,7 +28,7 @@ export function protokollRoutes(deps: Deps): Route[] {
         const range = { von: query.datum_von ?? null, bis: query.datum_bis ?? null };
         // Days are looked for by walking back through the log.
         const isDated = range.von !== null || range.bis !== null;
-        return listProtokoll(isDated ? deps.slowSql : deps.sql, range, beforeId, query.limit);
+        return listProtokoll(isDated ? deps.slowSql : deps.reads, range, beforeId, query.limit);
       },
     }),
   ];

@@ -25,7 +25,7 @@ const sighting = { art: '2', lat: '5530000', lon: '420000', datum: '1.9.2026', a
 const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
 
 export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
-  const { sql } = deps;
+  const { sql, reads } = deps;
   const put = route(deps, {
     method: 'put',
     path: '/sichtbeobachtungen/{id}',
@@ -129,7 +129,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
           legacy_regional_art_id: oldOrNew(query, 'lanis_rlp_osiris_art_id', 'legacy_regional_art_id'),
           legacy_regional_artengruppe_id: oldOrNew(query, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
         };
-        const client = mayComputeLong(filter) ? deps.slowSql : sql;
+        const client = mayComputeLong(filter) ? deps.slowSql : reads;
         const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, limit);
         return { rows: addressMedia(c, deps, rows), lastId, stand };
       },
@@ -192,7 +192,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Unbekannte Beobachtung', path: unknown, status: 404 },
       ],
       handle: async ({ c, tenant, reader }) =>
-        addressMedia(c, deps, await getSichtbeobachtung(sql, tenant.id, reader, readPathId(c))),
+        addressMedia(c, deps, await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c))),
     }),
     put,
     remove,

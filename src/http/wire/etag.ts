@@ -18,7 +18,11 @@ import { type Answer, respond, send } from './reply.ts';
  * @param addressOf what an answer depends on beside the version
  * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
-export function answerConditionally({ sql, secretKey, build, metrics }: Deps, answers: KeptAnswers, addressOf = addressAtTenant) {
+export function answerConditionally(
+  { reads, secretKey, build, metrics }: Deps,
+  answers: KeptAnswers,
+  addressOf = addressAtTenant,
+) {
   // With the key, because cursors end when it changes; with the build, because it makes the body. Made once: an HMAC for each tag
   // was a fiftieth of what the service computes for a page.
   const secret = createHmac('sha256', secretKey).update(`etag ${build}`).digest('base64url');
@@ -37,7 +41,7 @@ export function answerConditionally({ sql, secretKey, build, metrics }: Deps, an
       let tag = '';
       c.header('Cache-Control', 'no-cache');
       if (!isTold || known !== undefined || kept?.answer) {
-        tag = tagOf(await getStand(sql, isTold ? 'gezeigt' : subject), address);
+        tag = tagOf(await getStand(reads, isTold ? 'gezeigt' : subject), address);
         c.header('ETag', tag);
         if (matches(known, tag)) return c.body(null, 304);
         if (kept?.tag === tag && kept.answer) {

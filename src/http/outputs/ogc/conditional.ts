@@ -13,10 +13,10 @@ import type { OutputFormat } from './negotiate.ts';
  */
 export async function answerUnchanged(
   c: Context<Env>,
-  { sql, secretKey, build, config }: Deps,
+  { reads, secretKey, build, config }: Deps,
   format: OutputFormat,
 ): Promise<Response | null> {
-  const stand = await getStand(sql, 'gezeigt');
+  const stand = await getStand(reads, 'gezeigt');
   const address = `${requestOrigin(c, config.trustedHops)} ${c.req.url} ${format.name}`;
   // With the key: what the version counts is nobody's business (D6.7).
   const tag = `"${createHmac('sha256', secretKey).update(`ogc ${build} ${stand} ${address}`).digest('base64url').slice(0, 22)}"`;

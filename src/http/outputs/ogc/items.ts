@@ -88,7 +88,7 @@ export async function answerItems(c: Context<Env>, deps: Deps, inTurn: InTurn, c
   const list = (sql: Sql) =>
     collection.list(sql, { filter, after: cursor ?? null, skip: input.offset, limit, system: systemOf(crs) });
   const isSlow = Object.keys(filter).some((name) => name !== 'box') || isWide(filter.box);
-  const page = isSlow ? await list(deps.slowSql) : await inTurn(() => list(deps.sql));
+  const page = isSlow ? await list(deps.slowSql) : await inTurn(() => list(deps.reads));
   const addresses = new Addresses(c, deps);
   const links = addresses.own(format, pageFormats);
   if (page.lastKey !== null)
@@ -117,7 +117,7 @@ export async function answerItem(c: Context<Env>, deps: Deps, collection: Collec
   const unchanged = await answerUnchanged(c, deps, format);
   if (unchanged) return unchanged;
   const crs = format === html ? crs84 : input.crs;
-  const feature = isStorable(id) ? await collection.get(deps.sql, id, systemOf(crs)) : null;
+  const feature = isStorable(id) ? await collection.get(deps.reads, id, systemOf(crs)) : null;
   if (!feature) throw new PortalError('nicht_gefunden');
   const addresses = new Addresses(c, deps);
   const links = [

@@ -98,13 +98,13 @@ function findCollection(c: Context<Env>): Collection {
 }
 
 /** Where features lie: computed once for each version of what there is. */
-function keepExtents({ sql }: Deps): () => Promise<Extents> {
+function keepExtents({ reads }: Deps): () => Promise<Extents> {
   let known: { stand: string; extents: Extents } | null = null;
   return async () => {
-    const stand = await getStand(sql, 'gezeigt');
+    const stand = await getStand(reads, 'gezeigt');
     if (known?.stand === stand) return known.extents;
     const extents: Extents = new Map();
-    for (const margin of new Set(collections.map((each) => each.margin))) extents.set(margin, await getExtent(sql, margin));
+    for (const margin of new Set(collections.map((each) => each.margin))) extents.set(margin, await getExtent(reads, margin));
     known = { stand, extents };
     return extents;
   };

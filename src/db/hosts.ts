@@ -1,0 +1,106 @@
+// The servers that may be the primary: which of them it is at present, and connections to it (P3.4).
+import { Duplex } from 'node:stream';
+import type { Route, Sql } from './connection.ts';
+import { listServers, readServerState, readTarget, Server, type ServerState, type Watch, watchServer } from './server.ts';
+
+/** What the primary last said of itself, and when it was asked (performance.now()). */
+export interface PrimaryState extends ServerState {
+  askedAt: number;
+}
+
+/** Whether an address asks for the primary, or for nothing in particular. */
+export const isForPrimary = (url: string) => [null, 'primary', 'read-write'].includes(readTarget(url));
+
+/** Is asked of the primary too, each time. Never fails. */
+export type AskPrimary = (state: PrimaryState, sql: Sql) => Promise<void>;
+
+interface Host {
+  server: Server;
+  /** Null while it does not answer. */
+  state: ServerState | null;
+}
+
+/** Follows the primary among several servers. */
+export class Hosts {
+  /** To the primary. Of one of them come account and database, which they have in common. */
+  readonly route: Route;
+  /** The same for the programs of PostgreSQL: their environment variables. */
+  readonly variables: Record<string, string>;
+  readonly #hosts: readonly Host[];
+  readonly #watches: readonly Watch[];
+  readonly #asked: AskPrimary[] = [];
+  #primary: Host | null = null;
+  // A former primary that comes back as it was has a lower one: what were written there, the others would never see.
+  #timeline = 0;
+
+  /** @param isPooled whether the address is that of poolers, which know no settings */
+  constructor(url: string, isPooled: boolean) {
+    const urls = listServers(url);
+    this.route = { url: urls[0] ?? url, socket: () => this.#open() };
+    this.#hosts = urls.map((each) => ({ server: new Server(each), state: null }));
+    this.variables = {
+      PGHOST: this.#hosts.map(({ server }) => server.host).join(),
+      PGPORT: this.#hosts.map(({ server }) => server.port).join(),
+      PGTARGETSESSIONATTRS: 'primary',
+    };
+    this.#watches = this.#hosts.map((host, index) =>
+      watchServer(
+        urls[index] ?? url,
+        isPooled,
+        (sql) => this.#ask(host, sql),
+        (state) => {
+          host.state = state;
+        },
+      ),
+    );
+  }
+
+  /** Whether no primary answers. */
+  get isAway(): boolean {
+    return !this.#primary?.state;
+  }
+
+  askToo(ask: AskPrimary): void {
+    this.#asked.push(ask);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.close()));
+  }
+
+  // A connection that is being made. Where there is no primary, it breaks.
+  async #open(): Promise<Duplex> {
+    await Promise.all(this.#watches.map(({ first }) => first));
+    return this.#primary?.server.open() ?? refuse();
+  }
+
+  async #ask(host: Host, sql: Sql): Promise<ServerState> {
+    const askedAt = performance.now();
+    const state = await readServerState(sql);
+    this.#choose(host, state);
+    if (host === this.#primary) for (const ask of this.#asked) await ask({ ...state, askedAt }, sql);
+    return state;
+  }
+
+  // Whoever does not answer stays the primary until there is another: it may only be slow, and what is under way there goes on.
+  #choose(host: Host, state: ServerState): void {
+    const former = this.#primary;
+    if (host === former && !state.isPrimary) {
+      this.#primary = null;
+      host.server.cut();
+    }
+    if (!state.isPrimary || state.timeline < this.#timeline) return;
+    // Of two alike, the one that is there.
+    if (former?.state && host !== former && state.timeline === this.#timeline) return;
+    this.#primary = host;
+    this.#timeline = state.timeline;
+    if (host !== former) former?.server.cut();
+  }
+}
+
+// The driver waits for the socket itself to say that it is none.
+function refuse(): Duplex {
+  const fail = (done: (error: Error) => void) =>
+    setImmediate(() => done(Object.assign(new Error('there is no primary'), { code: 'ECONNREFUSED' })));
+  return new Duplex({ read() {}, write: (_chunk, _encoding, done) => fail(done) });
+}

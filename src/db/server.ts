@@ -1,0 +1,153 @@
+// One server of several: connections to it that can be cut, and what it says of itself.
+import { isIP, Socket } from 'node:net';
+import { type ConnectOptions, DatabaseError, openClient, type Sql } from './connection.ts';
+
+/**
+ * Several servers in one address, as libpq has them, are one address each; without what says which of them is meant.
+ * @throws DatabaseError where one is none
+ */
+export function listServers(url: string): string[] {
+  const { before, hosts, after } = splitAddress(url);
+  return hosts.map((host) => {
+    const address = `${before}${host}${after}`;
+    // Not repeated: a password stands in it.
+    if (host === '' || !URL.canParse(address))
+      throw new DatabaseError(
+        'Die Adresse eines Datenbankservers ist nicht lesbar; erlaubt ist postgres://Konto:Passwort@Server:Port/Datenbank.',
+      );
+    const one = new URL(address);
+    one.searchParams.delete('target_session_attrs');
+    return one.href;
+  });
+}
+
+/** Whether an address names several servers. */
+export const hasSeveralServers = (url: string) => splitAddress(url).hosts.length > 1;
+
+function splitAddress(url: string): { before: string; hosts: string[]; after: string } {
+  const [, before = '', hosts = '', after = ''] = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/.exec(url) ?? [];
+  return { before, hosts: hosts.split(','), after };
+}
+
+/** Which of its servers an address asks for, in libpq's words; null where it doesn't say. */
+export function readTarget(url: string): string | null {
+  const [, query = ''] = url.split('?', 2);
+  return new URLSearchParams(query).get('target_session_attrs');
+}
+
+/** A server and the connections to it. The driver knows no way to end those of one that hangs. */
+export class Server {
+  readonly host: string;
+  readonly port: number;
+  readonly #url: string;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(url: string) {
+    this.#url = url;
+    const { hostname, port } = new URL(url);
+    this.host = hostname.replace(/^\[|\]$/g, '');
+    this.port = Number(port || 5432);
+  }
+
+  /** For operators. */
+  get name(): string {
+    return `${this.host}:${this.port}`;
+  }
+
+  connect(options: ConnectOptions, isPooled = false): Sql {
+    return openClient({ url: this.#url, socket: () => this.open() }, options, isPooled);
+  }
+
+  /** A connection that is being made. */
+  open(): Socket {
+    const { host, port } = this;
+    const socket = new Socket();
+    // By its name the driver checks the certificate.
+    Object.assign(socket, { host });
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    socket.setNoDelay(true);
+    socket.connect({ host, port, autoSelectFamily: isIP(host) === 0 });
+    return socket;
+  }
+
+  /** Ends all connections; whoever waits for an answer is told that the connection is lost. */
+  cut(): void {
+    for (const socket of [...this.#sockets]) socket.destroy();
+  }
+}
+
+/** What a server is at present. */
+export interface ServerState {
+  isPrimary: boolean;
+  /** Counts promotions; 0 of a replica, which does not tell. */
+  timeline: number;
+  /** How much of the write-ahead log there is, or was replayed, in bytes. */
+  position: number;
+}
+
+/** Asks a server what it is: by what every server knows, before anything was migrated. */
+export async function readServerState(sql: Sql): Promise<ServerState> {
+  const [row] = await sql<ServerState[]>`
+    select not r.is_replica as "isPrimary",
+      case when r.is_replica then 0 else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline,
+      pg_wal_lsn_diff(case when r.is_replica then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, '0/0')::float8 as position
+    from (select pg_is_in_recovery() as is_replica) r`;
+  if (!row) throw new Error('a server said nothing of itself');
+  return row;
+}
+
+// A server that is alive says so within milliseconds.
+const askMs = 1500;
+const pauseMs = 500;
+
+/** Something that is asked of a server again and again. */
+export interface Watch {
+  /** Once it was asked for the first time. */
+  readonly first: Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Asks twice a second, by one connection that is made anew whenever there is no answer.
+ * @param isPooled whether the address is a pooler's
+ * @param read what is asked
+ * @param tell is told each answer, and null for none in time
+ */
+export function watchServer<T>(
+  url: string,
+  isPooled: boolean,
+  read: (sql: Sql) => Promise<T>,
+  tell: (answer: T | null) => void,
+): Watch {
+  // Its own: what hangs here is ended, whatever becomes of other connections.
+  const server = new Server(url);
+  let sql = server.connect({ max: 1 }, isPooled);
+  let isClosed = false;
+  let timer: NodeJS.Timeout | undefined;
+  const ask = async () => {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const deadline = setTimeout(() => reject(new Error('no answer in time')), askMs);
+    let answer: T | null = null;
+    try {
+      answer = await Promise.race([read(sql), late]);
+    } catch {
+      sql.end({ timeout: 0 }).catch(() => {});
+      server.cut();
+      if (!isClosed) sql = server.connect({ max: 1 }, isPooled);
+    } finally {
+      clearTimeout(deadline);
+    }
+    if (isClosed) return;
+    tell(answer);
+    timer = setTimeout(ask, pauseMs);
+  };
+  return {
+    first: ask(),
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await sql.end({ timeout: 1 });
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// Reads of everybody's: which server answers them (P3.3).
+import { type Client, wrapCalls } from './calls.ts';
+import { currentScope, type RequestScope } from './request.ts';
+
+/** A server that may be read in the primary's place. */
+export interface ReadServer<C> {
+  readonly name: string;
+  readonly client: C;
+  /** Whether it may be read at present. */
+  mayRead(): boolean;
+}
+
+export interface ReadServers<C> {
+  readonly all: readonly ReadServer<C>[];
+  /** Whether the primary does not answer. */
+  isPrimaryAway(): boolean;
+}
+
+/** How many statements of requests each server answered since the process began; the primary under that name. */
+export type ReadCounts = ReadonlyMap<string, number>;
+
+interface Place<C> {
+  /** Null: the primary. */
+  server: Running<C> | null;
+  /** What comes next must not be older. */
+  hasRead: boolean;
+  /** Servers that failed it. */
+  failures: number;
+}
+
+interface Running<C> {
+  readonly of: ReadServer<C>;
+  running: number;
+}
+
+// The connection is lost, the server ends, was in the way of what it replays, has no connection left, can't do that while it replays, or
+// lacks a function; or it knows no such place in the feed.
+const fails =
+  /^(CONNECTION_CLOSED|CONNECTION_ENDED|CONNECTION_DESTROYED|CONNECT_TIMEOUT|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|40...|57P0.|25006|55P03|53300|42883|NEUBE|VERLF)$/;
+// There is no such record or tenant: the primary may have it since a moment ago.
+const isUnknown = /^(NFUND|MANUN)$/;
+
+/**
+ * The primary's client, whose calls go to other servers where they may: those of requests that nobody is logged in with. A request stays
+ * with one server, so that its answer is never older than its version. It goes on at the primary as soon as that server fails it; while
+ * the primary is away and nothing was read yet, at another.
+ */
+export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: ReadServers<C>): { reads: C; counts: ReadCounts } {
+  const servers = all.map((of): Running<C> => ({ of, running: 0 }));
+  const places = new WeakMap<RequestScope, Place<C>>();
+  const counts = new Map([['primary', 0], ...all.map(({ name }): [string, number] => [name, 0])]);
+
+  const choose = (except: Running<C> | null): Running<C> | null => {
+    let chosen: Running<C> | null = null;
+    // Of servers that have as much to do, each in its turn.
+    servers.push(...servers.splice(0, 1));
+    for (const server of servers)
+      if (server !== except && server.of.mayRead() && server.running < (chosen?.running ?? Number.POSITIVE_INFINITY))
+        chosen = server;
+    return chosen;
+  };
+  const placeOf = (scope: RequestScope | undefined): Place<C> => {
+    // What the service itself reads for everybody.
+    if (!scope) return { server: isPrimaryAway() ? choose(null) : null, hasRead: false, failures: 0 };
+    if (scope.account !== null) return { server: null, hasRead: true, failures: 0 };
+    let place = places.get(scope);
+    if (!place) {
+      place = { server: choose(null), hasRead: false, failures: 0 };
+      places.set(scope, place);
+    }
+    return place;
+  };
+
+  const send = async (call: (chosen: C) => unknown): Promise<unknown> => {
+    const scope = currentScope();
+    const place = placeOf(scope);
+    const count = (name: string) => scope && counts.set(name, (counts.get(name) ?? 0) + 1);
+    // Later than the next microtask: see wrapCalls.
+    await null;
+    for (;;) {
+      const { server } = place;
+      if (!server) {
+        count('primary');
+        return call(primary);
+      }
+      server.running++;
+      try {
+        const answer = await call(server.of.client);
+        place.hasRead = true;
+        count(server.of.name);
+        return answer;
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+        if (!(fails.test(code) || (isUnknown.test(code) && !isPrimaryAway()))) throw error;
+        // Another call of the request may have gone elsewhere already.
+        if (place.server !== server) continue;
+        place.failures++;
+        const mayChoose = isPrimaryAway() && !place.hasRead && place.failures < servers.length;
+        place.server = mayChoose ? choose(server) : null;
+      } finally {
+        server.running--;
+      }
+    }
+  };
+  return { reads: wrapCalls(primary, send), counts };
+}

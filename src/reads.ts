@@ -1,0 +1,65 @@
+// Puts together where reads of requests go: to the primary, or to its replicas.
+import type { Config } from './config.ts';
+import { callBounds, type Database, poolSize, reservedConnections, type Sql } from './db/client.ts';
+import { Hosts } from './db/hosts.ts';
+import { type Replica, watchReplicas } from './db/replicas.ts';
+import { admitCalls } from './guard/admission.ts';
+import { type ReadCounts, readFrom } from './guard/reads.ts';
+import type { Log } from './observe/log.ts';
+
+export interface Reads {
+  /** What requests read by. */
+  reads: Sql;
+  /** Where there are any. */
+  replicas?: readonly Replica[];
+  /** How often each server was read. */
+  counts?: ReadCounts;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the replicas that are configured.
+ * @param sql what requests use at the primary
+ */
+export async function openReads(
+  database: Database,
+  sql: Sql,
+  config: Pick<Config, 'role' | 'databaseUrl' | 'directDatabaseUrl' | 'replicas' | 'dbPool'>,
+  log: Log,
+): Promise<Reads> {
+  const { urls, maxLagSeconds } = config.replicas;
+  const url = config.directDatabaseUrl ?? config.databaseUrl;
+  if (urls.length === 0 || url === null || config.role === 'worker') return { reads: sql, close: async () => {} };
+  const hosts = database.hosts ?? new Hosts(url, false);
+  const connections = config.dbPool ?? poolSize;
+  const replicas = await watchReplicas(hosts, urls, {
+    maxLagSeconds,
+    connections,
+    tell: (replica, reason) =>
+      reason === null ? log.info({ replica }, 'replica is read') : log.warn({ replica, reason }, 'replica is left out'),
+  });
+  const { reads, counts } = readFrom(sql, {
+    all: replicas.all.map((replica) => ({
+      name: replica.name,
+      client: admitCalls(replica.sql, {
+        name: 'replicas',
+        count: replicas.all.length,
+        slots: connections,
+        // One network leaves two to the others, as at the primary, which has a reserve.
+        share: connections - reservedConnections,
+        ...callBounds,
+      }),
+      mayRead: () => replica.leftOut === null,
+    })),
+    isPrimaryAway: () => replicas.isPrimaryAway,
+  });
+  return {
+    reads,
+    counts,
+    replicas: replicas.all,
+    async close() {
+      await replicas.close();
+      if (hosts !== database.hosts) await hosts.close();
+    },
+  };
+}
