@@ -222,7 +222,9 @@ describe('a cursor', () => {
     assert.equal((await follow(null)).cursor, cursor);
   });
 
-  it('survives a restore elsewhere as far as the backup surely goes, and no further', async () => {
+  // A replica has what its primary notes of a restore; while that has noted none, it is left out.
+  const isReplicaRead = process.env.TEST_REPLICA_URL !== undefined && 'a replica is not told of a restore that is only pretended';
+  it('survives a restore elsewhere as far as the backup surely goes, and no further', { skip: isReplicaRead }, async () => {
     const { sql } = service.database;
     const kept = await follow(null);
     await sql`select api.set_abgleich_komplett()`;

@@ -46,7 +46,7 @@ async function ask(
   const sql = broken
     ? (Object.assign(() => Promise.reject(new Error('geheim')), { begin: () => Promise.reject(new Error('geheim')) }) as never)
     : service.deps.sql;
-  const app = createApp({ ...service.deps, metrics: createMetrics(), log, sql });
+  const app = createApp({ ...service.deps, metrics: createMetrics(), log, sql, reads: sql });
   const response = await app.request(`http://n.test${path}`, { ...init, headers: { host: 'n.test', ...init.headers } });
   const text = await response.text();
   const written = read();
@@ -172,7 +172,7 @@ describe('the line of a request', () => {
         return new Promise(() => {});
       },
     });
-    const app = createApp({ ...deps, log, metrics, sql });
+    const app = createApp({ ...deps, log, metrics, sql, reads: sql });
     const response = await app.request('http://n.test/api/v2/stadien', { headers: { host: 'n.test' } });
     assert.equal(response.status, 500);
     assert.match(read(), new RegExp(`"request":"${response.headers.get('x-request-id')}".*"status":500.*"msg":"request"`));

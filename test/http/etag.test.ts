@@ -133,7 +133,7 @@ describe('an answer that was the same twice', () => {
         return Reflect.apply(target as (...args: unknown[]) => unknown, self, args);
       },
     });
-    const app = createApp({ ...service.deps, sql });
+    const app = createApp({ ...service.deps, sql, reads: sql });
     const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
       const host = headers.host ?? 'n.test';
       const answer = await app.request(`http://${host}/api/v2${path}`, { method, headers: { host, ...headers } });

@@ -117,7 +117,7 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
   before(async () => {
     database = await openTestDatabase();
     const sql = admitCalls(database.sql, { slots: poolSize, queue: 500, waitMs: 1500, runMs: 10_000 });
-    service = await startTestService({ sql, regexpSql: sql });
+    service = await startTestService({ sql, reads: sql, regexpSql: sql });
   });
 
   it('S5.3 requests get 503 with Retry-After, and everything goes on afterwards', async () => {

@@ -234,7 +234,7 @@ it('a key that ends while a write waits its turn writes nothing', async () => {
     },
     { begin: sql.begin },
   ) as unknown as typeof sql;
-  const app = createApp({ ...deps, sql: late });
+  const app = createApp({ ...deps, sql: late, reads: late });
   const [row] = await sql<{ id: number }[]>`
     insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich)
     select u.id, 2, st_setsrid(st_makepoint(420000, 5530000), 25832), date '2026-09-01', 'privat'

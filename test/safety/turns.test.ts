@@ -338,7 +338,7 @@ describe('whoever has gone', () => {
     ) as unknown as typeof sql;
     const admitted = admitCalls(slow, { slots: 1, queue: 100, waitMs: 10_000, runMs: 10_000 });
     release();
-    const server = await listen(createApp({ ...deps, sql: admitted }).fetch, '127.0.0.1', 0, settings);
+    const server = await listen(createApp({ ...deps, sql: admitted, reads: admitted }).fetch, '127.0.0.1', 0, settings);
     const { port } = server.address() as AddressInfo;
     const ask = () => {
       const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});

@@ -2,6 +2,7 @@
 // over to node:test. On the embedded database, or on the PostgreSQL of DATABASE_URL.
 // Further arguments are passed on: npm test -- test/http/login.test.ts
 // TEST_POOLER=1 puts PgBouncer between the services under test and PostgreSQL.
+// TEST_REPLICA=1 starts a PostgreSQL of its own with a replica, which services under test read from; a commit waits until it shows it.
 // TEST_CODE_DIR takes the place of sql/code: test/mutants.ts breaks a copy.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -74,6 +75,27 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
   };
 }
 
+// What is committed is shown by the replica too, so that tests may read what they wrote.
+async function prepareReplica(): Promise<{ remove: () => Promise<void> }> {
+  const { startCluster } = await import('./cluster.ts');
+  const primary = await startCluster();
+  const replica = await primary.addStandby();
+  const server = await openDatabase({ databaseUrl: primary.url, dataDir: '' });
+  for (const setting of ["synchronous_standby_names = '*'", 'synchronous_commit = remote_apply'])
+    await server.sql.unsafe(`alter system set ${setting}`);
+  await server.sql`select pg_reload_conf()`;
+  await server.close();
+  process.env.DATABASE_URL = primary.url;
+  process.env.TEST_REPLICA_URL = replica.url;
+  return {
+    async remove() {
+      await primary.remove();
+      await replica.remove();
+    },
+  };
+}
+
+const replica = process.env.TEST_REPLICA ? await prepareReplica() : null;
 const databaseUrl = process.env.DATABASE_URL;
 const args = process.argv.slice(2);
 try {
@@ -98,8 +120,10 @@ try {
   );
   process.exitCode = await new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
   await remove();
+  await replica?.remove();
 } catch (error) {
   console.error(describeStartError(error));
+  await replica?.remove();
   // At once: an open connection would keep this process for ever.
   process.exit(1);
 }

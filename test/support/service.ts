@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
-import { callBounds, type Database, poolSize } from '../../src/db/client.ts';
+import { callBounds, type Database, poolSize, requestSettings, type Sql } from '../../src/db/client.ts';
+import { Server } from '../../src/db/server.ts';
 import { admitCalls } from '../../src/guard/admission.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
+import { readFrom } from '../../src/guard/reads.ts';
 import type { Deps } from '../../src/http/context.ts';
 import type { MailJob } from '../../src/jobs/boss.ts';
 import type { Media } from '../../src/media/medium.ts';
@@ -84,6 +86,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   const sql = process.env.TEST_POOLER_URL
     ? admitCalls(database.served.sql, { slots: poolSize, ...callBounds, queue: 100_000, waitMs: 60_000 })
     : database.served.sql;
+  const reads = process.env.TEST_REPLICA_URL ? readReplica(sql, database.served, process.env.TEST_REPLICA_URL) : sql;
   const mails: MailJob[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'sighting-media-'));
   const photos = createPhotoPool();
@@ -100,9 +103,9 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   };
   const deps: Deps = {
     sql,
-    reads: sql,
+    reads,
     regexpSql: database.kind === 'postgres' ? database.served.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
-    slowSql: sql,
+    slowSql: reads,
     build: 'test',
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
     config: testConfig,
@@ -162,6 +165,17 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
       return id;
     },
   };
+}
+
+// As the service does it, but for watching it.
+function readReplica(sql: Sql, served: Database, replicaUrl: string): Sql {
+  const { user, pass, database } = served.sql.options as unknown as { user: string; pass: string; database: string };
+  const url = new URL(replicaUrl);
+  Object.assign(url, { username: user, password: pass, pathname: `/${database}` });
+  const client = new Server(url.href).connect({ max: poolSize, settings: requestSettings });
+  closeAtEnd(() => client.end({ timeout: 1 }));
+  const all = [{ name: 'replica', client: client as Sql, mayRead: () => true }];
+  return readFrom(sql, { all, isPrimaryAway: () => false }).reads;
 }
 
 export function toFormData(fields: Record<string, string | Blob | undefined>): FormData {
