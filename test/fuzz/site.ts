@@ -31,10 +31,13 @@ export interface Site {
 const throwawayCount = 12;
 const spareTokenCount = 120;
 
-/** Makes database and data directory, which are removed at the end of the run: on this PostgreSQL, embedded without one. */
-export async function makeSite(serverUrl = process.env.DATABASE_URL): Promise<Site> {
+/**
+ * Makes database and data directory, which are removed at the end of the run: on this PostgreSQL, embedded without one.
+ * @param isServerOwn the whole PostgreSQL is removed
+ */
+export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerOwn = false } = {}): Promise<Site> {
   const dataDir = await makeDir();
-  const databaseUrl = serverUrl ? await createDatabase(serverUrl) : null;
+  const databaseUrl = serverUrl ? await createDatabase(serverUrl, isServerOwn) : null;
   const database = await openDatabase({ databaseUrl, dataDir });
   try {
     await migrateDatabase(database);
@@ -85,12 +88,12 @@ export async function makeSite(serverUrl = process.env.DATABASE_URL): Promise<Si
   }
 }
 
-async function createDatabase(serverUrl: string): Promise<string> {
+async function createDatabase(serverUrl: string, isServerOwn: boolean): Promise<string> {
   const server = await openDatabase({ databaseUrl: serverUrl, dataDir: '' });
   const name = `sighting_fuzz_${process.pid}`;
   await server.sql.unsafe(`create database ${name}`);
   atEnd(async () => {
-    await server.sql.unsafe(`drop database ${name} with (force)`);
+    if (!isServerOwn) await server.sql.unsafe(`drop database ${name} with (force)`);
     await server.close();
   });
   const url = new URL(serverUrl);

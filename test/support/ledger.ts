@@ -50,7 +50,7 @@ export async function report(
 export async function assertAgrees(database: Database, ledger: Entry[], mediaDirectory: string, files: 0 | 2): Promise<void> {
   const rows = await database.sql`
     select s.id, s.bemerkung as remark, to_json(array_remove(array[s.foto, s.foto_2], null)) as files,
-      (select count(*)::integer from portal.protokoll p where p.sichtbeobachtung_id = s.id) as entries
+      (select count(*)::integer from portal.protokoll p where p.sichtbeobachtung_id = s.id and p.audit = 'CREATE') as entries
     from portal.sichtbeobachtung s where s.bemerkung like 'Nr. %' order by s.id`;
   const stored = new Set(
     (await readdir(mediaDirectory, { recursive: true }).catch(() => [])).map((path) => path.split('/').at(-1)),
