@@ -2,6 +2,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
 import { getStand, type Subject } from '../../db/stand.ts';
+import { shareLooks } from '../../guard/share.ts';
 import type { Deps, Env } from '../context.ts';
 import type { KeptAnswers } from './kept.ts';
 import { type Answer, respond, send } from './reply.ts';
@@ -19,7 +20,7 @@ import { type Answer, respond, send } from './reply.ts';
  * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
 export function answerConditionally(
-  { reads, secretKey, build, metrics }: Deps,
+  { sql, reads, secretKey, build, metrics }: Deps,
   answers: KeptAnswers,
   addressOf = addressAtTenant,
 ) {
@@ -29,6 +30,10 @@ export function answerConditionally(
   // Opaque (D6.7): the version counts what changed here.
   const tagOf = (stand: string, address: string) =>
     `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
+  // Of replicas each request asks its own.
+  const lookAt = (subject: Subject) =>
+    reads === sql ? shareLooks(() => getStand(sql, subject)) : () => getStand(reads, subject);
+  const looks = { gezeigt: lookAt('gezeigt'), protokoll: lookAt('protokoll') };
   return (subject: Subject | 'told', make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
     const respondAlways = respond(make);
     const isTold = subject === 'told';
@@ -41,7 +46,7 @@ export function answerConditionally(
       let tag = '';
       c.header('Cache-Control', 'no-cache');
       if (!isTold || known !== undefined || kept?.answer) {
-        tag = tagOf(await getStand(reads, isTold ? 'gezeigt' : subject), address);
+        tag = tagOf(await looks[isTold ? 'gezeigt' : subject](), address);
         c.header('ETag', tag);
         if (matches(known, tag)) return c.body(null, 304);
         if (kept?.tag === tag && kept.answer) {
