@@ -1,7 +1,7 @@
 // The scope of a request: whose it is, and how much of what was made for its network nobody has read yet.
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { Duplex, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { MiddlewareHandler } from 'hono';
 import { networkOf } from '../guard/network.ts';
 import { type RequestScope, runInScope } from '../guard/request.ts';
@@ -33,11 +33,29 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
       scope.hasLeft = goneFrom(incoming.socket, outgoing);
       if (isRead(c.req.method)) scope.isGone = scope.hasLeft;
       await next();
-      // Whoever is answered before the end of what they send can't send another request on that connection.
-      if (!incoming.complete) c.res.headers.set('Connection', 'close');
+      // Whoever is answered before the end of what they send can't send another request on that connection, and may be told so while
+      // they still write: then they see no answer, but a broken connection.
+      if (!incoming.complete && !(await readRest(incoming, Number(c.req.header('content-length')))))
+        c.res.headers.set('Connection', 'close');
     };
     return runInScope(network, answer, c.req.header('x-request-id'));
   };
+}
+
+/** A body that is not longer is waited for when it is of no use any more, for so long, in milliseconds. */
+export const idleBody = { bytes: 64 * 1024, ms: 500 };
+
+/** Reads what is left of a small body, whatever it is; whether it came. */
+async function readRest(body: Pick<Readable, 'on' | 'off' | 'resume' | 'destroyed'>, length: number): Promise<boolean> {
+  if (!(length <= idleBody.bytes) || body.destroyed) return false;
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(resolve, idleBody.ms, false);
+  const [ended, broken] = [() => resolve(true), () => resolve(false)];
+  body.on('end', ended).on('close', broken).on('error', broken).resume();
+  const isThere = await promise;
+  clearTimeout(timer);
+  body.off('end', ended).off('close', broken).off('error', broken);
+  return isThere;
 }
 
 const goneFrom = (socket: Pick<Socket, 'destroyed'>, outgoing: Pick<Writable, 'writableEnded'>) => () =>

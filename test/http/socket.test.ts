@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';
 import { arten } from '../support/catalogue.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -187,6 +188,42 @@ describe('over a socket', () => {
     const answer = await send(['GET /health/live HTTP/1.1', host, '', `GET ${path} HTTP/1.1`, host, close]);
     assert.equal(answer.status, 200);
     assert.match(answer.body, /^ok.*HTTP\/1\.1 200.*\{"result":\[\{"id":7\}\]/s);
+  });
+
+  describe('S5.2 whoever is answered before a small body has come', () => {
+    const head = ['POST /api/v2/sichtbeobachtungen HTTP/1.1', 'Host: n.test', form];
+    /** What comes on a connection when the body, and another request behind it, is sent so much later. */
+    const sendLate = async (length: number, body: string, ms: number) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.setTimeout(10_000, () => socket.destroy(new Error('no answer for 10 s')));
+      socket.write(`${[...head, `Content-Length: ${length}`].join('\r\n')}\r\n\r\n`);
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.on('error', () => {});
+      const closed = once(socket, 'close');
+      await sleep(ms);
+      const early = text;
+      if (!socket.destroyed) socket.write(`${body}${['GET /health/live HTTP/1.1', 'Host: n.test', close].join('\r\n')}\r\n\r\n`);
+      await closed;
+      return { early, text };
+    };
+
+    it('keeps the connection, and is answered once it is there', async () => {
+      const { early, text } = await sendLate(9, 'art=1&x=1', 100);
+      assert.equal(early, '');
+      assert.match(text, /^HTTP\/1\.1 401 /);
+      assert.doesNotMatch(text.slice(0, text.indexOf('\r\n\r\n')), /connection: close/i);
+      assert.match(text, /HTTP\/1\.1 200 OK.*\r\n\r\nok$/s);
+    });
+
+    it('is answered anyhow when it does not come, and when it is large', async () => {
+      const { early } = await sendLate(9, 'art=1&x=1', 1500);
+      assert.match(early, /^HTTP\/1\.1 401 .*connection: close/is);
+      const large = await sendLate(200_000, '', 200);
+      assert.match(large.early, /^HTTP\/1\.1 401 .*connection: close/is);
+    });
   });
 
   it('a path that climbs, doubles slashes or holds broken escapes is 404, never 500', async () => {

@@ -19,7 +19,7 @@ import { maxFeatures, maxFeaturesOfPage, maxOffset } from '../../src/http/output
 import { outputRuns } from '../../src/http/outputs/runs.ts';
 import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
 import { archiveRuns } from '../../src/http/routes/konto-daten.ts';
-import { maxUnreadBytes } from '../../src/http/scope.ts';
+import { idleBody, maxUnreadBytes } from '../../src/http/scope.ts';
 import {
   floodTokens,
   freeChunks,
@@ -89,6 +89,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
     ['form without files', `${maxFields} fields, ${size(maxFieldsBytes)}`, '400, 413'],
     ['form with files', `${size(maxBodyBytes)}, its fields ${size(maxFieldsBytes)}`, '413'],
+    [
+      'body that is waited for although its request is answered already',
+      `${size(idleBody.bytes)}, ${seconds(idleBody.ms)}`,
+      'closed after the answer',
+    ],
     [
       'chunks of the bodies that a connection has under way',
       `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`,
