@@ -218,14 +218,49 @@ create or replace function private.sichtbeobachtung_mandant_after_update()
   security definer
   set search_path = ''
 as $$
+declare
+  v_moved bigint[];
+  v_frei bigint[];
 begin
-  perform private.set_sichtbeobachtung_mandant(array(
-    select n.id
+  select pg_catalog.array_agg(k.id) filter (where k.moved), pg_catalog.array_agg(k.id) filter (where not k.moved) into v_moved, v_frei
+  from (
+    select n.id, private.is_frei(n.bereich, n.status) <> private.is_frei(o.bereich, o.status) as frei,
+      not public.st_orderingequals(n.point, o.point) or n.gid <> o.gid or (n.schutz > 0) <> (o.schutz > 0) as moved
     from new_row n
     join old_row o using (id)
-    where not public.st_orderingequals(n.point, o.point) or n.gid <> o.gid or (n.schutz > 0) <> (o.schutz > 0)
-      or private.is_frei(n.bereich, n.status) <> private.is_frei(o.bereich, o.status)));
+    offset 0
+  ) k
+  where k.moved or k.frei;
+  if v_moved is not null then
+    perform private.set_sichtbeobachtung_mandant(v_moved);
+  end if;
+  if v_frei is not null then
+    perform private.set_mandant_frei(v_frei);
+  end if;
   return null;
+end
+$$;
+
+-- Brings in line with records whether everyone is shown them; their tenants are the same as before. To find those out anew took more than
+-- twice as long, for every release.
+create or replace function private.set_mandant_frei(id bigint[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  with written as (
+    update portal.mandant_sichtbeobachtung l
+    set frei = private.is_frei(s.bereich, s.status)
+    from portal.sichtbeobachtung s
+    where l.sichtbeobachtung_id = any (set_mandant_frei.id) and s.id = l.sichtbeobachtung_id
+      and l.frei <> private.is_frei(s.bereich, s.status)
+    returning l.sichtbeobachtung_id, l.mandant_id, l.frei
+  )
+  -- Their mirrors are told that it is gone.
+  insert into portal.abgleich_ehemals (sichtbeobachtung_id, mandant_id)
+  select w.sichtbeobachtung_id, w.mandant_id from written w where not w.frei
+  on conflict do nothing;
 end
 $$;
 

@@ -15,12 +15,14 @@ $$;
 --   before, after  the record; after null: it is deleted
 create or replace function private.list_medium_removed(before portal.sichtbeobachtung, after portal.sichtbeobachtung)
   returns text[]
-  language sql
+  language plpgsql
   immutable
 as $$
-  select array(
-    select b.name from unnest(private.list_medium(before)) b (name)
-    where after.id is null or b.name <> all (private.list_medium(after)))
+begin
+  return array(
+    select b.name from pg_catalog.unnest(private.list_medium(before)) b (name)
+    where after.id is null or b.name <> all (private.list_medium(after)));
+end
 $$;
 
 -- Remembers files to be removed from the storage, in the transaction that lets go of them: also when it is made by SQL, and

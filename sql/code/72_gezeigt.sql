@@ -29,6 +29,17 @@ as $$
   where case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
 $$;
 
+-- The same with the squares of other grids that the shown place lies in.
+create or replace function private.list_gezeigt_raster(id bigint[])
+  returns table (
+    id bigint, guid uuid, art integer, anzahl integer, datum date, stadium_id integer, aktivitaet_id integer, bemerkung text,
+    masked boolean, cell_x integer, cell_y integer, point public.geometry, place public.geometry, eea10 integer, tk integer)
+  language sql
+  stable
+as $$
+  select k.*, private.to_eea10(k.place), private.to_tk(k.place) from private.list_gezeigt(list_gezeigt_raster.id) k
+$$;
+
 -- Brings what analysts read in line with records. A row is written only when something in it changes: not when a protected
 -- record moves within its cell, so that not even the order on disk depends on the true place.
 --   id  records, also deleted ones
@@ -45,8 +56,13 @@ begin
   if pg_catalog.cardinality(set_gezeigt.id) = 0 then
     return;
   end if;
+  -- To begin the statement below costs more than all that it does for one record.
+  if pg_catalog.cardinality(set_gezeigt.id) = 1 then
+    perform private.set_gezeigt_of_id(set_gezeigt.id[1]);
+    return;
+  end if;
   with shown as materialized (
-    select k.*, private.to_eea10(k.place) as eea10, private.to_tk(k.place) as tk from private.list_gezeigt(set_gezeigt.id) k
+    select k.* from private.list_gezeigt_raster(set_gezeigt.id) k
   ),
   -- As it was: this statement doesn't see what it writes.
   shown_before as materialized (
@@ -101,6 +117,80 @@ begin
   select pg_catalog.array_agg(w.eea10), pg_catalog.array_agg(w.tk) into v_eea10, v_tk from written w;
   if v_eea10 is not null then
     perform private.set_raster_feld(v_eea10, v_tk);
+  end if;
+end
+$$;
+
+-- The same for one record, in a few statements.
+--   id  a record, also a deleted one
+create or replace function private.set_gezeigt_of_id(id bigint)
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_before portal.sichtbeobachtung_gezeigt;
+  v_shown record;
+begin
+  select k.*, private.to_unschaerfe(k.masked) as unschaerfe_m, g as before,
+    -- The first question of set_raster_feld, asked here too.
+    exists (select from portal.raster_feld f where f.gitter = 'eea10' and f.x = k.eea10 / 1000 and f.y = k.eea10 % 1000)
+      and (k.tk is null or exists (select from portal.raster_feld f where f.gitter = 'mtbq' and f.x = k.tk / 10 and f.y = k.tk % 10))
+      as has_feld
+  into v_shown
+  from (select * from private.list_gezeigt_raster(array[set_gezeigt_of_id.id]) offset 0) k
+  left join portal.sichtbeobachtung_gezeigt g on g.id = k.id;
+  if not found then
+    delete from portal.sichtbeobachtung_exakt e where e.id = set_gezeigt_of_id.id;
+    delete from portal.sichtbeobachtung_gezeigt g where g.id = set_gezeigt_of_id.id returning g.* into v_before;
+    if found then
+      insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+      values (v_before.cell_x, v_before.cell_y, v_before.eea10, v_before.tk);
+    end if;
+    return;
+  end if;
+
+  v_before := v_shown.before;
+  if v_shown.masked then
+    insert into portal.sichtbeobachtung_exakt as e (id, bemerkung, place)
+    values (v_shown.id, v_shown.bemerkung, v_shown.point)
+    on conflict (id) do update
+      set bemerkung = excluded.bemerkung, place = excluded.place
+      where e.bemerkung is distinct from excluded.bemerkung or not public.st_orderingequals(e.place, excluded.place);
+    v_shown.bemerkung := null;
+  elsif v_before.id is not null then
+    delete from portal.sichtbeobachtung_exakt e where e.id = v_shown.id;
+  end if;
+
+  if v_before.id is null then
+    insert into portal.sichtbeobachtung_gezeigt
+      (id, guid, art, anzahl, datum, stadium_id, aktivitaet_id, bemerkung, unschaerfe_m, cell_x, cell_y, place, eea10, tk)
+    values (
+      v_shown.id, v_shown.guid, v_shown.art, v_shown.anzahl, v_shown.datum, v_shown.stadium_id, v_shown.aktivitaet_id, v_shown.bemerkung,
+      v_shown.unschaerfe_m, v_shown.cell_x, v_shown.cell_y, v_shown.place, v_shown.eea10, v_shown.tk);
+    insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+    values (v_shown.cell_x, v_shown.cell_y, v_shown.eea10, v_shown.tk);
+  elsif (v_before.art, v_before.anzahl, v_before.datum, v_before.stadium_id, v_before.aktivitaet_id, v_before.bemerkung,
+      v_before.unschaerfe_m)
+      is distinct from
+      (v_shown.art, v_shown.anzahl, v_shown.datum, v_shown.stadium_id, v_shown.aktivitaet_id, v_shown.bemerkung, v_shown.unschaerfe_m)
+    or not public.st_orderingequals(v_before.place, v_shown.place) then
+    update portal.sichtbeobachtung_gezeigt g
+    set art = v_shown.art, anzahl = v_shown.anzahl, datum = v_shown.datum, stadium_id = v_shown.stadium_id,
+      aktivitaet_id = v_shown.aktivitaet_id, bemerkung = v_shown.bemerkung, unschaerfe_m = v_shown.unschaerfe_m,
+      cell_x = v_shown.cell_x, cell_y = v_shown.cell_y, place = v_shown.place, eea10 = v_shown.eea10, tk = v_shown.tk
+    where g.id = v_shown.id;
+    insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+    values (v_shown.cell_x, v_shown.cell_y, v_shown.eea10, v_shown.tk);
+    if (v_before.cell_x, v_before.cell_y, v_before.eea10, v_before.tk)
+      is distinct from (v_shown.cell_x, v_shown.cell_y, v_shown.eea10, v_shown.tk) then
+      insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+      values (v_before.cell_x, v_before.cell_y, v_before.eea10, v_before.tk);
+    end if;
+  end if;
+  if not v_shown.has_feld then
+    perform private.set_raster_feld(array[v_shown.eea10], array[v_shown.tk]);
   end if;
 end
 $$;

@@ -142,15 +142,15 @@ create or replace function private.abgleich_after_update()
   security definer
   set search_path = ''
 as $$
-declare
-  v_remarks constant boolean := exists (select from portal.mandant m where m.bemerkung_geschuetzter = 'zeigen');
 begin
   perform private.set_abgleich(array(
     select n.id
     from new_row n
     join old_row o using (id)
     where case when private.is_frei(n.bereich, n.status) and private.is_frei(o.bereich, o.status)
-        then not private.is_same_gezeigt(o, n, v_remarks)
+        -- Tenants are asked for here, once and only then: most changes are of what nobody is shown.
+        then not private.is_same_gezeigt(o, n, (
+          select exists (select from portal.mandant m where m.bemerkung_geschuetzter = 'zeigen')))
       else private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status) end));
   return null;
 end

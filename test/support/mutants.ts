@@ -270,8 +270,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the tenants of a record do not follow its release',
     within: 'function private.sichtbeobachtung_mandant_after_update()',
-    from: 'or private.is_frei(n.bereich, n.status) <> private.is_frei(o.bereich, o.status)',
-    to: '',
+    from: 'where k.moved or k.frei',
+    to: 'where k.moved',
   },
   {
     name: 'the tenant filter with a status walks the other half',
@@ -371,6 +371,12 @@ export const mutants: Mutant[] = [
     to: 'where false',
   },
   {
+    name: 'the feed of a tenant does not tell that a record was withdrawn',
+    within: 'function private.set_mandant_frei(',
+    from: 'where not w.frei',
+    to: 'where false',
+  },
+  {
     name: 'the feed tells of a move within the cell of a protected record',
     within: 'function private.is_masked_everywhere(',
     from: 'return schutz = 2 or schutz = 1 and',
@@ -384,13 +390,13 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an output knows the European square of the true place',
-    within: 'function private.set_gezeigt(',
+    within: 'function private.list_gezeigt_raster(',
     from: 'private.to_eea10(k.place)',
     to: 'private.to_eea10(k.point)',
   },
   {
     name: 'an output knows the quadrant of the true place',
-    within: 'function private.set_gezeigt(',
+    within: 'function private.list_gezeigt_raster(',
     from: 'private.to_tk(k.place)',
     to: 'private.to_tk(k.point)',
   },
@@ -447,6 +453,14 @@ export const mutants: Mutant[] = [
     within: 'function private.set_gezeigt(',
     from: 'union all select h.id from hidden h',
     to: '',
+  },
+  {
+    name: 'an output goes on counting the one record that was withdrawn',
+    within: 'function private.set_gezeigt_of_id(',
+    from: `returning g.* into v_before;
+    if found then`,
+    to: `returning g.* into v_before;
+    if false then`,
   },
   {
     name: 'an output takes kept counts although something changed',
