@@ -15,6 +15,7 @@ import { playFailovers } from './failover.ts';
 import { applyLoad } from './load.ts';
 import { outages, playOutage } from './outage.ts';
 import { askOnce, type Sample, startProbe } from './probe.ts';
+import { asServiceRole } from './role.ts';
 import { sufferSlowClients } from './slow.ts';
 import { atLeast, atMost, holds, none, printTable, type Row } from './table.ts';
 
@@ -22,10 +23,11 @@ const usage = `npm run faults -- [options]: plays what the service must bear, an
 
   --failover S   instead, for so many seconds: a primary and two replicas, which are killed, hang, lag and take over
   --short        a minute instead of seven: less load, shorter outages, fewer slow clients; times may be five times as long
+  --pooler       with PgBouncer between the service and its database
   --help         this text
 
-Starts a PostgreSQL with PostGIS of its own and ends it; needs the server programs of this machine. Exit code: 0 all is kept, 1 something
-is missed, 2 the run itself failed.
+The service runs as a role of fewest rights, but for --failover. Starts a PostgreSQL with PostGIS of its own and ends it; needs the server
+programs of this machine. Exit code: 0 all is kept, 1 something is missed, 2 the run itself failed.
 `;
 
 // Less patience than by default, so that slow clients are closed while one waits for it. The short form runs where others compute too:
@@ -60,14 +62,15 @@ function unnoticed(samples: readonly Sample[], limitMs: number, leeway: number):
 }
 
 /** @returns whether all is kept */
-async function run(isShort: boolean): Promise<boolean> {
+async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
   if (withoutCluster) throw new Error(withoutCluster);
   const length = isShort ? lengths.short : lengths.full;
   const cluster = await startCluster();
   atEnd(() => cluster.remove());
   const site = await makeSite(cluster.url);
   const ends: string[] = [];
-  const env: Record<string, string> = { ...site.env, ...length.env };
+  const databaseUrl = site.env.DATABASE_URL ?? '';
+  const env: Record<string, string> = { ...site.env, ...(await asServiceRole(databaseUrl, hasPooler)), ...length.env };
   const service = await startService(env, { ended: (how) => ends.push(how), line: () => {} });
   const { port, pid } = service;
   const { headersTimeoutSeconds, minSendRate } = loadConfig(length.env);
@@ -159,7 +162,7 @@ async function run(isShort: boolean): Promise<boolean> {
   }
   isOver = true;
   await Promise.all(reporters);
-  const agreement = await checkLedger(env.DATABASE_URL ?? '', env.DATA_DIR ?? '', ledger);
+  const agreement = await checkLedger(databaseUrl, env.DATA_DIR ?? '', ledger);
   kept.push(printTable('In the end', [agreement, none('ends of the service', ends)]));
   service.expectEnd();
   if (kept.includes(false)) console.log(`\nlast lines of the service:\n${service.lastLines().join('\n')}`);
@@ -230,6 +233,7 @@ try {
   const { values } = parseArgs({
     options: {
       failover: { type: 'string' },
+      pooler: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -238,7 +242,7 @@ try {
   else {
     const { failover } = values;
     if (failover !== undefined && !/^[1-9]\d{0,4}$/.test(failover)) throw new Error(usage);
-    const isKept = await (failover === undefined ? run(values.short) : runFailovers(Number(failover)));
+    const isKept = await (failover === undefined ? run(values.short, values.pooler) : runFailovers(Number(failover)));
     console.log(
       `\n${isKept ? 'All is kept' : 'Something is missed'}, after ${((performance.now() - begin) / 1000).toFixed(0)} s.`,
     );

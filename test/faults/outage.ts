@@ -78,9 +78,15 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   const isNormal = afterwards.some(({ status, at }) => status === 201 && at > normalAt);
   // Statements under way wait as long as a call may; all others as long as for a connection.
   const longestMs = (outage.isFrozen ? callBounds.runMs : 0) + tooLongMs * leeway;
+  // A pooler keeps everybody waiting, as long as one may wait.
+  const isWaitedOut = meanwhile.length === 0 && seconds * 1000 < longestMs;
   const lived = probe.samples.filter(({ begin }) => begin < back);
   return [
-    holds('503 while it is away', refusals.length > 0 || !isNoticed, `${refusals.length} of ${meanwhile.length}`),
+    holds(
+      '503 while it is away',
+      refusals.length > 0 || !isNoticed || isWaitedOut,
+      isWaitedOut ? 'all wait until it is back' : `${refusals.length} of ${meanwhile.length}`,
+    ),
     none(
       'of them without Retry-After',
       refusals.filter(({ retryAfter }) => !(Number(retryAfter) > 0)).map(() => '503'),

@@ -1,0 +1,36 @@
+// The service as operators run it: as a role of fewest rights, and through a pooler where that is asked for.
+import { openDatabase } from '../../src/db/client.ts';
+import { atEnd } from '../bench/process.ts';
+import { startPooler, withoutPooler } from '../support/pooler.ts';
+
+const role = 'portal_web';
+const password = 'of the faults';
+
+/**
+ * Makes the role, whose rights the service gives it when it migrates.
+ * @param databaseUrl as the owner
+ * @returns settings of the service
+ */
+export async function asServiceRole(databaseUrl: string, hasPooler: boolean): Promise<Record<string, string>> {
+  const { sql, close } = await openDatabase({ databaseUrl, dataDir: '' });
+  await sql.unsafe(`create role ${role} login password '${password}' in role portal_dienst`);
+  const direct = Object.assign(new URL(databaseUrl), { username: role, password }).href;
+  const env = { MIGRATE_DATABASE_URL: databaseUrl, DATABASE_URL: direct };
+  if (hasPooler) {
+    if (withoutPooler) throw new Error(withoutPooler);
+    // What the service asks for when these are missing.
+    for (const setting of [
+      'plan_cache_mode = force_generic_plan',
+      'jit = off',
+      'lock_timeout = 1500',
+      'statement_timeout = 8000',
+    ])
+      await sql.unsafe(`alter role ${role} set ${setting}`);
+  }
+  await close();
+  if (!hasPooler) return env;
+  // It asks a server that was away every second, not every 15.
+  const pooler = await startPooler(databaseUrl, { [role]: password }, ['server_login_retry = 1']);
+  atEnd(() => pooler.stop());
+  return { ...env, DATABASE_URL: pooler.through(direct), DIRECT_DATABASE_URL: direct };
+}
