@@ -61,14 +61,16 @@ async function main(): Promise<void> {
     { name: 'database', slots: connections + reservedConnections, share: connections, ...callBounds },
     { client: database.reserve, after: connections },
   );
-  const { close: closeReads, ...read } = await openReads(database, sql, config, log);
+  const { close: closeReads, apart, ...read } = await openReads(database, sql, config, log);
   const slowSql = admitCalls(read.reads, { name: 'slow', ...slowCallBounds });
   const regexpSql =
     database.kind === 'postgres'
-      ? admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), {
-          name: 'regexp',
-          ...slowCallBounds,
-        })
+      ? apart(
+          admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), {
+            name: 'regexp',
+            ...slowCallBounds,
+          }),
+        )
       : sql;
   const media = {
     uploads: createUploads(join(config.dataDir, 'uploads'), {

@@ -14,6 +14,10 @@ export interface Reads {
   replicas?: readonly Replica[];
   /** How often each server was read. */
   counts?: ReadCounts;
+  /** Whether what this request read came from several servers. */
+  isMixed?: () => boolean;
+  /** Another client of the primary, for the same requests. */
+  apart(client: Sql): Sql;
   close(): Promise<void>;
 }
 
@@ -29,7 +33,8 @@ export async function openReads(
 ): Promise<Reads> {
   const { urls, maxLagSeconds } = config.replicas;
   const url = config.directDatabaseUrl ?? config.databaseUrl;
-  if (urls.length === 0 || url === null || config.role === 'worker') return { reads: sql, close: async () => {} };
+  if (urls.length === 0 || url === null || config.role === 'worker')
+    return { reads: sql, apart: (client) => client, close: async () => {} };
   const hosts = database.hosts ?? new Hosts(url, false);
   const connections = config.dbPool ?? poolSize;
   const replicas = await watchReplicas(hosts, urls, {
@@ -38,7 +43,7 @@ export async function openReads(
     tell: (replica, reason) =>
       reason === null ? log.info({ replica }, 'replica is read') : log.warn({ replica, reason }, 'replica is left out'),
   });
-  const { reads, counts } = readFrom(sql, {
+  const { reads, counts, isMixed, apart } = readFrom(sql, {
     all: replicas.all.map((replica) => ({
       name: replica.name,
       client: admitCalls(replica.sql, {
@@ -50,12 +55,15 @@ export async function openReads(
         ...callBounds,
       }),
       mayRead: () => replica.leftOut === null,
+      heardAt: () => replica.heardAt,
     })),
     isPrimaryAway: () => replicas.isPrimaryAway,
   });
   return {
     reads,
     counts,
+    isMixed,
+    apart,
     replicas: replicas.all,
     async close() {
       await replicas.close();

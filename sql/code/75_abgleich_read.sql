@@ -212,6 +212,21 @@ begin
 end
 $$;
 
+-- Whether there has been such a transaction, or is one.
+create or replace function private.has_begun(transaction bigint)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  perform pg_catalog.pg_xact_status(has_begun.transaction::text::xid8);
+  return true;
+exception when invalid_parameter_value then
+  -- It is in the future.
+  return false;
+end
+$$;
+
 -- One page of the feed (O1): what an anonymous reader at this tenant's host sees, in the order of the last change.
 --   tenant        the addressed tenant
 --   mandant       abbreviation of a tenant, any case: only records that this filter of lists shows; null = all
@@ -267,7 +282,9 @@ begin
     ab := 1 + greatest(
       (select max(a.stelle) from portal.abgleich a where a.stelle < v_grenze),
       (select max(b.stelle) from portal.abgleich_block b where b.stelle < v_grenze));
-  elsif verlauf > v_verlauf.nummer or (verlauf = v_verlauf.nummer and v_stelle >= v_grenze)
+  elsif verlauf > v_verlauf.nummer or (verlauf = v_verlauf.nummer
+      -- A replica may show what the primary has committed but still waits for another replica to have: it is not lost.
+      and v_stelle >= v_grenze and not private.has_begun(v_stelle - v_verlauf.versatz))
     or (verlauf < v_verlauf.nummer
       -- A part that is unknown here followed another restore of the same backup.
       and v_stelle > coalesce((select v.komplett from portal.abgleich_verlauf v where v.nummer = list_abgleich.verlauf), -1)) then

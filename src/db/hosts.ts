@@ -14,18 +14,21 @@ export const isForPrimary = (url: string) => [null, 'primary', 'read-write'].inc
 /** Is asked of the primary too, each time. Never fails. */
 export type AskPrimary = (state: PrimaryState, sql: Sql) => Promise<void>;
 
+// Longer than any statement of a request may take.
+const silentMs = 30_000;
+
 interface Host {
   server: Server;
   /** Null while it does not answer. */
   state: ServerState | null;
+  /** Since when it does not; null while it does. */
+  silentSince: number | null;
 }
 
 /** Follows the primary among several servers. */
 export class Hosts {
   /** To the primary. Of one of them come account and database, which they have in common. */
   readonly route: Route;
-  /** The same for the programs of PostgreSQL: their environment variables. */
-  readonly variables: Record<string, string>;
   readonly #hosts: readonly Host[];
   readonly #watches: readonly Watch[];
   readonly #asked: AskPrimary[] = [];
@@ -37,12 +40,7 @@ export class Hosts {
   constructor(url: string, isPooled: boolean) {
     const urls = listServers(url);
     this.route = { url: urls[0] ?? url, socket: () => this.#open() };
-    this.#hosts = urls.map((each) => ({ server: new Server(each), state: null }));
-    this.variables = {
-      PGHOST: this.#hosts.map(({ server }) => server.host).join(),
-      PGPORT: this.#hosts.map(({ server }) => server.port).join(),
-      PGTARGETSESSIONATTRS: 'primary',
-    };
+    this.#hosts = urls.map((each) => ({ server: new Server(each), state: null, silentSince: null }));
     this.#watches = this.#hosts.map((host, index) =>
       watchServer(
         urls[index] ?? url,
@@ -50,6 +48,9 @@ export class Hosts {
         (sql) => this.#ask(host, sql),
         (state) => {
           host.state = state;
+          host.silentSince = state ? null : (host.silentSince ?? performance.now());
+          // Whoever waited there was given up long ago; what they asked must not pile up.
+          if (host.silentSince !== null && performance.now() - host.silentSince > silentMs) host.server.cut();
         },
       ),
     );
@@ -58,6 +59,16 @@ export class Hosts {
   /** Whether no primary answers. */
   get isAway(): boolean {
     return !this.#primary?.state;
+  }
+
+  /** The way to the primary for the programs of PostgreSQL: their environment variables. */
+  get variables(): Record<string, string> {
+    const servers = this.#hosts.filter((host) => !this.#primary || host === this.#primary).map(({ server }) => server);
+    return {
+      PGHOST: servers.map(({ host }) => host).join(),
+      PGPORT: servers.map(({ port }) => port).join(),
+      PGTARGETSESSIONATTRS: 'primary',
+    };
   }
 
   askToo(ask: AskPrimary): void {

@@ -44,6 +44,7 @@ class PrimaryTrail {
   readonly #begun = Promise.withResolvers<void>();
   #facts: Facts = { verlauf: null, code: null };
   #samples: Sample[] = [];
+  #timeline: number | null = null;
 
   constructor(keepMs: number) {
     this.#keepMs = keepMs;
@@ -54,17 +55,28 @@ class PrimaryTrail {
     return this.#begun.promise;
   }
 
-  async note({ askedAt, position }: PrimaryState, sql: Sql): Promise<void> {
+  async note({ askedAt, position, timeline }: PrimaryState, sql: Sql): Promise<void> {
+    // What was told of another primary says nothing of this one.
+    if (timeline !== this.#timeline) {
+      this.#timeline = timeline;
+      this.#facts = { verlauf: null, code: null };
+      this.#samples = [];
+    }
+    // Whatever else can be found out: without it, replicas would count as far behind as they were.
+    const oldest = askedAt - this.#keepMs;
+    this.#samples = [...this.#samples.filter(({ at }) => at >= oldest), { at: askedAt, position }];
     let facts = await readFacts(sql);
     // A primary that was a replica begins a part of its own, as soon as somebody tells it to.
     if (!facts.isCurrent) {
-      await sql`select api.set_abgleich_verlauf()`;
+      // Not to wait for replicas: while there are none, each ask would leave one more backend behind that waits for them.
+      await sql.begin(async (tx) => {
+        await tx`set local synchronous_commit = local`;
+        await tx`select api.set_abgleich_verlauf()`;
+      });
       facts = await readFacts(sql);
     }
-    if (facts.verlauf !== this.#facts.verlauf) this.#samples = [];
+    if (facts.verlauf !== this.#facts.verlauf) this.#samples = this.#samples.slice(-1);
     this.#facts = facts;
-    const oldest = askedAt - this.#keepMs;
-    this.#samples = [...this.#samples.filter(({ at }) => at >= oldest), { at: askedAt, position }];
     this.#begun.resolve();
   }
 
@@ -91,6 +103,8 @@ export class Replica {
   readonly sql: Sql;
   /** Why it is not read. */
   leftOut: LeftOut | null = 'no answer';
+  /** When it last answered, by performance.now(). */
+  heardAt = Number.NEGATIVE_INFINITY;
   /** Seconds that it is behind; null where that is not known. */
   lag: number | null = null;
   readonly #server: Server;
@@ -131,6 +145,7 @@ export class Replica {
   }
 
   #judge(answer: { state: ServerState; facts: Facts | null } | null): void {
+    if (answer !== null) this.heardAt = performance.now();
     this.lag = answer && !answer.state.isPrimary ? this.#trail.lagAt(answer.state.position) : null;
     const leftOut = this.#reasonAgainst(answer);
     if (answer === null) {
@@ -148,7 +163,10 @@ export class Replica {
     if (answer.state.isPrimary) return 'no replica';
     if (!answer.facts || !this.#trail.hasCodeOf(answer.facts)) return 'other release';
     if (!this.#trail.hasVerlaufOf(answer.facts)) return 'other history';
-    if ((this.lag ?? Number.POSITIVE_INFINITY) > this.#options.maxLagSeconds) return 'behind';
+    const { maxLagSeconds } = this.#options;
+    // One that is about as far behind as it may be does not come and go.
+    const limit = this.leftOut === 'behind' ? maxLagSeconds / 2 : maxLagSeconds;
+    if ((this.lag ?? Number.POSITIVE_INFINITY) > limit) return 'behind';
     return this.#hasSettings ? null : 'settings';
   }
 }
@@ -174,12 +192,16 @@ export interface Replicas {
  * Watches replicas. When it returns, each was asked once.
  * @param hosts where the primary is
  * @param urls of the replicas, past any pooler
+ * @throws DatabaseError where one is none, or stands there twice
  */
 export async function watchReplicas(hosts: Hosts, urls: readonly string[], options: ReplicaOptions): Promise<Replicas> {
+  const addresses = urls.flatMap(listServers);
+  if (new Set(addresses.map((url) => new Server(url).name)).size < addresses.length)
+    throw new DatabaseError('DATABASE_REPLICA_URL nennt einen Server zweimal; jeder steht dort einmal.');
   const trail = new PrimaryTrail((options.maxLagSeconds + 10) * 1000);
   hosts.askToo((state, sql) => trail.note(state, sql).catch(() => {}));
   await Promise.race([trail.begun, sleep(beginMs)]);
-  const all = urls.flatMap(listServers).map((url) => new Replica(url, trail, options));
+  const all = addresses.map((url) => new Replica(url, trail, options));
   await Promise.all(all.map(({ first }) => first));
   return {
     all,

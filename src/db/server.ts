@@ -1,5 +1,6 @@
 // One server of several: connections to it that can be cut, and what it says of itself.
-import { isIP, Socket } from 'node:net';
+import { promises as dns, type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction, Socket } from 'node:net';
 import { type ConnectOptions, DatabaseError, openClient, type Sql } from './connection.ts';
 
 /**
@@ -35,6 +36,18 @@ export function readTarget(url: string): string | null {
   return new URLSearchParams(query).get('target_session_attrs');
 }
 
+// A look-up can't be given up: one for all that ask for the same name while a name server hangs.
+const lookups = new Map<string, Promise<LookupAddress[]>>();
+
+const lookup: LookupFunction = (name, options, done) => {
+  const known = lookups.get(name) ?? dns.lookup(name, { all: true }).finally(() => lookups.delete(name));
+  lookups.set(name, known);
+  known.then(
+    (all) => (options.all ? done(null, all) : done(null, all[0]?.address ?? '', all[0]?.family)),
+    (error: NodeJS.ErrnoException) => done(error, ''),
+  );
+};
+
 /** A server and the connections to it. The driver knows no way to end those of one that hangs. */
 export class Server {
   readonly host: string;
@@ -51,7 +64,7 @@ export class Server {
 
   /** For operators. */
   get name(): string {
-    return `${this.host}:${this.port}`;
+    return `${isIP(this.host) === 6 ? `[${this.host}]` : this.host}:${this.port}`;
   }
 
   connect(options: ConnectOptions, isPooled = false): Sql {
@@ -64,10 +77,11 @@ export class Server {
     const socket = new Socket();
     // By its name the driver checks the certificate.
     Object.assign(socket, { host });
+    // Told by themselves: of a socket below TLS the driver removes all listeners.
+    for (const earlier of this.#sockets) if (earlier.destroyed) this.#sockets.delete(earlier);
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
     socket.setNoDelay(true);
-    socket.connect({ host, port, autoSelectFamily: isIP(host) === 0 });
+    socket.connect({ host, port, lookup, autoSelectFamily: isIP(host) === 0 });
     return socket;
   }
 
@@ -99,6 +113,8 @@ export async function readServerState(sql: Sql): Promise<ServerState> {
 
 // A server that is alive says so within milliseconds.
 const askMs = 1500;
+// What is given up here ends there too: a backend that waits for a lock does not notice that nobody listens any more.
+const askSettings = { statement_timeout: askMs, lock_timeout: 300 };
 const pauseMs = 500;
 
 /** Something that is asked of a server again and again. */
@@ -122,19 +138,21 @@ export function watchServer<T>(
 ): Watch {
   // Its own: what hangs here is ended, whatever becomes of other connections.
   const server = new Server(url);
-  let sql = server.connect({ max: 1 }, isPooled);
+  const connect = () => server.connect({ max: 1, settings: askSettings }, isPooled);
+  let sql = connect();
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
   const ask = async () => {
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const deadline = setTimeout(() => reject(new Error('no answer in time')), askMs);
+    // What has come meanwhile counts, when this process was the one that was late.
+    const deadline = setTimeout(() => setImmediate(() => reject(new Error('no answer in time'))), askMs);
     let answer: T | null = null;
     try {
       answer = await Promise.race([read(sql), late]);
     } catch {
       sql.end({ timeout: 0 }).catch(() => {});
       server.cut();
-      if (!isClosed) sql = server.connect({ max: 1 }, isPooled);
+      if (!isClosed) sql = connect();
     } finally {
       clearTimeout(deadline);
     }

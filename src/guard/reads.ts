@@ -8,6 +8,8 @@ export interface ReadServer<C> {
   readonly client: C;
   /** Whether it may be read at present. */
   mayRead(): boolean;
+  /** When it last said anything of itself, by performance.now(): it is asked all the time. */
+  heardAt(): number;
 }
 
 export interface ReadServers<C> {
@@ -19,6 +21,17 @@ export interface ReadServers<C> {
 /** How many statements of requests each server answered since the process began; the primary under that name. */
 export type ReadCounts = ReadonlyMap<string, number>;
 
+class SilentError extends Error {}
+
+export interface ReadWays<C> {
+  reads: C;
+  counts: ReadCounts;
+  /** Whether what this request read came from several servers: the version of one says nothing of a body of another, which may be older. */
+  isMixed(): boolean;
+  /** Another client of the primary, whose answers count as another server's. */
+  apart(client: C): C;
+}
+
 interface Place<C> {
   /** Null: the primary. */
   server: Running<C> | null;
@@ -26,17 +39,24 @@ interface Place<C> {
   hasRead: boolean;
   /** Servers that failed it. */
   failures: number;
+  /** Its answers come from several servers. */
+  isMixed: boolean;
 }
 
 interface Running<C> {
   readonly of: ReadServer<C>;
   running: number;
+  /** When it last answered a read. */
+  answeredAt: number;
 }
 
-// The connection is lost, the server ends, was in the way of what it replays, has no connection left, can't do that while it replays, or
-// lacks a function; or it knows no such place in the feed.
+/** A server that was not heard of for so long hangs, in milliseconds: what waits there goes on elsewhere, with time left for it. */
+export const silentMs = 800;
+
+// The connection is lost or can't be made, the server ends, was in the way of what it replays, has no connection, memory or disk left, can't
+// do that while it replays, lacks a function, or is broken; or it knows no such place in the feed.
 const fails =
-  /^(CONNECTION_CLOSED|CONNECTION_ENDED|CONNECTION_DESTROYED|CONNECT_TIMEOUT|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|40...|57P0.|25006|55P03|53300|42883|NEUBE|VERLF)$/;
+  /^(CONNECTION_CLOSED|CONNECTION_ENDED|CONNECTION_DESTROYED|CONNECT_TIMEOUT|E[A-Z]{4,}|EAI_[A-Z]+|08...|40...|57P0.|25006|55P03|53...|58...|XX...|42883|NEUBE|VERLF)$/;
 // There is no such record or tenant: the primary may have it since a moment ago.
 const isUnknown = /^(NFUND|MANUN)$/;
 
@@ -45,27 +65,47 @@ const isUnknown = /^(NFUND|MANUN)$/;
  * with one server, so that its answer is never older than its version. It goes on at the primary as soon as that server fails it; while
  * the primary is away and nothing was read yet, at another.
  */
-export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: ReadServers<C>): { reads: C; counts: ReadCounts } {
-  const servers = all.map((of): Running<C> => ({ of, running: 0 }));
+export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: ReadServers<C>): ReadWays<C> {
+  const servers = all.map((of): Running<C> => ({ of, running: 0, answeredAt: 0 }));
   const places = new WeakMap<RequestScope, Place<C>>();
   const counts = new Map([['primary', 0], ...all.map(({ name }): [string, number] => [name, 0])]);
 
+  const isSilent = ({ of, answeredAt }: Running<C>) => performance.now() - Math.max(of.heardAt(), answeredAt) > silentMs;
+  // Its answer, unless it hangs: then nobody waits for it any more.
+  const ask = async (server: Running<C>, answer: unknown): Promise<unknown> => {
+    const { promise: silence, reject } = Promise.withResolvers<never>();
+    const look = () => {
+      if (isSilent(server)) reject(new SilentError());
+      else timer = setTimeout(look, silentMs / 4);
+    };
+    let timer = setTimeout(look, silentMs / 4);
+    try {
+      return await Promise.race([answer, silence]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
   const choose = (except: Running<C> | null): Running<C> | null => {
     let chosen: Running<C> | null = null;
     // Of servers that have as much to do, each in its turn.
     servers.push(...servers.splice(0, 1));
     for (const server of servers)
-      if (server !== except && server.of.mayRead() && server.running < (chosen?.running ?? Number.POSITIVE_INFINITY))
+      if (
+        server !== except &&
+        server.of.mayRead() &&
+        !isSilent(server) &&
+        server.running < (chosen?.running ?? Number.POSITIVE_INFINITY)
+      )
         chosen = server;
     return chosen;
   };
   const placeOf = (scope: RequestScope | undefined): Place<C> => {
     // What the service itself reads for everybody.
-    if (!scope) return { server: isPrimaryAway() ? choose(null) : null, hasRead: false, failures: 0 };
-    if (scope.account !== null) return { server: null, hasRead: true, failures: 0 };
+    if (!scope) return { server: isPrimaryAway() ? choose(null) : null, hasRead: false, failures: 0, isMixed: false };
+    if (scope.account !== null) return { server: null, hasRead: true, failures: 0, isMixed: false };
     let place = places.get(scope);
     if (!place) {
-      place = { server: choose(null), hasRead: false, failures: 0 };
+      place = { server: choose(null), hasRead: false, failures: 0, isMixed: false };
       places.set(scope, place);
     }
     return place;
@@ -85,16 +125,19 @@ export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: R
       }
       server.running++;
       try {
-        const answer = await call(server.of.client);
+        const answer = await ask(server, call(server.of.client));
+        server.answeredAt = performance.now();
         place.hasRead = true;
+        if (place.server !== server) place.isMixed = true;
         count(server.of.name);
         return answer;
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-        if (!(fails.test(code) || (isUnknown.test(code) && !isPrimaryAway()))) throw error;
+        if (!(fails.test(code) || error instanceof SilentError || (isUnknown.test(code) && !isPrimaryAway()))) throw error;
         // Another call of the request may have gone elsewhere already.
         if (place.server !== server) continue;
         place.failures++;
+        if (place.hasRead) place.isMixed = true;
         const mayChoose = isPrimaryAway() && !place.hasRead && place.failures < servers.length;
         place.server = mayChoose ? choose(server) : null;
       } finally {
@@ -102,5 +145,17 @@ export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: R
       }
     }
   };
-  return { reads: wrapCalls(primary, send), counts };
+  const isMixed = () => {
+    const scope = currentScope();
+    return scope !== undefined && places.get(scope)?.isMixed === true;
+  };
+  const apart = (client: C) =>
+    wrapCalls(client, async (call) => {
+      const scope = currentScope();
+      const place = scope && places.get(scope);
+      if (place?.server) place.isMixed = true;
+      await null;
+      return call(client);
+    });
+  return { reads: wrapCalls(primary, send), counts, isMixed, apart };
 }

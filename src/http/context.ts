@@ -46,6 +46,8 @@ export interface Deps {
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
+  /** Whether what this request read by `reads` came from several servers. */
+  isMixed?: () => boolean;
   /** Replicas that `reads` may read, where there are any. */
   replicas?: readonly Pick<Replica, 'leftOut'>[];
   /** The feed for mirrors: which installation it is of, and who waits for it. */
@@ -76,13 +78,23 @@ export interface Env {
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.
 const directoryLifetimeMs = 5000;
 
+// A primary that hangs is known to after two seconds; then a replica is asked.
+const directoryPatienceMs = 2000;
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const error = Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' });
+  const timer = setTimeout(() => reject(error), directoryPatienceMs);
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
 /** Finds the tenant that a request is addressed to (D1.15) and the address under which its client reaches it (D1.13). */
 export function tenantMiddleware({ reads, config }: Deps): MiddlewareHandler<Env> {
   let mandanten: Mandant[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | null = null;
   const read = async () => {
-    mandanten = await listMandant(reads);
+    mandanten = await inTime(listMandant(reads));
     readAt = performance.now();
   };
   // Once for all requests that find the list old; they go on with the old one, unless there is none.
@@ -96,7 +108,11 @@ export function tenantMiddleware({ reads, config }: Deps): MiddlewareHandler<Env
     const host = requestHost(c, config.trustedHops);
     const domain = domainOf(host);
     const age = performance.now() - readAt;
-    if (age > 2 * directoryLifetimeMs) await refresh();
+    if (age > 2 * directoryLifetimeMs)
+      await refresh().catch((error: unknown) => {
+        // An old one is better than none.
+        if (mandanten.length === 0) throw error;
+      });
     else if (age > directoryLifetimeMs) refresh().catch(() => {});
     const addressed = mandanten.find((mandant) => mandant.domains.includes(domain));
     const tenant =

@@ -72,6 +72,11 @@ const unavailableCodes = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ]);
 
 /**

@@ -1,7 +1,8 @@
 // Which server answers a read.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ReadServer, readFrom } from '../../src/guard/reads.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ReadServer, readFrom, silentMs } from '../../src/guard/reads.ts';
 import { type RequestScope, runInScope } from '../../src/guard/request.ts';
 
 type Client = ((what: TemplateStringsArray) => Promise<string>) & { begin(run: () => unknown): Promise<unknown> };
@@ -18,6 +19,8 @@ class Failure extends Error {
 class Server implements ReadServer<Client> {
   fails: string | null = null;
   isUsed = true;
+  hangs: Promise<void> | null = null;
+  heard: number | null = null;
   asked = 0;
   readonly name: string;
   readonly client: Client;
@@ -26,6 +29,7 @@ class Server implements ReadServer<Client> {
     const ask = async () => {
       this.asked++;
       await new Promise((resolve) => setImmediate(resolve));
+      await this.hangs;
       if (this.fails !== null) throw new Failure(this.fails);
       return this.name;
     };
@@ -34,16 +38,19 @@ class Server implements ReadServer<Client> {
   mayRead(): boolean {
     return this.isUsed;
   }
+  heardAt(): number {
+    return this.heard ?? performance.now();
+  }
 }
 
 function setUp({ replicas = 2, isPrimaryAway = false } = {}) {
   const primary = new Server('primary');
   if (isPrimaryAway) primary.fails = 'ECONNREFUSED';
   const all = Array.from({ length: replicas }, (_, index) => new Server(`replica ${index + 1}`));
-  const { reads, counts } = readFrom(primary.client, { all, isPrimaryAway: () => isPrimaryAway });
+  const ways = readFrom(primary.client, { all, isPrimaryAway: () => isPrimaryAway });
   const request = <T>(run: (read: () => Promise<string>, scope: RequestScope) => Promise<T>) =>
-    runInScope('192.0.2.1', (scope) => run(() => reads`select`, scope));
-  return { primary, all: all as [Server, Server], reads, counts, request };
+    runInScope('192.0.2.1', (scope) => run(() => ways.reads`select`, scope));
+  return { primary, all: all as [Server, Server], ...ways, request };
 }
 
 describe('a read', () => {
@@ -109,6 +116,42 @@ describe('a read', () => {
       );
       assert.equal(primary.asked, 0);
     });
+
+  it('P3.1 says of a request that several servers answered that it is so', async () => {
+    const { all, reads, isMixed, apart, primary } = setUp({ replicas: 1 });
+    const mixed = (run: () => Promise<unknown>) =>
+      runInScope('192.0.2.1', async () => {
+        await run();
+        return isMixed();
+      });
+    assert.equal(await mixed(() => reads`select`.then(() => reads`select`)), false);
+    assert.equal(await mixed(() => apart(primary.client)`select`), false);
+    assert.equal(await mixed(() => reads`select`.then(() => apart(primary.client)`select`)), true);
+    const fall = async () => {
+      await reads`select`;
+      all[0].fails = 'NFUND';
+      await reads`select`;
+      all[0].fails = null;
+    };
+    assert.equal(await mixed(fall), true);
+    all[0].fails = 'CONNECTION_CLOSED';
+    assert.equal(await mixed(() => reads`select`.then(() => reads`select`)), false);
+  });
+
+  it('S5.3 goes past one that is not heard of, and what waits there goes on elsewhere; not past one that takes long', async () => {
+    const { all, request } = setUp();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    for (const server of all) server.hangs = promise;
+    const waiting = [request((read) => read()), request((read) => read())];
+    all[0].heard = performance.now();
+    await sleep(1.5 * silentMs);
+    assert.equal(await Promise.race(waiting), 'primary');
+    all[1].hangs = null;
+    const later = await Promise.all([1, 2, 3, 4].map(() => request((read) => read())));
+    assert.deepEqual(new Set(later), new Set(['replica 2']));
+    resolve();
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['primary', 'replica 2']));
+  });
 
   it('is repeated as a transaction too', async () => {
     const { all, reads } = setUp({ replicas: 1 });

@@ -215,6 +215,25 @@ describe('a cursor', () => {
     }
   });
 
+  it('of a change that another server shows already, while this one still waits to, is none of the future', {
+    skip: !onPostgres && 'needs two transactions at once',
+  }, async () => {
+    const { deps } = service;
+    const writer = service.database.connect();
+    await writer
+      .begin(async (tx) => {
+        const [row] = await tx<{ verlauf: number; stelle: number }[]>`
+          select v.nummer as verlauf, v.versatz + pg_current_xact_id()::text::bigint as stelle
+          from portal.abgleich_verlauf v order by v.nummer desc limit 1`;
+        const own = feedCursors(deps.secretKey, deps.feed.installation);
+        const place = { verlauf: row?.verlauf ?? 0, stelle: row?.stelle ?? 0, teil: 1, id: 5, ab: null };
+        const { status, text } = await ask(`?seit=${own.make(place, 1, null)}`);
+        assert.equal(status, 200, text);
+        assert.deepEqual(JSON.parse(text).result, []);
+      })
+      .finally(() => writer.end());
+  });
+
   it('stays the same while nobody sees a change, whatever else is written', async () => {
     const { cursor } = await follow(null);
     await service.makeSichtbeobachtung({ lat: '5535000' });

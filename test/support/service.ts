@@ -174,7 +174,7 @@ function readReplica(sql: Sql, served: Database, replicaUrl: string): Sql {
   Object.assign(url, { username: user, password: pass, pathname: `/${database}` });
   const client = new Server(url.href).connect({ max: poolSize, settings: requestSettings });
   closeAtEnd(() => client.end({ timeout: 1 }));
-  const all = [{ name: 'replica', client: client as Sql, mayRead: () => true }];
+  const all = [{ name: 'replica', client: client as Sql, mayRead: () => true, heardAt: () => performance.now() }];
   return readFrom(sql, { all, isPrimaryAway: () => false }).reads;
 }
 

@@ -1,15 +1,20 @@
 // GET /health/live, GET /health/ready: what supervisors ask.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
 import { isReadOnly } from '../../db/client.ts';
 import { isMigrated } from '../../db/migrate.ts';
 import type { Deps, Env } from '../context.ts';
+
+const replicaMs = 1000;
 
 export function healthRoutes({ sql, drain, replicas }: Pick<Deps, 'sql' | 'drain' | 'replicas'>): Hono<Env> {
   return new Hono<Env>()
     .get('/health/live', (c) => c.text('ok'))
     .get('/health/ready', async (c) => {
       if (drain?.active) return c.text('Der Dienst wird beendet.', 503);
-      const ready = await isMigrated(sql).catch(() => false);
+      const answers = isMigrated(sql).catch(() => false);
+      // Who asks does not wait for a primary that hangs.
+      const ready = await (replicas ? Promise.race([answers, sleep(replicaMs, false, { ref: false })]) : answers);
       // Whoever only reads is answered still.
       if (!ready && replicas?.some(({ leftOut }) => leftOut === null))
         return c.text('ok, aber nur zum Lesen: Die primäre Datenbank antwortet nicht');

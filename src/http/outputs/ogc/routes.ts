@@ -41,6 +41,11 @@ export function ogcRoutes(deps: Deps, inTurn: InTurn): Hono<Env> {
 
   const pages = new Hono<Env>()
     .basePath(base)
+    .use(async (c, next) => {
+      await next();
+      // The version was one server's, and what came after it another's, which may not show yet what the first one did.
+      if (deps.isMixed?.()) c.res.headers.delete('ETag');
+    })
     .get('/', (c) =>
       answer(
         c,
