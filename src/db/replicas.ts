@@ -161,8 +161,9 @@ export class Replica {
   #reasonAgainst(answer: { state: ServerState; facts: Facts | null } | null): LeftOut | null {
     if (answer === null) return 'no answer';
     if (answer.state.isPrimary) return 'no replica';
-    if (!answer.facts || !this.#trail.hasCodeOf(answer.facts)) return 'other release';
+    if (!answer.facts) return 'other release';
     if (!this.#trail.hasVerlaufOf(answer.facts)) return 'other history';
+    if (!this.#trail.hasCodeOf(answer.facts)) return 'other release';
     const { maxLagSeconds } = this.#options;
     // One that is about as far behind as it may be does not come and go.
     const limit = this.leftOut === 'behind' ? maxLagSeconds / 2 : maxLagSeconds;
