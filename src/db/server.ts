@@ -26,8 +26,13 @@ export function listServers(url: string): string[] {
 export const hasSeveralServers = (url: string) => splitAddress(url).hosts.length > 1;
 
 function splitAddress(url: string): { before: string; hosts: string[]; after: string } {
-  const [, before = '', hosts = '', after = ''] = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/.exec(url) ?? [];
-  return { before, hosts: hosts.split(','), after };
+  const begin = url.indexOf('://') + 3;
+  const path = url.slice(begin).search(/[/?#]/);
+  const end = path < 0 ? url.length : begin + path;
+  // Behind account and password, which may hold commas.
+  const at = url.lastIndexOf('@', end - 1) + 1;
+  const first = Math.max(begin, at);
+  return { before: url.slice(0, first), hosts: url.slice(first, end).split(','), after: url.slice(end) };
 }
 
 /** Which of its servers an address asks for, in libpq's words; null where it doesn't say. */

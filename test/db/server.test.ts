@@ -1,0 +1,39 @@
+// Addresses of several servers, as libpq has them.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DatabaseError } from '../../src/db/client.ts';
+import { hasSeveralServers, listServers, readTarget, Server } from '../../src/db/server.ts';
+
+describe('an address', () => {
+  const cases: [address: string, servers: string[]][] = [
+    ['postgres://portal@db/portal', ['postgres://portal@db/portal']],
+    ['postgres://portal@db1,db2:5433/portal', ['postgres://portal@db1/portal', 'postgres://portal@db2:5433/portal']],
+    ['postgresql://db1,db2', ['postgresql://db1', 'postgresql://db2']],
+    ['postgres://p:a,b%40c@[::1]:5433,db2/p', ['postgres://p:a,b%40c@[::1]:5433/p', 'postgres://p:a,b%40c@db2/p']],
+    [
+      'postgres://p@db1,db2/p?target_session_attrs=primary&sslmode=require',
+      ['postgres://p@db1/p?sslmode=require', 'postgres://p@db2/p?sslmode=require'],
+    ],
+    ['postgres://p@db1,db2?options=a@b,c', ['postgres://p@db1?options=a%40b%2Cc', 'postgres://p@db2?options=a%40b%2Cc']],
+  ];
+  for (const [address, servers] of cases)
+    it(`names the servers ${servers.map((server) => new Server(server).name).join(' and ')}: ${address}`, () => {
+      // Parameters may be written otherwise, as long as they say the same.
+      const plain = (url: string) => decodeURIComponent(url);
+      assert.deepEqual(listServers(address).map(plain), servers.map(plain));
+      assert.equal(hasSeveralServers(address), servers.length > 1);
+    });
+
+  it('says which of them it asks for', () => {
+    assert.equal(readTarget('postgres://db1,db2/p?target_session_attrs=read-write'), 'read-write');
+    assert.equal(readTarget('postgres://db1,db2/p'), null);
+  });
+
+  it('that can not be read is told in a sentence, without the password', () => {
+    for (const address of ['postgres://p:geheim@db1,,db2/p', 'postgres://p:geheim@db1:x,db2/p', 'postgres://p:geheim@,/p'])
+      assert.throws(
+        () => listServers(address),
+        (error: Error) => error instanceof DatabaseError && !error.message.includes('geheim'),
+      );
+  });
+});
