@@ -55,8 +55,11 @@ export const silentMs = 800;
 
 // The connection is lost or can't be made, the server ends, was in the way of what it replays, has no connection, memory or disk left, can't
 // do that while it replays, lacks a function, or is broken; or it knows no such place in the feed.
-const fails =
-  /^(CONNECTION_CLOSED|CONNECTION_ENDED|CONNECTION_DESTROYED|CONNECT_TIMEOUT|E[A-Z]{4,}|EAI_[A-Z]+|08...|40...|57P0.|25006|55P03|53...|58...|XX...|42883|NEUBE|VERLF)$/;
+const failures = new Set(
+  'CONNECTION_CLOSED CONNECTION_ENDED CONNECTION_DESTROYED CONNECT_TIMEOUT EAI_AGAIN 25006 55P03 42883 NEUBE VERLF'.split(' '),
+);
+const classes = /^(E[A-Z]{4,}|(08|40|53|58|XX)...|57P0.)$/;
+const isFailure = (code: string) => failures.has(code) || classes.test(code);
 // There is no such record or tenant: the primary may have it since a moment ago.
 const isUnknown = /^(NFUND|MANUN)$/;
 
@@ -133,7 +136,7 @@ export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: R
         return answer;
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-        if (!(fails.test(code) || error instanceof SilentError || (isUnknown.test(code) && !isPrimaryAway()))) throw error;
+        if (!(isFailure(code) || error instanceof SilentError || (isUnknown.test(code) && !isPrimaryAway()))) throw error;
         // Another call of the request may have gone elsewhere already.
         if (place.server !== server) continue;
         place.failures++;
