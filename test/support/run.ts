@@ -114,7 +114,12 @@ try {
       '--test-concurrency=2',
       '--test-timeout=300000',
       ...args.filter((arg) => arg.startsWith('-')),
-      ...(files.length > 0 ? files : globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] }).sort()),
+      // Backwards: the longest one is among the last by name, and would run alone in the end.
+      ...(files.length > 0
+        ? files
+        : globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] })
+            .sort()
+            .reverse()),
     ],
     { stdio: 'inherit', env: { ...process.env, ...service, TEST_TEMPLATE: template } },
   );
