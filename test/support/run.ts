@@ -6,7 +6,7 @@
 // TEST_CODE_DIR takes the place of sql/code: test/mutants.ts breaks a copy.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -95,6 +95,16 @@ async function prepareReplica(): Promise<{ remove: () => Promise<void> }> {
   };
 }
 
+// What makes the service, a site or a database, or is told which one there is.
+const opensDatabase =
+  /from '(\.\.?\/)+(support|bench|fuzz)\/(database|service|process|twins|cluster|catalogue|pooler|site)\.ts'|openDatabase/;
+
+/** All test files; with DATABASE_URL without those that know no database, or only the other one: they run without it. */
+function listFiles(): string[] {
+  const all = globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] }).sort();
+  return databaseUrl ? all.filter((file) => opensDatabase.test(readFileSync(file, 'utf8'))) : all;
+}
+
 const replica = process.env.TEST_REPLICA ? await prepareReplica() : null;
 const databaseUrl = process.env.DATABASE_URL;
 const args = process.argv.slice(2);
@@ -115,11 +125,7 @@ try {
       '--test-timeout=300000',
       ...args.filter((arg) => arg.startsWith('-')),
       // Backwards: the longest one is among the last by name, and would run alone in the end.
-      ...(files.length > 0
-        ? files
-        : globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] })
-            .sort()
-            .reverse()),
+      ...(files.length > 0 ? files : listFiles().reverse()),
     ],
     { stdio: 'inherit', env: { ...process.env, ...service, TEST_TEMPLATE: template } },
   );
