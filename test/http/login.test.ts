@@ -122,7 +122,10 @@ describe('a refused login is an empty 200, whatever the reason (D2.9)', () => {
   });
   for (const format of ['', 'format=xml', 'callback=f']) {
     it(`S2.1 with the same headers for all${format && `, ${format}`}`, async () => {
-      const [first, ...others] = await Promise.all(rows.map(async ([, fields]) => describeAnswer(await logIn(fields, format))));
+      // One after the other: all at once, a busy machine may refuse some.
+      const answers = [];
+      for (const [, fields] of rows) answers.push(describeAnswer(await logIn(fields, format)));
+      const [first, ...others] = answers;
       assert.deepEqual([first?.status, first?.text], [200, '']);
       for (const [index, answer] of others.entries()) assert.deepEqual(answer, first, rows[index + 1]?.[0]);
     });
