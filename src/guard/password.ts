@@ -10,9 +10,10 @@ const deriveKey = promisify(argon2);
 // OWASP's minimum for Argon2id: 19 MiB, 2 passes; about 30 ms.
 const cost = { memory: 19456, passes: 2, parallelism: 1 } as const;
 const keyLength = 32;
-// No more than there are cores, nor than Node has threads for it: on two cores four at once hashed no more passwords, and took what
-// everything else waits for. Two at least, so that one network leaves one to others. Who waits does so by turns of their networks.
-const slots = Math.min(4, Math.max(2, availableParallelism()));
+// About as many as there are cores, and no more than Node has threads for it: on two cores four at once hashed no more passwords, and
+// took what everything else waits for. Three at least, so that one network has two and leaves one to others. Who waits does so by turns
+// of their networks.
+const slots = Math.min(4, Math.max(3, availableParallelism()));
 export const hashBounds = { slots, share: slots - 1, queue: 100, waitMs: 1500 };
 const inTurn = limitRuns({ name: 'passwords', ...hashBounds });
 

@@ -165,7 +165,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'passwords hashed at once',
-      '2 to 4, by cores; of a network one fewer',
+      '3 or 4, by cores; of a network one fewer',
       `by turns of networks, ${seconds(hashBounds.waitMs)}, then 503`,
     ],
     [
