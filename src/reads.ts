@@ -2,7 +2,7 @@
 import type { Config } from './config.ts';
 import { callBounds, type Database, poolSize, reservedConnections, type Sql } from './db/client.ts';
 import { Hosts } from './db/hosts.ts';
-import { type Replica, watchReplicas } from './db/replicas.ts';
+import { listReplicas, type Replica, watchReplicas } from './db/replicas.ts';
 import { admitCalls } from './guard/admission.ts';
 import { type ReadCounts, readFrom } from './guard/reads.ts';
 import type { Log } from './observe/log.ts';
@@ -24,6 +24,7 @@ export interface Reads {
 /**
  * Opens the replicas that are configured.
  * @param sql what requests use at the primary
+ * @throws DatabaseError as listReplicas
  */
 export async function openReads(
   database: Database,
@@ -35,9 +36,11 @@ export async function openReads(
   const url = config.directDatabaseUrl ?? config.databaseUrl;
   if (urls.length === 0 || url === null || config.role === 'worker')
     return { reads: sql, apart: (client) => client, close: async () => {} };
+  // First: nothing is watched for addresses that are none.
+  const addresses = listReplicas(urls);
   const hosts = database.hosts ?? new Hosts(url, false);
   const connections = config.dbPool ?? poolSize;
-  const replicas = await watchReplicas(hosts, urls, {
+  const replicas = await watchReplicas(hosts, addresses, {
     maxLagSeconds,
     connections,
     tell: (replica, reason) =>

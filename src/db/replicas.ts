@@ -190,19 +190,26 @@ export interface Replicas {
 }
 
 /**
- * Watches replicas. When it returns, each was asked once.
- * @param hosts where the primary is
- * @param urls of the replicas, past any pooler
+ * The replicas of some addresses, one each.
  * @throws DatabaseError where one is none, or stands there twice
  */
-export async function watchReplicas(hosts: Hosts, urls: readonly string[], options: ReplicaOptions): Promise<Replicas> {
-  const addresses = urls.flatMap(listServers);
-  if (new Set(addresses.map((url) => new Server(url).name)).size < addresses.length)
+export function listReplicas(urls: readonly string[]): string[] {
+  const all = urls.flatMap(listServers);
+  if (new Set(all.map((url) => new Server(url).name)).size < all.length)
     throw new DatabaseError('DATABASE_REPLICA_URL nennt einen Server zweimal; jeder steht dort einmal.');
+  return all;
+}
+
+/**
+ * Watches replicas. When it returns, each was asked once.
+ * @param hosts where the primary is
+ * @param urls of the replicas, past any pooler, as listReplicas has them
+ */
+export async function watchReplicas(hosts: Hosts, urls: readonly string[], options: ReplicaOptions): Promise<Replicas> {
   const trail = new PrimaryTrail((options.maxLagSeconds + 10) * 1000);
   hosts.askToo((state, sql) => trail.note(state, sql).catch(() => {}));
   await Promise.race([trail.begun, sleep(beginMs)]);
-  const all = addresses.map((url) => new Replica(url, trail, options));
+  const all = urls.map((url) => new Replica(url, trail, options));
   await Promise.all(all.map(({ first }) => first));
   return {
     all,

@@ -78,7 +78,7 @@ export interface Env {
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.
 const directoryLifetimeMs = 5000;
 
-// A primary that hangs is known to after two seconds; then a replica is asked.
+// By then it is known that a primary hangs, and a replica is asked the next time.
 const directoryPatienceMs = 2000;
 
 async function inTime<T>(answer: Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 // released and everybody reads: no answer is older than it may be, and nothing acknowledged is lost.
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { Cluster, Standby } from '../support/cluster.ts';
+import type { Cluster } from '../support/cluster.ts';
 import { type Entry, report } from '../support/ledger.ts';
 import { atMost, holds, none, type Row } from './table.ts';
 
@@ -13,14 +13,14 @@ export interface FailoverOptions {
   /** The database on a server. */
   urlAt(server: Cluster): string;
   /** The primary first. */
-  servers: [Standby, Standby, Standby];
+  servers: [Cluster, Cluster, Cluster];
   headers: Record<string, string>;
 }
 
 export interface FailoverOutcome {
   rows: Row[];
   ledger: Entry[];
-  primary: Standby;
+  primary: Cluster;
 }
 
 interface Release {
@@ -174,7 +174,7 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
     await run(sql);
     await sql.end();
   };
-  const acts: [name: string, play: (standby: Standby) => Promise<unknown>][] = [
+  const acts: [name: string, play: (standby: Cluster) => Promise<unknown>][] = [
     [
       'a replica is killed',
       async (standby) => {
@@ -205,7 +205,7 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
   ];
   for (let act = 0; performance.now() < until; act++) {
     const [name, play] = acts[act % acts.length] as (typeof acts)[number];
-    const standby = standbys[act % standbys.length] as Standby;
+    const standby = standbys[act % standbys.length] as Cluster;
     await play(standby);
     played.set(name, (played.get(name) ?? 0) + 1);
     await sleep(4000);
@@ -246,7 +246,7 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
 }
 
 /** Whether the first has received as much as the second. */
-async function isAhead(first: Standby | undefined, second: Standby | undefined): Promise<boolean> {
+async function isAhead(first: Cluster | undefined, second: Cluster | undefined): Promise<boolean> {
   const [one = 0, other = 0] = await Promise.all(
     [first, second].map(async (standby) => {
       if (!standby) return 0;

@@ -9,7 +9,7 @@ import { readGauges } from '../fuzz/gauges.ts';
 import { startService } from '../fuzz/service.ts';
 import { makeSite } from '../fuzz/site.ts';
 import { findMemoryProblem, megabytes, memoryLimits } from '../fuzz/watch.ts';
-import { type Cluster, type Standby, startCluster, withoutCluster } from '../support/cluster.ts';
+import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
 import { assertAgrees, type Entry, report } from '../support/ledger.ts';
 import { playFailovers } from './failover.ts';
 import { applyLoad } from './load.ts';
@@ -172,8 +172,8 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
 /** @returns whether all is kept */
 async function runFailovers(seconds: number): Promise<boolean> {
   if (withoutCluster) throw new Error(withoutCluster);
-  const first = (await startCluster()) as Standby;
-  const servers: [Standby, Standby, Standby] = [first, await first.addStandby(), await first.addStandby()];
+  const first = await startCluster();
+  const servers: [Cluster, Cluster, Cluster] = [first, await first.addStandby(), await first.addStandby()];
   for (const server of servers) atEnd(() => server.remove());
   const site = await makeSite(first.url, { isServerOwn: true });
   // What is acknowledged is on one of the replicas too.

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { sha1OfPlain } from '../../src/guard/password.ts';
-import { type Cluster, type Standby, startCluster, withoutCluster } from '../support/cluster.ts';
+import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
 import { onPostgres } from '../support/database.ts';
 import { type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
 
@@ -35,7 +35,7 @@ async function until(what: string, isSo: () => Promise<boolean>, ms = 15_000): P
 }
 
 describe('a service over replicas', { skip }, () => {
-  let servers: [Standby, Standby, Standby];
+  let servers: [Cluster, Cluster, Cluster];
   let site: Site;
   let service: RunningService;
   let headers: Record<string, string>;
@@ -78,7 +78,7 @@ describe('a service over replicas', { skip }, () => {
 
   before(async () => {
     if (skip) return;
-    const first = (await startCluster()) as Standby;
+    const first = await startCluster();
     const dataDir = await mkdtemp(join(tmpdir(), 'sighting-site-'));
     site = { env: { DATA_DIR: dataDir, DATABASE_URL: first.url }, remove: () => rm(dataDir, { recursive: true }) };
     for (const args of [['migrate'], ['catalog', 'import', katalog]]) assert.equal((await runCli(site, args)).code, 0);

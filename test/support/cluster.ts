@@ -30,17 +30,14 @@ export interface Cluster {
   freeze(): void;
   thaw(): void;
   /** Makes a replica of it. */
-  addStandby(): Promise<Standby>;
-  remove(): Promise<void>;
-}
-
-export interface Standby extends Cluster {
-  /** It becomes a primary. */
+  addStandby(): Promise<Cluster>;
+  /** A replica becomes a primary. */
   promote(): Promise<void>;
   /** It is a replica of this one from now on. */
   follow(primary: Cluster): Promise<void>;
   /** The same, whatever it had before, which is gone. */
   rebuild(primary: Cluster): Promise<void>;
+  remove(): Promise<void>;
 }
 
 export interface Account {
@@ -74,7 +71,7 @@ const copyFrom = (url: string, home: string) =>
   call(home, 'pg_basebackup', '-d', url, '-D', join(home, 'data'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
 
 // Starts what was made in a directory.
-async function serve(home: string): Promise<Standby> {
+async function serve(home: string): Promise<Cluster> {
   const data = join(home, 'data');
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
