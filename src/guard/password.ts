@@ -30,7 +30,7 @@ export function isSha1(value: string): boolean {
 /** What is stored for a SHA-1. */
 export async function hashPassword(sha1: string): Promise<string> {
   const salt = randomBytes(16);
-  const key = await derive(sha1, salt, cost);
+  const key = await inTurn(() => derive(sha1, salt, cost));
   const { memory, passes, parallelism } = cost;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${salt.toString('base64')}$${key.toString('base64')}`;
 }
@@ -38,8 +38,17 @@ export async function hashPassword(sha1: string): Promise<string> {
 /**
  * Compares a SHA-1 with what is stored. Takes as long for an account that does not exist (null): otherwise the time would
  * tell which login names are taken (S2.1).
+ * @param admit asked when it is the password's turn; what it throws ends the comparison before anything is computed. Counted earlier,
+ *   passwords that no turn came for would count as wrong ones.
  */
-export async function verifyPassword(sha1: string, stored: string | null): Promise<boolean> {
+export async function verifyPassword(sha1: string, stored: string | null, admit: () => Promise<void>): Promise<boolean> {
+  return inTurn(async () => {
+    await admit();
+    return compare(sha1, stored);
+  });
+}
+
+async function compare(sha1: string, stored: string | null): Promise<boolean> {
   const match = stored?.match(/^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/);
   if (!match) {
     await derive(sha1, Buffer.alloc(16), cost);
@@ -60,6 +69,5 @@ function derive(
   nonce: Buffer,
   { memory, passes, parallelism }: { memory: number; passes: number; parallelism: number },
 ) {
-  const parameters = { message: sha1.toLowerCase(), nonce, memory, passes, parallelism, tagLength: keyLength };
-  return inTurn(() => deriveKey('argon2id', parameters));
+  return deriveKey('argon2id', { message: sha1.toLowerCase(), nonce, memory, passes, parallelism, tagLength: keyLength });
 }

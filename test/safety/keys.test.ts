@@ -148,6 +148,17 @@ describe('wrong passwords for an account', () => {
     assert.equal((await attempt('192.0.2.77', 'vogelexperte', 'vogelexperte')).status, 200);
   });
 
+  it('count those that were looked at, not those that an overloaded service refused (S2.5)', async () => {
+    const answers = await Promise.all(Array.from({ length: 150 }, () => attempt('192.0.2.30', 'nachbarin', 'nachbarin')));
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    assert.ok(count(200) > 0 && count(503) > 0, `${count(200)} let in, ${count(503)} refused`);
+    const [row] = await service.database.sql`
+      select sum(anzahl)::integer as wrong from portal.versuch
+      where schluessel = private.to_versuch_key('login adresse', '192.0.2.30')
+        or zweck = 'login netz ' || (select id from portal.nutzer where loginname = 'nachbarin')`;
+    assert.equal(row?.wrong, 0);
+  });
+
   it('no address of a network is stored', async () => {
     const rows = await service.database.sql`select octet_length(netz) as bytes from portal.nutzer_netz`;
     assert.ok(rows.length > 0 && rows.every(({ bytes }) => bytes === 32));

@@ -22,10 +22,11 @@ export function loginRoutes(deps: Deps): Route[] {
   const login = async (c: Context<Env>, { loginname: sent, password }: Output<typeof loginFields>) => {
     // No account has a name as long as that.
     const loginname = sent.slice(0, 500);
-    await requireLoginAllowed(deps, loginname);
     const account = await getLogin(sql, loginname);
     // Checked in any case, so that the time says nothing (D2.9).
-    const right = await verifyPassword(isSha1(password) ? password : '', account?.passwordHash ?? null);
+    const right = await verifyPassword(isSha1(password) ? password : '', account?.passwordHash ?? null, () =>
+      requireLoginAllowed(deps, loginname),
+    );
     c.header('Cache-Control', 'private, no-store');
     if (!account?.passwordHash || !right || account.status !== 1) return null;
     const { token, hash } = makeToken();
