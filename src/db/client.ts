@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type ConnectOptions, DatabaseError, openClient, type Route, type Sql } from './connection.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/database.ts';
 import { Hosts, isForPrimary } from './hosts.ts';
-import { hasSeveralServers } from './server.ts';
+import { listServers } from './server.ts';
 
 export { type ConnectOptions, DatabaseError, type Sql, type Transaction } from './connection.ts';
 
@@ -110,7 +110,7 @@ function routesOver(target: Target): Routes {
 }
 
 function followHosts(url: string, isPooled: boolean): Hosts | null {
-  if (!hasSeveralServers(url)) return null;
+  if (listServers(url).length === 1) return null;
   if (!isForPrimary(url))
     throw new DatabaseError(
       'Unter mehreren Datenbankservern wird der primäre gesucht: target_session_attrs kann nur primary oder read-write sein.',

@@ -11,10 +11,11 @@ export function listServers(url: string): string[] {
   const { before, hosts, after } = splitAddress(url);
   return hosts.map((host) => {
     const address = `${before}${host}${after}`;
-    // Not repeated: a password stands in it.
-    if (host === '' || !URL.canParse(address))
+    // One server may go without its name, as with libpq.
+    if ((host === '' && hosts.length > 1) || !isReadable(address))
+      // Not repeated: a password stands in it.
       throw new DatabaseError(
-        'Die Adresse eines Datenbankservers ist nicht lesbar; erlaubt ist postgres://Konto:Passwort@Server:Port/Datenbank.',
+        'Die Adresse eines Datenbankservers ist nicht lesbar; erlaubt ist postgres://Konto:Passwort@Server:Port/Datenbank, in Konto und Passwort %25 für %, %23 für #, %2F für /, %3F für ? und %40 für @.',
       );
     const one = new URL(address);
     one.searchParams.delete('target_session_attrs');
@@ -22,8 +23,15 @@ export function listServers(url: string): string[] {
   });
 }
 
-/** Whether an address names several servers. */
-export const hasSeveralServers = (url: string) => splitAddress(url).hosts.length > 1;
+function isReadable(address: string): boolean {
+  try {
+    // As the driver does with account and password.
+    decodeURIComponent(address);
+    return URL.canParse(address);
+  } catch {
+    return false;
+  }
+}
 
 function splitAddress(url: string): { before: string; hosts: string[]; after: string } {
   const begin = url.indexOf('://') + 3;
