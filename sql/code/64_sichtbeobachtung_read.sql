@@ -205,22 +205,26 @@ $$;
 
 -- Released public records as everybody sees them: what private.render_sichtbeobachtung returns for anonymous readers, in half
 -- the time, from the text that the rows and the species keep.
---   id         ids of such records, in the order of the answer
---   tenant     the addressed tenant
---   separator  between two records
-create or replace function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer, separator text)
+--   id      ids of such records, in the order of the answer
+--   gone    null for a list; for the feed, of which ids mirrors are told that they are gone, the records of which are not looked at
+--   tenant  the addressed tenant
+-- returns     their JSON with commas between; in the feed each within an object that begins with its id
+create or replace function private.render_sichtbeobachtung_of_all(id bigint[], gone boolean[], tenant integer)
   returns text
   language plpgsql
   stable
 as $$
 declare
+  v_is_feed constant boolean := gone is not null;
   v_verborgen boolean := private.is_verborgen(tenant);
   v_animal_gids integer[] := array(select g.id from portal.artengruppe g where g.is_animal);
   v_other_stadien integer[] := array(select t.id from portal.stadium t where not t.phaenogramm);
   v_result text;
 begin
   select string_agg(
-    case when k.masked then private.to_kopf_json(s.id, s.guid, s.anzahl, s.raster_point, s.datum)
+    case when o.gone then '{"id":' || o.id || ',"geloescht":true' else
+    case when v_is_feed then '{"id":' || o.id || ',"sichtbeobachtung":' else '' end
+    || case when k.masked then private.to_kopf_json(s.id, s.guid, s.anzahl, s.raster_point, s.datum)
       else coalesce(s.kopf_json, private.to_kopf_json(s.id, s.guid, s.anzahl, s.point, s.datum)) end
     || coalesce(am.titel_json, (
       select private.to_titel_json(
@@ -235,10 +239,12 @@ begin
     || case when s.gid = any (v_animal_gids) then 'true' else 'false' end
     || case when k.masked then ',"is_rasterized":true' else ',"is_rasterized":false' end
     || case when s.sensible_art or am.sensibel then ',"sensible_art":true' else ',"sensible_art":false' end
-    || case when s.sensibel then ',"sensibel":true}' else ',"sensibel":false}' end, separator order by o.position)
+    || case when s.sensibel then ',"sensibel":true}' else ',"sensibel":false}' end
+    -- In the feed this ends the object around each.
+    end, case when v_is_feed then '},' else ',' end order by o.position)
   into v_result
-  from unnest(render_sichtbeobachtung_of_all.id) with ordinality o (id, position)
-  join portal.sichtbeobachtung s on s.id = o.id
+  from unnest(render_sichtbeobachtung_of_all.id, render_sichtbeobachtung_of_all.gone) with ordinality o (id, gone, position)
+  left join portal.sichtbeobachtung s on s.id = o.id and o.gone is not true
   left join lateral (
     select d.titel_json, d.art_json, d.art_id, d.legacy_regional_art_id, d.name_deutsch, d.name_wissenschaftlich, d.sensibel
     from portal.art_mandant d
@@ -248,7 +254,7 @@ begin
   cross join lateral (
     select private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false) as masked
   ) k;
-  return v_result;
+  return case when v_is_feed then v_result || '}' else v_result end;
 end
 $$;
 
@@ -272,7 +278,7 @@ declare
 begin
   shown := 0;
   while shown < v_count loop
-    v_part := case when reader is null then private.render_sichtbeobachtung_of_all(id[shown + 1:shown + v_step], tenant, ',')
+    v_part := case when reader is null then private.render_sichtbeobachtung_of_all(id[shown + 1:shown + v_step], null, tenant)
       else private.render_sichtbeobachtung(id[shown + 1:shown + v_step], tenant, reader, detail => false) end;
     if octet_length(v_rows) + octet_length(v_part) <= max_bytes or (shown = 0 and v_step = 1) then
       v_rows := case when shown = 0 then v_part else v_rows || ',' || v_part end;

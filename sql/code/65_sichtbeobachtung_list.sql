@@ -372,7 +372,7 @@ begin
   -- The usual page at once: held in two more variables on its way, its 60 kB made busy connections a tenth slower.
   if row_limit <= 100 then
     v_shown := least(cardinality(v_id), row_limit);
-    result := '[' || coalesce(case when reader is null then private.render_sichtbeobachtung_of_all(v_id[:v_shown], tenant, ',')
+    result := '[' || coalesce(case when reader is null then private.render_sichtbeobachtung_of_all(v_id[:v_shown], null, tenant)
       else private.render_sichtbeobachtung(v_id[:v_shown], tenant, reader, detail => false) end, '') || ']';
   end if;
   if row_limit > 100 or octet_length(result) > v_max_bytes then

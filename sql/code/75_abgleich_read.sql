@@ -1,8 +1,5 @@
 -- The feed for mirrors, as it is read (O1). Stable throughout: one snapshot decides what is shown and where reading ends.
 
--- Below `told` is materialized: PostgreSQL 15 can't plan a condition on a window function for values that it does not know ("WindowFunc
--- not found in subplan target lists").
-
 -- The entries behind a place, as a mirror of this tenant's host is told them.
 --   tenant      the addressed tenant
 --   mandant     only records that this filter lists; null = all
@@ -25,76 +22,75 @@ declare
   v_arts_here integer[];
 begin
   if mandant is null then
-    return query
-    with seen as materialized (
-      select a.stelle, a.sichtbeobachtung_id as id
+    select coalesce(array_agg(t.id) filter (where t.shown is not null), '{}'),
+      coalesce(array_agg(not t.shown) filter (where t.shown is not null), '{}'),
+      coalesce(array_agg(t.stelle) filter (where t.shown is not null), '{}'), count(*), max(t.stelle), (array_agg(t.id))[count(*)]
+    into ids, gone, stellen, scanned, last_stelle, last_id
+    from (
+      select a.stelle, a.sichtbeobachtung_id as id, case when s.frei then true when a.stelle < ab then null else false end as shown
       from portal.abgleich a
-      where (a.stelle, a.sichtbeobachtung_id) > (list_abgleich_entry.stelle, list_abgleich_entry.id) and a.stelle < grenze
-      order by a.stelle, a.sichtbeobachtung_id
-      limit scan_limit
-    ),
-    told as materialized (
-      select w.stelle, w.id, k.shown,
-        count(*) filter (where k.shown is not null) over (order by w.stelle, w.id rows unbounded preceding) as position
-      from seen w
       left join lateral (
         select true as frei
         from portal.sichtbeobachtung s
-        where s.id = w.id and case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
+        where s.id = a.sichtbeobachtung_id and case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
         offset 0
       ) s on true
-      cross join lateral (select case when s.frei then true when w.stelle < ab then null else false end as shown) k
-    )
+      where (a.stelle, a.sichtbeobachtung_id) > (list_abgleich_entry.stelle, list_abgleich_entry.id) and a.stelle < grenze
+      order by a.stelle, a.sichtbeobachtung_id
+      limit scan_limit
+    ) t;
+  else
+    v_arts_here := array(select am.art from portal.art_mandant am where am.mandant_id = tenant and am.sensibel);
     select coalesce(array_agg(t.id) filter (where t.shown is not null), '{}'),
       coalesce(array_agg(not t.shown) filter (where t.shown is not null), '{}'),
-      coalesce(array_agg(t.stelle) filter (where t.shown is not null), '{}'),
-      (select count(*)::integer from seen), max(t.stelle), (array_agg(t.id))[count(*)]
-    -- Sorted once, not for each of the arrays.
-    from (select * from told t where t.position <= row_limit order by t.stelle, t.id) t;
-    return;
+      coalesce(array_agg(t.stelle) filter (where t.shown is not null), '{}'), count(*), max(t.stelle), (array_agg(t.id))[count(*)]
+    into ids, gone, stellen, scanned, last_stelle, last_id
+    from (
+      select a.stelle, a.sichtbeobachtung_id as id, k.shown
+      from portal.abgleich a
+      -- First whether it is this tenant's at all: entries lie scattered over all records, and to look at each of them took two thirds of
+      -- the time. By the index of the tenant's released records, which is small; `between`, because with `=` the planner takes the
+      -- primary key.
+      left join lateral (
+        select l.exakt
+        from portal.mandant_sichtbeobachtung l
+        where l.mandant_id = list_abgleich_entry.mandant and l.frei
+          and l.sichtbeobachtung_id between a.sichtbeobachtung_id and a.sichtbeobachtung_id
+        offset 0
+      ) l on true
+      cross join lateral (
+        select case
+          when l.exakt or (l.exakt is not null and (
+            select private.is_masked(s.schutz, s.art = any (v_arts_here), 0, null, false)
+            from portal.sichtbeobachtung s
+            where s.id = a.sichtbeobachtung_id)) then true
+          when a.stelle < ab then null
+          when l.exakt is not null or exists (
+            select
+            from portal.abgleich_ehemals e
+            where e.sichtbeobachtung_id = a.sichtbeobachtung_id and e.mandant_id = list_abgleich_entry.mandant) then false
+          end as shown
+        offset 0
+      ) k
+      where (a.stelle, a.sichtbeobachtung_id) > (list_abgleich_entry.stelle, list_abgleich_entry.id) and a.stelle < grenze
+      order by a.stelle, a.sichtbeobachtung_id
+      limit scan_limit
+    ) t;
   end if;
-  v_arts_here := array(select am.art from portal.art_mandant am where am.mandant_id = tenant and am.sensibel);
-  return query
-  with seen as materialized (
-    select a.stelle, a.sichtbeobachtung_id as id
-    from portal.abgleich a
-    where (a.stelle, a.sichtbeobachtung_id) > (list_abgleich_entry.stelle, list_abgleich_entry.id) and a.stelle < grenze
-    order by a.stelle, a.sichtbeobachtung_id
-    limit scan_limit
-  ),
-  told as materialized (
-    select w.stelle, w.id, k.shown,
-      count(*) filter (where k.shown is not null) over (order by w.stelle, w.id rows unbounded preceding) as position
-    from seen w
-    -- First whether it is this tenant's at all: entries lie scattered over all records, and to look at each of them took two thirds of the
-    -- time. By the index of the tenant's released records, which is small; `between`, because with `=` the planner takes the primary key.
-    left join lateral (
-      select l.exakt
-      from portal.mandant_sichtbeobachtung l
-      where l.mandant_id = list_abgleich_entry.mandant and l.frei and l.sichtbeobachtung_id between w.id and w.id
-      offset 0
-    ) l on true
-    cross join lateral (
-      select case
-        when l.exakt or (l.exakt is not null and (
-          select private.is_masked(s.schutz, s.art = any (v_arts_here), 0, null, false)
-          from portal.sichtbeobachtung s
-          where s.id = w.id)) then true
-        when w.stelle < ab then null
-        when l.exakt is not null or exists (
-          select from portal.abgleich_ehemals e where e.sichtbeobachtung_id = w.id and e.mandant_id = list_abgleich_entry.mandant)
-          then false
-        end as shown
-      offset 0
-    ) k
-  )
-  select coalesce(array_agg(t.id) filter (where t.shown is not null), '{}'),
-    coalesce(array_agg(not t.shown) filter (where t.shown is not null), '{}'),
-    coalesce(array_agg(t.stelle) filter (where t.shown is not null), '{}'),
-    (select count(*)::integer from seen), max(t.stelle), (array_agg(t.id))[count(*)]
-  from (select * from told t where t.position <= row_limit order by t.stelle, t.id) t;
+  -- Here, not by a window over all of them: of that the usual page would cut away nothing.
+  if cardinality(ids) > row_limit then
+    ids := ids[:row_limit];
+    gone := gone[:row_limit];
+    stellen := stellen[:row_limit];
+    last_stelle := stellen[row_limit];
+    last_id := ids[row_limit];
+  end if;
+  return next;
 end
 $$;
+
+-- Below `told` is materialized: PostgreSQL 15 can't plan a condition on a window function for values that it does not know ("WindowFunc
+-- not found in subplan target lists").
 
 -- The records of a block that have no place of their own, from an id on.
 --   von, bis    ids
@@ -117,7 +113,8 @@ begin
     with seen as materialized (
       select s.id
       from portal.sichtbeobachtung s
-      where s.bereich = 'oeffentlich' and (s.status, s.id) >= ('freigegeben', von) and (s.status, s.id) <= ('freigegeben', bis)
+      -- Not compared as rows: a scan ends only where the first column of such a bound does, which is all released records later.
+      where s.bereich = 'oeffentlich' and s.status = 'freigegeben' and s.id between von and bis
       order by s.status, s.id
       limit scan_limit
     ),
@@ -139,8 +136,7 @@ begin
   with seen as materialized (
     select l.sichtbeobachtung_id as id, l.exakt
     from portal.mandant_sichtbeobachtung l
-    where (l.mandant_id, l.frei, l.sichtbeobachtung_id) >= (list_abgleich_block.mandant, true, von)
-      and (l.mandant_id, l.frei, l.sichtbeobachtung_id) <= (list_abgleich_block.mandant, true, bis)
+    where l.mandant_id = list_abgleich_block.mandant and l.frei and l.sichtbeobachtung_id between von and bis
     order by l.mandant_id, l.frei, l.sichtbeobachtung_id
     limit scan_limit
   ),
@@ -175,29 +171,15 @@ as $$
 #variable_conflict use_variable
 declare
   v_count constant integer := cardinality(ids);
-  -- no character of a record's JSON
-  v_separator constant text := chr(2);
   v_rows text := '';
-  v_records text[];
   v_part text;
   v_step integer := 100;
 begin
   shown := 0;
   -- A hundred at a time, and where those are too many fewer, as in private.render_page.
   while shown < v_count loop
-    v_records := string_to_array(private.render_sichtbeobachtung_of_all(array(
-      select u.id
-      from unnest(ids[shown + 1:shown + v_step], gone[shown + 1:shown + v_step]) with ordinality u (id, gone, position)
-      where not u.gone
-      order by u.position), tenant, v_separator), v_separator);
-    select string_agg(
-      '{"id":' || u.id
-      || case when u.gone then ',"geloescht":true}' else ',"sichtbeobachtung":' || v_records[u.number] || '}' end, ',' order by u.position)
-    into v_part
-    from (
-      select k.id, k.gone, k.position, count(*) filter (where not k.gone) over (order by k.position rows unbounded preceding) as number
-      from unnest(ids[shown + 1:shown + v_step], gone[shown + 1:shown + v_step]) with ordinality k (id, gone, position)
-    ) u;
+    v_part := private.render_sichtbeobachtung_of_all(
+      ids[shown + 1:shown + v_step], gone[shown + 1:shown + v_step], tenant);
     if octet_length(v_rows) + octet_length(v_part) <= max_bytes or (shown = 0 and v_step = 1) then
       v_rows := case when shown = 0 then v_part else v_rows || ',' || v_part end;
       shown := least(shown + v_step, v_count);
@@ -317,7 +299,8 @@ begin
       v_stellen := v_stellen || array_fill(v_stelle, array[cardinality(v_step.ids)]);
       v_teile := v_teile || array_fill(0, array[cardinality(v_step.ids)]);
       v_id := case when v_step.scanned < v_scan and cardinality(v_ids) < v_wanted then v_block.bis else v_step.last_id end;
-      v_budget := v_budget - v_step.scanned - 1;
+      -- What a block costs by itself: a small tenant has records in few of many.
+      v_budget := v_budget - v_step.scanned - 50;
     else
       v_until := coalesce(
         (select min(b.stelle) from portal.abgleich_block b where b.stelle > v_stelle and b.stelle < v_grenze), v_grenze);

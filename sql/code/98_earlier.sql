@@ -96,7 +96,21 @@ create or replace function private.render_sichtbeobachtung_of_all(id bigint[], t
   stable
 as $$
 begin
-  return private.render_sichtbeobachtung_of_all(id, tenant, ',');
+  return private.render_sichtbeobachtung_of_all(id, null, tenant);
+end
+$$;
+
+-- up to 0.8.0: the same, of a list or of the feed
+create or replace function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer, separator text)
+  returns text
+  language plpgsql
+  stable
+as $$
+begin
+  return array_to_string(array(
+    select private.render_sichtbeobachtung_of_all(array[o.id], null, tenant)
+    from unnest(render_sichtbeobachtung_of_all.id) with ordinality o (id, position)
+    order by o.position), separator);
 end
 $$;
 

@@ -233,13 +233,13 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'answers for everybody show the true point',
-    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer, separator',
+    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], gone',
     from: 'case when k.masked then private.to_kopf_json',
     to: 'case when false then private.to_kopf_json',
   },
   {
     name: 'answers for everybody say of no record that it is masked',
-    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer, separator',
+    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], gone',
     from: 'private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false) as masked',
     to: 'false as masked',
   },
@@ -311,7 +311,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a remark that is kept back shows in lists of everybody',
-    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer, separator',
+    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], gone',
     from: 'case when v_verborgen and k.masked then null else s.bemerkung end',
     to: 's.bemerkung',
   },
@@ -323,7 +323,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a biotope photo that is kept back shows in lists of everybody',
-    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], tenant integer, separator',
+    within: 'function private.render_sichtbeobachtung_of_all(id bigint[], gone',
     from: 'case when v_verborgen and k.masked then null else s.biotopfoto end',
     to: 's.biotopfoto',
   },
