@@ -59,7 +59,7 @@ as $$
   select pg_catalog.to_jsonb(sichtbeobachtung) - '{gid,jahr,cell_x,cell_y,raster_point,shown_point,sensible_art,schutz}'::text[]
 $$;
 
--- One page of the change log, newest first.
+-- One page of the change log, newest first: by id, or where days are asked for by their times, so that no more is walked than they hold.
 --   datum_von, datum_bis  day of the change in Europe/Berlin, inclusive; null = any
 --   before_id             only older entries (the cursor)
 create or replace function api.list_protokoll(datum_von date, datum_bis date, before_id bigint, row_limit integer)
@@ -67,23 +67,35 @@ create or replace function api.list_protokoll(datum_von date, datum_bis date, be
   language plpgsql
   stable
 as $$
+declare
+  v_von timestamptz := coalesce(datum_von::timestamp at time zone 'Europe/Berlin', '-infinity');
+  v_bis timestamptz := coalesce((datum_bis + 1)::timestamp at time zone 'Europe/Berlin', 'infinity');
+  v_before timestamptz;
+  v_id bigint[];
 begin
+  if datum_von is null and datum_bis is null then
+    v_id := array(
+      select p.id from portal.protokoll p where p.id < coalesce(before_id, 9223372036854775807) order by p.id desc limit row_limit + 1);
+  else
+    -- One bound: of two from above a walk begins at whichever it takes first.
+    v_before := least(v_bis, (select p.zeitpunkt from portal.protokoll p where p.id <= before_id order by p.id desc limit 1));
+    v_id := array(
+      select p.id
+      from portal.protokoll p
+      where p.zeitpunkt >= v_von and (p.zeitpunkt, p.id) < (v_before, case when v_before < v_bis then before_id else 0 end)
+      order by p.zeitpunkt desc, p.id desc
+      limit row_limit + 1);
+  end if;
   return query
-  with page as (
-    select p.id, row_to_json(r)::text as json
-    from portal.protokoll p,
+  select l.result, l.last_id
+  from private.to_page(v_id, array(
+    select row_to_json(r)::text
+    from unnest(v_id) with ordinality o (id, position)
+    join portal.protokoll p on p.id = o.id,
       lateral (
         select p.audit, p.sichtbeobachtung_id as id, to_char(p.zeitpunkt at time zone 'Europe/Berlin', 'DD.MM.YYYY') as datum,
           to_char(p.zeitpunkt at time zone 'Europe/Berlin', 'HH24:MI:SS') as uhrzeit) r
-    where (datum_von is null or p.zeitpunkt >= datum_von::timestamp at time zone 'Europe/Berlin')
-      and (datum_bis is null or p.zeitpunkt < (datum_bis + 1)::timestamp at time zone 'Europe/Berlin')
-      and (before_id is null or p.id < before_id)
-    order by p.id desc
-    limit row_limit + 1
-  )
-  select l.result, l.last_id
-  from private.to_page(
-    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l;
+    order by o.position), row_limit) l;
 end
 $$;
 comment on function api.list_protokoll(date, date, bigint, integer) is

@@ -36,7 +36,7 @@ begin
 end
 $$;
 
--- One page of the QS log, newest first, for experts and administrators.
+-- One page of the QS log, newest first, for experts and administrators. Walked by what narrows it most: the recorder, days, the status.
 --   datum_von, datum_bis  day of the status change in Europe/Berlin, inclusive
 --   uid                   recorder
 -- errors                  NRCHT for everyone else
@@ -47,31 +47,60 @@ create or replace function api.list_qs(
   language plpgsql
   stable
 as $$
+declare
+  v_von timestamptz := coalesce(datum_von::timestamp at time zone 'Europe/Berlin', '-infinity');
+  v_bis timestamptz := coalesce((datum_bis + 1)::timestamp at time zone 'Europe/Berlin', 'infinity');
+  v_status portal.status := status_aenderung;
+  v_before_id bigint := coalesce(before_id, 9223372036854775807);
+  v_before timestamptz;
+  v_id bigint[];
 begin
   if not private.is_exempt(reader) then
     raise exception 'experts and administrators only' using errcode = 'NRCHT';
   end if;
+  if uid is not null then
+    v_id := array(
+      select q.id
+      from portal.qs q
+      where (q.nutzer_id, q.id) >= (list_qs.uid, 0) and (q.nutzer_id, q.id) < (list_qs.uid, v_before_id)
+        and q.zeitpunkt >= v_von and q.zeitpunkt < v_bis
+        and (v_status is null or q.status = v_status)
+      order by q.nutzer_id desc, q.id desc
+      limit row_limit + 1);
+  elsif datum_von is not null or datum_bis is not null then
+    -- One bound from above, as in api.list_protokoll.
+    v_before := least(v_bis, (select q.zeitpunkt from portal.qs q where q.id <= before_id order by q.id desc limit 1));
+    v_id := array(
+      select q.id
+      from portal.qs q
+      where q.zeitpunkt >= v_von and (q.zeitpunkt, q.id) < (v_before, case when v_before < v_bis then before_id else 0 end)
+        and (v_status is null or q.status = v_status)
+      order by q.zeitpunkt desc, q.id desc
+      limit row_limit + 1);
+  elsif v_status is not null then
+    -- As rows, here and above: with `=` the planner takes the primary key and walks all.
+    v_id := array(
+      select q.id
+      from portal.qs q
+      where (q.status, q.id) >= (v_status, 0) and (q.status, q.id) < (v_status, v_before_id)
+      order by q.status desc, q.id desc
+      limit row_limit + 1);
+  else
+    v_id := array(select q.id from portal.qs q where q.id < v_before_id order by q.id desc limit row_limit + 1);
+  end if;
   return query
-  with page as (
-    select q.id, row_to_json(r)::text as json
-    from portal.qs q,
+  select l.result, l.last_id
+  from private.to_page(v_id, array(
+    select row_to_json(r)::text
+    from unnest(v_id) with ordinality o (id, position)
+    join portal.qs q on q.id = o.id,
       lateral (
         select q.sichtbeobachtung_id as id, q.nutzer_id as uid,
           to_char(q.zeitpunkt at time zone 'Europe/Berlin', 'DD.MM.YYYY') as datum,
           to_char(q.zeitpunkt at time zone 'Europe/Berlin', 'HH24:MI:SS') as uhrzeit,
           private.to_status_text(q.status) as status_aenderung, q.art as aid,
           to_char(q.datum_beobachtung, 'DD.MM.YYYY') as datum_beobachtung, q.experte_id as experte_uid) r
-    where (datum_von is null or q.zeitpunkt >= datum_von::timestamp at time zone 'Europe/Berlin')
-      and (datum_bis is null or q.zeitpunkt < (datum_bis + 1)::timestamp at time zone 'Europe/Berlin')
-      and (list_qs.uid is null or q.nutzer_id = list_qs.uid)
-      and (list_qs.status_aenderung is null or q.status = list_qs.status_aenderung::portal.status)
-      and (before_id is null or q.id < before_id)
-    order by q.id desc
-    limit row_limit + 1
-  )
-  select l.result, l.last_id
-  from private.to_page(
-    array(select p.id from page p order by p.id desc), array(select p.json from page p order by p.id desc), row_limit) l;
+    order by o.position), row_limit) l;
 end
 $$;
 comment on function api.list_qs(bigint, date, date, bigint, portal.kurztext, bigint, integer) is

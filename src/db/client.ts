@@ -15,7 +15,7 @@ export interface Database {
   sql: Sql;
   /** A few more connections like those, for requests that find them all taken. */
   reserve: Sql;
-  /** For jobs: the same pool as of requests, or two connections past a pooler. */
+  /** For jobs: two connections of their own, past a pooler; with the embedded database those of requests. */
   work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
   connect(options?: ConnectOptions): Sql;
@@ -134,9 +134,10 @@ function databaseOver(target: Target, size = poolSize): Database {
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql,
     reserve: open({ max: reservedConnections, settings: requestSettings }, hasPooler),
-    // Nothing may be asked of a pooled connection while another statement is under way on it: PgBouncer lost answers, and who waited for
-    // them waited for ever. Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing.
-    work: hasPooler ? open({ max: 2, settings: requestSettings }, false) : sql,
+    // Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing. With one of theirs on the same
+    // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
+    // answers then, it waited for ever.
+    work: 'url' in target ? open({ max: 2, settings: requestSettings }, false) : sql,
     // What a role was given for requests behind a pooler would end a migration.
     connect: ({ settings, ...others } = {}) =>
       open({ ...others, settings: { statement_timeout: 0, lock_timeout: 0, ...settings } }, false),

@@ -1,10 +1,15 @@
 // Networks of clients: what limits and shares are counted by.
 import { isIPv6 } from 'node:net';
 
-/** The network of an address: whoever has one IPv6 address has a whole /64 of them, an IPv4 address stands for itself. */
+/**
+ * The network of an address: whoever has one IPv6 address has a whole /64 of them, an IPv4 address stands for itself.
+ * @param address as a socket or a proxy writes it: with or without a port or brackets, which are left out
+ */
 export function networkOf(address: string): string {
-  const plain = address.slice(0, 100).replace(/^::ffff:(?=\d+\.)/i, '');
+  const plain = withoutPort(address.slice(0, 100)).replace(/^::ffff:(?=\d+\.)/i, '');
   if (!isIPv6(plain)) return plain;
+  const mapped = /^[0:]/.test(plain) ? toIPv4(plain) : null;
+  if (mapped !== null) return mapped;
   const [head = '', tail] = (plain.split('%', 1)[0] ?? '').split('::');
   const groups = head === '' ? [] : head.split(':');
   const rest = tail === undefined || tail === '' ? [] : tail.split(':');
@@ -13,6 +18,23 @@ export function networkOf(address: string): string {
     .slice(0, 4)
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
     .join(':');
+}
+
+function withoutPort(address: string): string {
+  const [, inBrackets, host] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]+):\d+)$/.exec(address) ?? [];
+  return inBrackets ?? host ?? address;
+}
+
+/** The IPv4 address that an IPv6 address holds, in whatever spelling; null for others. */
+function toIPv4(address: string): string | null {
+  const { hostname } = new URL(`http://[${address.split('%', 1)[0]}]`);
+  const groups = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(hostname)?.slice(1) ?? null;
+  return (
+    groups
+      ?.map((group) => Number.parseInt(group, 16))
+      .flatMap((two) => [two >> 8, two & 255])
+      .join('.') ?? null
+  );
 }
 
 /**

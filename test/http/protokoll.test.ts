@@ -1,6 +1,6 @@
 // The two logs as endpoints (D3.14, D3.15), and the catalogue's own lists.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { arten } from '../support/catalogue.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -72,6 +72,107 @@ describe('GET /protokoll', () => {
     }
     assert.equal(seen.length, 25);
     assert.equal(new Set(seen).size, 25);
+  });
+});
+
+describe('days of a log', () => {
+  after(() => service.database.sql`truncate portal.protokoll, portal.qs`);
+
+  // Ids and times in another order: what was written for long is committed late. Several of one moment.
+  const fill = async () => {
+    const { sql } = service.database;
+    await sql`truncate portal.protokoll, portal.qs`;
+    const days = Array.from({ length: 60 }, (_, n) => `2026-05-${String(1 + ((n * 7) % 12)).padStart(2, '0')} ${n % 3}:00:00+02`);
+    await sql`
+      insert into portal.protokoll (audit, sichtbeobachtung_id, zeitpunkt)
+      select 'UPDATE', u.n, u.t::timestamptz from jsonb_array_elements_text(${JSON.stringify(days)}::text::jsonb) with ordinality u (t, n)`;
+    await sql`
+      insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, zeitpunkt)
+      select u.n, 900000 + u.n % 2, 1, '2026-01-01', case when u.n % 3 = 0 then 'hinweis' else 'pruefung' end::portal.status, u.t::timestamptz
+      from jsonb_array_elements_text(${JSON.stringify(days)}::text::jsonb) with ordinality u (t, n)`;
+    return days.map((day, index) => ({ id: index + 1, at: new Date(day).getTime(), day: Number(day.slice(8, 10)) }));
+  };
+  const page = async (path: string): Promise<number[]> => {
+    const ids: number[] = [];
+    for (let next = path; next; ) {
+      const { json } = await service.request(next, { as: 'admin' });
+      ids.push(...json.result.map((entry: { id: number }) => entry.id));
+      next = json.next ? json.next.slice(json.next.search(/\/(protokoll|qs)\?/)) : '';
+    }
+    return ids;
+  };
+
+  it('come newest first, each entry once, in pages of any size', async () => {
+    const entries = await fill();
+    const ranges: [query: string, isIn: (day: number) => boolean][] = [
+      ['datum_von=4.5.2026', (day) => day >= 4],
+      ['datum_bis=4.5.2026', (day) => day <= 4],
+      ['datum_von=3.5.2026&datum_bis=9.5.2026', (day) => day >= 3 && day <= 9],
+      ['datum_von=9.5.2026&datum_bis=3.5.2026', () => false],
+      ['datum_bis=1.1.1900', () => false],
+    ];
+    for (const [query, isIn] of ranges) {
+      const expected = entries.filter(({ day }) => isIn(day)).sort((a, b) => b.at - a.at || b.id - a.id);
+      for (const limit of [1, 3, 100]) {
+        const ids = expected.map(({ id }) => id);
+        assert.deepEqual(await page(`/protokoll?${query}&limit=${limit}`), ids, `${query}, ${limit}`);
+        assert.deepEqual(await page(`/qs?${query}&limit=${limit}`), ids, `qs, ${query}, ${limit}`);
+        // Of a status by the same order, of a recorder by the order of the log.
+        const hints = expected.filter(({ id }) => id % 3 === 0).map(({ id }) => id);
+        assert.deepEqual(await page(`/qs?${query}&status_aenderung=hinweis&limit=${limit}`), hints, `hints, ${query}, ${limit}`);
+        const own = ids.filter((id) => id % 2 === 1).sort((a, b) => b - a);
+        assert.deepEqual(await page(`/qs?${query}&uid=900001&limit=${limit}`), own, `uid, ${query}, ${limit}`);
+        const ownHints = own.filter((id) => id % 3 === 0);
+        assert.deepEqual(
+          await page(`/qs?${query}&uid=900001&status_aenderung=hinweis&limit=${limit}`),
+          ownHints,
+          `both, ${query}, ${limit}`,
+        );
+      }
+    }
+    const all = entries.map(({ id }) => id).reverse();
+    for (const limit of [7, 100]) {
+      assert.deepEqual(await page(`/protokoll?limit=${limit}`), all);
+      assert.deepEqual(await page(`/qs?limit=${limit}`), all);
+      assert.deepEqual(
+        await page(`/qs?status_aenderung=hinweis&limit=${limit}`),
+        all.filter((id) => id % 3 === 0),
+      );
+    }
+  });
+
+  it('are found without walking the whole log', async () => {
+    const { sql } = service.database;
+    await sql`truncate portal.protokoll, portal.qs`;
+    await sql`
+      insert into portal.protokoll (audit, sichtbeobachtung_id, zeitpunkt)
+      select 'UPDATE', n, '2026-01-01'::timestamptz + n * interval '10 minutes' from generate_series(1, 30000) n`;
+    await sql`
+      insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, zeitpunkt)
+      select n, 900000 + n % 1000, 1, '2026-01-01', 'pruefung', '2026-01-01'::timestamptz + n * interval '10 minutes' from generate_series(1, 30000) n`;
+    await sql`analyze portal.protokoll, portal.qs`;
+    const [{ id: reader, last } = {}] = await sql`
+      select id, (select max(id) from portal.protokoll) as last from portal.nutzer where loginname = 'admin'`;
+    const calls = [
+      `api.list_protokoll(null, '1900-01-01', null, 1)`,
+      `api.list_protokoll('2100-01-01', null, null, 1)`,
+      `api.list_protokoll(null, '2026-04-01', null, 1)`,
+      `api.list_protokoll(null, '2026-07-01', ${last - 25_000}, 1)`,
+      `api.list_protokoll(null, null, ${last - 29_000}, 1)`,
+      `api.list_qs(${reader}, null, '2026-04-01', null, null, null, 1)`,
+      `api.list_qs(${reader}, null, '1900-01-01', null, 'hinweis', null, 1)`,
+      `api.list_qs(${reader}, null, null, 900007, 'hinweis', null, 1)`,
+      `api.list_qs(${reader}, null, null, null, 'hinweis', null, 1)`,
+      `api.list_qs(${reader}, null, null, null, null, 1000, 1)`,
+    ];
+    for (const call of calls) {
+      // The second time plans are there.
+      await sql.unsafe(`select * from ${call}`);
+      const [row] = await sql.unsafe(`explain (analyze, buffers, format json) select * from ${call}`);
+      const plan = row?.['QUERY PLAN'][0].Plan;
+      const blocks = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+      assert.ok(blocks < 80, `${call}: ${blocks} blocks`);
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
+import { callBounds, poolSize, reservedConnections } from '../../src/db/client.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { networkOf } from '../../src/guard/network.ts';
 import { limitRate } from '../../src/guard/rate.ts';
@@ -12,6 +13,7 @@ import { runInScope } from '../../src/guard/request.ts';
 import { freeChunks, listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { arten } from '../support/catalogue.ts';
+import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { headerOf, startTestService, type TestService, testConfig } from '../support/service.ts';
 
 const settings: ServerSettings = {
@@ -112,6 +114,27 @@ describe('what is scarce', () => {
     });
   });
 
+  it('is not waited for behind another’s long statement while a job has one', {
+    skip: !onPostgres && 'one statement at a time',
+  }, async () => {
+    const { sql: pool, reserve, work } = await openTestDatabase();
+    const sql = admitCalls(
+      pool,
+      { ...callBounds, slots: poolSize + reservedConnections, share: poolSize },
+      { client: reserve, after: poolSize },
+    );
+    const ask = (network: string, seconds: number) =>
+      runInScope(network, async () => void (await sql`select pg_sleep(${seconds}::float8)`).length);
+    // All connections are there.
+    await Promise.all(Array.from({ length: poolSize }, () => ask('warm', 0)));
+    const long = Array.from({ length: poolSize - 1 }, () => ask('one', 2).then(() => 'long'));
+    await sleep(50);
+    const job = work`select pg_sleep(0.3)`.execute();
+    await sleep(50);
+    assert.equal(await Promise.race([...long, ask('other', 0).then(() => 'other')]), 'other');
+    await Promise.all([job, ...long]);
+  });
+
   it('is counted by IPv4 address, and by the first half of an IPv6 address', () => {
     for (const [address, network] of [
       ['192.0.2.7', '192.0.2.7'],
@@ -121,6 +144,13 @@ describe('what is scarce', () => {
       ['2001:0db8:0001:0002::1', '2001:db8:1:2'],
       ['fe80::1%eth0', 'fe80:0:0:0'],
       ['::1', '0:0:0:0'],
+      // As proxies write them.
+      ['192.0.2.7:5678', '192.0.2.7'],
+      ['[2001:db8:1:2::1]:443', '2001:db8:1:2'],
+      ['[2001:db8:1:2::1]', '2001:db8:1:2'],
+      ['::ffff:c000:207', '192.0.2.7'],
+      ['[0:0:0:0:0:FFFF:192.0.2.7]:1', '192.0.2.7'],
+      ['[x]:1', 'x'],
       ['x'.repeat(10_000), 'x'.repeat(100)],
     ] as const) {
       assert.equal(networkOf(address), network);

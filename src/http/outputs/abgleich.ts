@@ -35,7 +35,8 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   const share = (client: Sql): ReadPage => {
     const reading = new Map<string, Promise<FeedPage>>();
     return (...place) => {
-      const key = JSON.stringify(place);
+      // Of one network: whoever waits with another's question waits in its line.
+      const key = JSON.stringify([currentScope()?.network, ...place]);
       const known = reading.get(key);
       // It fails when its own client has left, or has too much under way: that is no reason for the others.
       if (known) return known.catch(() => listAbgleich(client, ...place));

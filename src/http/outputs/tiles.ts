@@ -2,6 +2,7 @@
 import { type Context, Hono } from 'hono';
 import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
 import type { Sql } from '../../db/client.ts';
+import { runOutsideScope } from '../../guard/request.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
 import type { Answer } from '../wire/reply.ts';
@@ -27,7 +28,7 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTu
   const { reads, slowSql, config } = deps;
   let canPack: Promise<boolean> | null = null;
   const make = async (client: Sql, query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
-    canPack ??= canPackTiles(reads).catch((error: unknown) => {
+    canPack ??= runOutsideScope(() => canPackTiles(reads)).catch((error: unknown) => {
       canPack = null;
       throw error;
     });
