@@ -306,6 +306,8 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 
   async backup(database, _values, rest, config) {
     const dir = requireDirectory('backup', rest);
+    // What others write for it too: pg_dump, SQLite.
+    process.umask(0o077);
     const [{ createBackup }, { openStorage }, { listForeignSchemas }] = await Promise.all([
       import('./backup/create.ts'),
       import('./media/open-storage.ts'),
