@@ -1,6 +1,7 @@
 // Operator commands (D5).
 import { createWriteStream } from 'node:fs';
 import { access, rename, rm, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -229,7 +230,13 @@ const commands: Record<string, (database: Database, values: Values, rest: string
         console.error(`Hinweis: ${countOf(archived.fehlend, 'Datei fehlt', 'Dateien fehlen')} in der Ablage, siehe im Archiv.`);
     } catch (error) {
       await rm(partial, { force: true });
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UsageError(`Das Verzeichnis von ${path} gibt es nicht.`);
+      const { code, path: failed } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') throw new UsageError(`Das Verzeichnis von ${path} gibt es nicht.`);
+      // Where it would be, in full: a release's own directory is nobody's to write to.
+      if (failed === partial && ['EACCES', 'EPERM', 'EROFS'].includes(code ?? ''))
+        throw new UsageError(
+          `${resolve(path)} kann nicht geschrieben werden (${code}); erlaubt ist eine Datei, wo dieser Benutzer schreiben darf.`,
+        );
       throw error;
     }
   },
@@ -299,6 +306,8 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 
   async backup(database, _values, rest, config) {
     const dir = requireDirectory('backup', rest);
+    // What others write for it too: pg_dump, SQLite.
+    process.umask(0o077);
     const [{ createBackup }, { openStorage }, { listForeignSchemas }] = await Promise.all([
       import('./backup/create.ts'),
       import('./media/open-storage.ts'),
@@ -392,6 +401,7 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
   async restore(rest) {
     const dir = requireDirectory('restore', rest);
     const config = loadConfig(process.env);
+    sayEmbedded(config);
     const [{ restoreBackup }, { openStorage }] = await Promise.all([
       import('./backup/restore.ts'),
       import('./media/open-storage.ts'),
@@ -412,6 +422,12 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
 
 // Commands write as the owner; the service's role may only do what its users do.
 const ownersUrl = (config: Config) => config.migrateDatabaseUrl ?? config.directDatabaseUrl ?? config.databaseUrl;
+
+// Whoever meant PostgreSQL and lost DATABASE_URL on the way would read or change another database without a word.
+function sayEmbedded(config: Config): void {
+  if (ownersUrl(config) === null)
+    console.error(`Ohne DATABASE_URL: die eingebettete Datenbank in ${resolve(config.dataDir)} wird benutzt.`);
+}
 
 // One and no more: `backup verfy DIR` must not become a backup in a directory of that name.
 function requireDirectory(command: string, [dir, ...more]: string[]): string {
@@ -486,6 +502,8 @@ async function main(): Promise<void> {
     databaseUrl: ownersUrl(config),
     directDatabaseUrl: null,
   });
+  // Afterwards: whoever could not open it is told where it is anyway.
+  sayEmbedded(config);
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     // A backup is of what is there, by a newer release too.

@@ -459,9 +459,10 @@ function readS3(read: Read): S3Settings {
 
 /** The table of settings as text. */
 export function describeSettings(): string {
+  const width = Math.max(...Object.keys(settings).map((name) => name.length)) + 2;
   const lines = Object.entries(settings).map(([name, { fallback, meaning }]) => {
     const standard = fallback === null ? '' : ` [${fallback}]`;
-    return `  ${name.padEnd(22)}${meaning}${standard}`;
+    return `  ${name.padEnd(width)}${meaning}${standard}`;
   });
   return ['Umgebungsvariablen [Vorgabe]:', ...lines].join('\n');
 }

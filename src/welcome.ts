@@ -12,13 +12,15 @@ export function requireDefaultTenant(defaultTenant: string | null, mandanten: re
 
 /** What stands on the terminal once the service listens. */
 export function describeFirstSteps(
-  config: Pick<Config, 'host' | 'port' | 'defaultTenant'>,
+  config: Pick<Config, 'host' | 'port' | 'defaultTenant' | 'role'>,
   logins: readonly DemoLogin[],
   kind: 'postgres' | 'embedded',
   mandanten: readonly Mandant[],
 ): string {
   const host = ['127.0.0.1', '0.0.0.0', '::', '::1'].includes(config.host) ? 'localhost' : config.host;
   const origin = `http://${host}:${config.port}`;
+  // It serves neither the map nor the interface.
+  if (config.role === 'worker') return `\nDer Dienst läuft, nur für Aufträge (ROLE=worker). Zustand: ${origin}/health/ready\n\n`;
   const base = `${origin}/api/v2`;
   const lines = ['', `Der Dienst läuft. Karte: ${origin}/karte`, `Schnittstelle: ${base}`, ''];
   const [mandant] = mandanten;

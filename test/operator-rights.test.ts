@@ -1,7 +1,7 @@
 // P1.1: the owner migrates, the service only calls; an operator who mixes them up is told in one line.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -28,9 +28,20 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'sighting-rights-'));
     server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-    for (const role of [owner, dienst, fremd]) await server.sql.unsafe(`create role ${role} login password 'geheim'`);
-    await server.sql.unsafe(`grant portal_dienst to ${dienst}`);
-    await server.sql.unsafe(`create database ${name} owner ${owner}`);
+    await server.sql.unsafe(`create role ${fremd} login password 'geheim'`);
+    // As the document says it, under names of its own. The groups belong to the server: others have made them.
+    const [, block = ''] = /^### Fewest rights$.*?^```sql\n(.*?)^```/ms.exec(await readFile('docs/operations.md', 'utf8')) ?? [];
+    const statements = block
+      .replaceAll('portal_owner', owner)
+      .replaceAll('portal_web', dienst)
+      .replaceAll('…', 'geheim')
+      .replace('database portal ', `database ${name} `)
+      .split(/(?<=;)\n/);
+    assert.ok(statements.length > 6, block);
+    for (const statement of statements)
+      await server.sql.unsafe(statement).catch((error: { code?: string }) => {
+        if (error.code !== '42710' || !/^create role \w+ nologin;$/.test(statement)) throw error;
+      });
     const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
     await administrator.sql
       .unsafe('create extension postgis; create extension btree_gist; create extension "uuid-ossp"; create extension pg_trgm')
@@ -75,6 +86,37 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
       assert.doesNotMatch(service.output(), /42501|permission/);
     } finally {
       assert.equal(await service.stop(), 0);
+    }
+  });
+
+  it('what the migration asks of the administrator can be run as it is printed, and then the queue works and nothing is asked', async () => {
+    const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    const open = (role: string) => openDatabase({ databaseUrl: urlOf(role), dataDir: '' });
+    const [owned, served, other] = await Promise.all([open(owner), open(dienst), open(fremd)]);
+    const lock = ({ sql }: Database) => sql`select pg_advisory_xact_lock(1), pg_try_advisory_xact_lock(2)`;
+    try {
+      const lines = (await runCli(asOwner(), ['migrate'])).err.trim().split('\n');
+      assert.ok(lines.some((line) => line.startsWith('Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten')));
+      for (const line of lines) {
+        assert.doesNotMatch(line, /create role|gis_public/, 'is in the document');
+        const [, statements] = /: ((?:grant|revoke) .*;)$/.exec(line) ?? [];
+        assert.ok(statements, line);
+        await administrator.sql.unsafe(statements).simple();
+      }
+      assert.equal((await runCli(asOwner(), ['migrate'])).err, '');
+      await Promise.all([lock(owned), lock(served)]);
+      await assert.rejects(lock(other), { code: '42501' });
+      // Whoever named only one of the two is asked for the other.
+      for (const role of [owner, 'portal_dienst']) {
+        const functions = 'pg_advisory_xact_lock(bigint), pg_try_advisory_xact_lock(bigint)';
+        await administrator.sql.unsafe(`revoke execute on function ${functions} from ${role}`);
+        const { err } = await runCli(asOwner(), ['migrate']);
+        const statement = `grant execute on function ${functions} to ${role};`;
+        assert.ok(err.startsWith('Mails und andere Aufträge bleiben liegen, ') && err.endsWith(`: ${statement}\n`), err);
+        await administrator.sql.unsafe(statement);
+      }
+    } finally {
+      for (const each of [administrator, owned, served, other]) await each.close();
     }
   });
 

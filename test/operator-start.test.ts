@@ -75,7 +75,7 @@ describe('a start that can not succeed ends with one line and code 1', () => {
       const refused = await runCli(site, ['migrate']);
       assert.equal(refused.code, 1);
       const [, statements = ''] =
-        /^Diese Datenbankrolle darf keine Erweiterungen anlegen\. Als Administrator in dieser Datenbank: (create extension .*;) Danach noch einmal: npm run migrate\n$/.exec(
+        /^Diese Datenbankrolle darf keine Erweiterungen anlegen\. Als Administrator in dieser Datenbank, und danach noch einmal npm run migrate: (create extension .*;)\n$/.exec(
           refused.err,
         ) ?? [];
       assert.match(statements, /"postgis".*"btree_gist".*"uuid-ossp"/, refused.err);

@@ -1,6 +1,6 @@
 // Makes a backup. In this order, so that a record in it has its files (a file is stored before its record): from now on no file leaves
 // the storage; one moment of the database is dumped; the files that it names are copied; the manifest is written.
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Programs } from '../config.ts';
 import { getInstallation, setAbgleichKomplett } from '../db/abgleich.ts';
@@ -51,6 +51,8 @@ export async function createBackup(
   const lock = await openDirectory(dir);
   try {
     const earlier = await requireOwnDirectory(dir, source);
+    // One that was there before. Files in it are their owner's alone also where this is somebody else's.
+    await chmod(dir, 0o700).catch(() => {});
     return await holdMedia(source.database, warn, () => writeBackup(source, dir, earlier, progress));
   } catch (error) {
     throw toBackupError(error, directory);

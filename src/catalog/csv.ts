@@ -14,10 +14,13 @@ export interface Problem {
 /** What an operator gave can't be loaded; nothing of it was. */
 export class ImportError extends Error {
   readonly problems: Problem[];
-  /** @param total how many there are, when `problems` are only the first of them */
-  constructor(problems: Problem[], total = problems.length) {
+  /**
+   * @param total how many there are, when `problems` are only the first of them
+   * @param outcome what became of it
+   */
+  constructor(problems: Problem[], total = problems.length, outcome = 'nichts wurde geladen') {
     const shown = total > problems.length ? ` (hier die ersten ${problems.length})` : '';
-    super(`${total} Fehler${shown}, nichts wurde geladen.`);
+    super(`${total} Fehler${shown}, ${outcome}.`);
     this.problems = problems;
   }
 }

@@ -160,7 +160,11 @@ async function writeCatalogue(
   await mkdir(dir, { recursive: true });
   const [present] = await readdir(dir);
   if (present !== undefined)
-    throw new ImportError([{ file: dir, line: 0, message: 'Das Verzeichnis ist nicht leer; überschrieben wird nichts' }]);
+    throw new ImportError(
+      [{ file: dir, line: 0, message: 'Das Verzeichnis ist nicht leer; überschrieben wird nichts' }],
+      1,
+      'nichts wurde geschrieben',
+    );
   const collection = `{"type":"FeatureCollection","features":[${features.map((feature) => `\n${feature}`).join(',')}\n]}\n`;
   await writeFile(join(dir, mandantenFile), collection);
   for (const file of names) {

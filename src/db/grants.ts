@@ -18,9 +18,19 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       open_schema: boolean;
       locks: string[];
       temporary: string | null;
+      keepers: string[];
+      dienst: boolean;
+      queueless: string[];
       output: string | null;
+      dienst_output: boolean;
     }[]
   >`
+    -- Who keeps what is taken from everybody, as in 99_grants.sql: the owner, and whom the administrator named beside it.
+    with keeper as (
+      select distinct r.oid, r.rolname
+      from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+      join pg_roles r on r.oid = a.grantee
+      where n.nspname = 'portal' and r.rolname <> 'portal_dienst')
     select
       array_to_json(array(
         select r.name from unnest('{gis_public,gis_exact}'::text[]) r (name) where to_regrole(r.name) is null)) as roles,
@@ -38,16 +48,38 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       (select quote_ident(d.datname)
         from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary,
-      case when to_regrole('gis_public') is not null and not api.is_ausgabe_erlaubt() then quote_ident(current_user) end as output`;
+      array_to_json(array(select quote_ident(k.rolname) from keeper k order by 1)) as keepers,
+      to_regrole('portal_dienst') is not null as dienst,
+      array_to_json(array(
+        select quote_ident(r.rolname)
+        from pg_roles r
+        where (r.rolname = 'portal_dienst' or r.oid in (select k.oid from keeper k))
+          and not (
+            has_function_privilege(r.oid, 'pg_catalog.pg_advisory_xact_lock(bigint)', 'execute')
+            and has_function_privilege(r.oid, 'pg_catalog.pg_try_advisory_xact_lock(bigint)', 'execute'))
+        order by 1)) as queueless,
+      case when to_regrole('gis_public') is not null and not api.is_ausgabe_erlaubt() then quote_ident(current_user) end as output,
+      coalesce(
+        not pg_has_role(
+          to_regrole('portal_dienst'), to_regrole('gis_public'),
+          case when current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end),
+        false) as dienst_output`;
   const warnings: string[] = [];
   if (facts && facts.roles.length > 0) {
     warnings.push(
-      `Für Auswertungen fehlen Rollen, und diese Datenbankrolle darf keine anlegen: ${facts.roles.map((role) => `create role ${role} nologin;`).join(' ')} Danach noch einmal: npm run migrate`,
+      `Für Auswertungen fehlen Rollen, und diese Datenbankrolle darf keine anlegen. Als Administrator, und danach noch einmal npm run migrate: ${facts.roles.map((role) => `create role ${role} nologin;`).join(' ')}`,
+    );
+  }
+  // Which role serves is not known here: the one that migrates, or one of the group.
+  const outputs = 'antworten Karten und GIS-Programme (/ogc und was sonst neben /api/v2 steht) mit 503';
+  if (facts?.dienst_output) {
+    warnings.push(
+      `Läuft der Dienst mit einer Datenbankrolle aus portal_dienst, ${outputs}, bis der Administrator diese Gruppe in die andere aufnimmt: grant gis_public to portal_dienst;`,
     );
   }
   if (facts?.output) {
     warnings.push(
-      `Karten und GIS-Programme (/ogc und was sonst neben /api/v2 steht) antworten mit 503, bis der Administrator diese Datenbankrolle in die Gruppe aufnimmt: grant gis_public to ${facts.output};`,
+      `Läuft der Dienst mit dieser Datenbankrolle, ${outputs}, bis der Administrator sie in die Gruppe aufnimmt: grant gis_public to ${facts.output};`,
     );
   }
   if (facts && facts.functions.length > 0) {
@@ -60,24 +92,36 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       'Jede Rolle darf im Schema public anlegen, was sie will, bis sein Eigentümer es verbietet: revoke create on schema public from public;',
     );
   }
-  if (facts && (facts.locks.length > 0 || facts.temporary !== null)) {
-    // The service's own role keeps them: the queue and the import need them.
+  if (!facts) return warnings;
+  const keepers = facts.keepers.join(', ');
+  // Of the functions that take locks the queue needs two, and the service's group gets no others, and no temporary tables.
+  const toQueue = (roles: string[]) =>
+    `grant execute on function pg_advisory_xact_lock(bigint), pg_try_advisory_xact_lock(bigint) to ${roles.join(', ')}`;
+  if (facts.locks.length > 0 || facts.temporary !== null) {
+    const queue = new Set([...(facts.dienst ? ['portal_dienst'] : []), ...facts.queueless]);
     const statements = [
       ...(facts.locks.length > 0
         ? [
-            `grant execute on function ${facts.locks.join(', ')} to current_user`,
+            `grant execute on function ${facts.locks.join(', ')} to ${keepers}`,
+            ...(queue.size > 0 ? [toQueue([...queue])] : []),
             `revoke execute on function ${facts.locks.join(', ')} from public`,
           ]
         : []),
       ...(facts.temporary !== null
         ? [
-            `grant temporary on database ${facts.temporary} to current_user`,
+            `grant temporary on database ${facts.temporary} to ${keepers}`,
             `revoke temporary on database ${facts.temporary} from public`,
           ]
         : []),
     ];
     warnings.push(
-      `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten, bis sein Administrator es verbietet (statt current_user die Rolle dieses Dienstes): ${statements.join('; ')};`,
+      `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten, bis sein Administrator es in dieser Datenbank verbietet: ${statements.join('; ')};`,
+    );
+  }
+  // Taken from everybody by hand, and not given to both: the worker would ask for ever.
+  if (facts.locks.length === 0 && facts.queueless.length > 0) {
+    warnings.push(
+      `Mails und andere Aufträge bleiben liegen, bis der Administrator in dieser Datenbank erlaubt, was sie brauchen: ${toQueue(facts.queueless)};`,
     );
   }
   return warnings;

@@ -112,7 +112,7 @@ export async function requireExtensions(sql: Sql): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== '42501') throw error;
     throw new DatabaseError(
-      `Diese Datenbankrolle darf keine Erweiterungen anlegen. Als Administrator in dieser Datenbank: ${statements.join('; ')}; Danach noch einmal: npm run migrate`,
+      `Diese Datenbankrolle darf keine Erweiterungen anlegen. Als Administrator in dieser Datenbank, und danach noch einmal npm run migrate: ${statements.join('; ')};`,
     );
   }
 }

@@ -1,4 +1,5 @@
 // Faults as operators read them: one clear line when a command can't go on, and what the log says of a defect.
+import { resolve } from 'node:path';
 
 // Raised on purpose with a sentence for the operator.
 const expected = new Set([
@@ -18,11 +19,20 @@ export function describeStartError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (expected.has(error.constructor.name)) return error.message;
   const refusal = findDatabaseError(error);
-  if (refusal) return `Die Datenbank hat das abgelehnt (${refusal.code}): ${refusal.message}`;
-  const { code, port } = error as { code?: unknown; port?: unknown };
+  if (refusal) {
+    const sentence = `Die Datenbank hat das abgelehnt (${refusal.code}): ${refusal.message}`;
+    // Mostly a command in the environment of the service, whose role may only serve.
+    return refusal.code === '42501'
+      ? `${sentence}. Befehle und Migrationen brauchen in MIGRATE_DATABASE_URL die Rolle, der die Datenbank gehört.`
+      : sentence;
+  }
+  const { code, port, path } = error as { code?: unknown; port?: unknown; path?: unknown };
   if (code === 'EADDRINUSE') return `Port ${port} ist schon belegt; ein anderer geht mit PORT=…`;
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    if (typeof path === 'string')
+      return `Kein Zugriff auf ${resolve(path)} (${code}); dieser Benutzer braucht die Rechte an der Datei und ihrem Verzeichnis.`;
     return `Kein Zugriff auf eine Datei oder einen Port (${code}); Rechte von DATA_DIR und PORT prüfen.`;
+  }
   if (code === 'EADDRNOTAVAIL') return 'HOST ist keine Adresse dieses Rechners.';
   return error.stack ?? error.message;
 }

@@ -177,6 +177,16 @@ describe('a backup', () => {
       if (/^(sicherung\.json|datenbank|medien-|schluessel)/.test(name)) assert.equal(mode & 0o777, 0o600, name);
     }
     assert.equal((await stat(backup)).mode & 0o777, 0o700);
+    // Also a directory that was there, but not one that is refused.
+    const wide = join(home, 'weit');
+    await mkdir(wide, { mode: 0o755 });
+    await backQuickly({}, wide);
+    assert.equal((await stat(wide)).mode & 0o777, 0o700);
+    const others = join(home, 'fremd');
+    await mkdir(others, { mode: 0o755 });
+    await writeFile(join(others, 'brief.txt'), '');
+    await assert.rejects(back({}, others), /keine Sicherung/);
+    assert.equal((await stat(others)).mode & 0o777, 0o755);
   });
 
   it('restores into an empty place: records, files with their bytes, the key; twice apart from each other', async () => {
@@ -482,6 +492,10 @@ describe('on the command line', () => {
       assert.match(missing.err, /Hinweis: 1 Datei fehlte schon in der Ablage/);
       await service.media.storage.put(lost ?? '', bytes ?? new Uint8Array(), '');
       assert.match((await run(['backup', dir], 0, media)).out, /\(1 neu\)/);
+      for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+        const path = join(entry.parentPath, entry.name);
+        assert.equal((await stat(path)).mode & 0o777, entry.isDirectory() ? 0o700 : 0o600, path);
+      }
       const calls = await readFile(join(bin, 'calls'), 'utf8');
       assert.match(calls, /^args .*--format=custom/m);
       assert.doesNotMatch(calls.replaceAll(/^password .*$/gm, ''), /ein-geheimnis/);
@@ -496,7 +510,8 @@ describe('on the command line', () => {
     assert.match((await run(['restore', dir], 0, there)).out, /^Zurückgespielt: .* Beobachtungen, \d+ Dateien, davon \d+ neu/);
     const again = await run(['restore', dir], 1, there);
     assert.match(again.err, onPostgres ? /nicht leer/ : /schon eine Datenbank/);
-    assert.equal(again.err.trim().split('\n').length, 1);
+    // The embedded database is named first.
+    assert.equal(again.err.trim().split('\n').length, onPostgres ? 1 : 2);
     assert.match((await run(['restore'], 1)).err, /^Das Verzeichnis fehlt/);
     await target.remove();
   });

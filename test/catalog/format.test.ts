@@ -52,7 +52,7 @@ describe('a catalogue', { skip }, () => {
     // What is there is not overwritten.
     const again = await runCli(one as Site, ['catalog', 'export', first]);
     assert.equal(again.code, 1);
-    assert.match(again.err, /nicht leer/);
+    assert.match(again.err, /nicht leer; überschrieben wird nichts\n1 Fehler, nichts wurde geschrieben\.\n$/);
   });
 
   it('begins with a template that may be imported as it is, and filled in as the help says', async () => {

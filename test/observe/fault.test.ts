@@ -1,11 +1,27 @@
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import { it } from 'node:test';
 import { describeStartError } from '../../src/observe/fault.ts';
 
 it('an error of the database ends a command with its own sentence and code, not with the statement and a stack', () => {
-  const refused = Object.assign(new Error('permission denied for schema public'), { code: '42501', severity: 'ERROR' });
+  const refused = Object.assign(new Error('relation "x" does not exist'), { code: '42P01', severity: 'ERROR' });
   const wrapped = new Error('Failed query: create table …\nparams: ', { cause: refused });
   for (const error of [refused, wrapped])
-    assert.equal(describeStartError(error), 'Die Datenbank hat das abgelehnt (42501): permission denied for schema public');
+    assert.equal(describeStartError(error), 'Die Datenbank hat das abgelehnt (42P01): relation "x" does not exist');
   assert.match(describeStartError(new TypeError('x is undefined')), /^TypeError: x is undefined\n {4}at /);
+});
+
+it('a missing right comes with the setting that has it, in the database and for a file', () => {
+  const refused = Object.assign(new Error('permission denied for function create_nutzer'), { code: '42501', severity: 'ERROR' });
+  assert.equal(
+    describeStartError(refused),
+    'Die Datenbank hat das abgelehnt (42501): permission denied for function create_nutzer. Befehle und Migrationen brauchen in MIGRATE_DATABASE_URL die Rolle, der die Datenbank gehört.',
+  );
+  const closed = Object.assign(new Error('EACCES: permission denied, mkdir'), { code: 'EACCES', path: 'bilder/neu' });
+  assert.equal(
+    describeStartError(closed),
+    `Kein Zugriff auf ${resolve('bilder/neu')} (EACCES); dieser Benutzer braucht die Rechte an der Datei und ihrem Verzeichnis.`,
+  );
+  const port = Object.assign(new Error('listen EACCES'), { code: 'EACCES', port: 80 });
+  assert.match(describeStartError(port), /^Kein Zugriff auf eine Datei oder einen Port \(EACCES\)/);
 });

@@ -71,7 +71,7 @@ export async function startProxy(name: ProxyName, servicePort: number): Promise<
       [/127\.0\.0\.1:8080/g, `127.0.0.1:${servicePort}`],
       [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
       [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
-      [/\/var\/cache\/nginx/g, home],
+      [/\/var\/lib\/nginx/g, home],
     ]);
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${home}/${kind};`);
     writeFileSync(
