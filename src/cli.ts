@@ -12,7 +12,7 @@ import type { DemoLogin } from './catalog/demo.ts';
 import type { ImportMedia } from './catalog/import-media.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
-import { type Database, DatabaseError, openDatabase } from './db/client.ts';
+import { type Database, DatabaseError, embeddedDirectory, openDatabase } from './db/client.ts';
 import { countNutzerSaetze, setNutzerLoeschung } from './db/loeschung.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
@@ -401,7 +401,7 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
   async restore(rest) {
     const dir = requireDirectory('restore', rest);
     const config = loadConfig(process.env);
-    sayEmbedded(config);
+    await sayNewEmbedded(config);
     const [{ restoreBackup }, { openStorage }] = await Promise.all([
       import('./backup/restore.ts'),
       import('./media/open-storage.ts'),
@@ -423,10 +423,15 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
 // Commands write as the owner; the service's role may only do what its users do.
 const ownersUrl = (config: Config) => config.migrateDatabaseUrl ?? config.directDatabaseUrl ?? config.databaseUrl;
 
-// Whoever meant PostgreSQL and lost DATABASE_URL on the way would read or change another database without a word.
-function sayEmbedded(config: Config): void {
-  if (ownersUrl(config) === null)
-    console.error(`Ohne DATABASE_URL: die eingebettete Datenbank in ${resolve(config.dataDir)} wird benutzt.`);
+// Whoever meant PostgreSQL and lost DATABASE_URL on the way would work on a new database without a word.
+async function sayNewEmbedded(config: Config): Promise<void> {
+  const directory = resolve(embeddedDirectory(config.dataDir));
+  const isThere = await access(directory).then(
+    () => true,
+    () => false,
+  );
+  if (ownersUrl(config) === null && !isThere)
+    console.error(`Ohne DATABASE_URL: eine eingebettete Datenbank wird angelegt, in ${directory}.`);
 }
 
 // One and no more: `backup verfy DIR` must not become a backup in a directory of that name.
@@ -497,13 +502,12 @@ async function main(): Promise<void> {
   const rest = positionals.slice(name.split(' ').length);
   if (plainCommands[name]) return plainCommands[name](rest);
   const config = loadConfig(process.env);
+  await sayNewEmbedded(config);
   const database = await openDatabase({
     ...config,
     databaseUrl: ownersUrl(config),
     directDatabaseUrl: null,
   });
-  // Afterwards: whoever could not open it is told where it is anyway.
-  sayEmbedded(config);
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     // A backup is of what is there, by a newer release too.
