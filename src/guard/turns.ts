@@ -22,7 +22,12 @@ export interface Patience {
 }
 
 /** Network, null for the service itself → what waits, in the order in which it is the networks' turn. */
-const lines = new Map<string | null, Set<Entry>>();
+type Lines = Map<string | null, Set<Entry>>;
+/** Of networks that nothing waited for when it came: they have every second turn, so that who asks for little is not behind all others. */
+const fresh: Lines = new Map();
+/** Of networks that had a turn and for which more waits. */
+const busy: Lines = new Map();
+let wasFresh = false;
 /** When computing began in this turn of the event loop; null before that. */
 let began: number | null = null;
 /** Whether a connection came since the last look. */
@@ -44,14 +49,14 @@ export function runInTurn(network: string | null, run: () => void, patience?: Pa
   if (!isTurning) setImmediate(letIn, performance.now());
   isTurning = true;
   const entry: Entry = { run };
-  const line = lines.get(network);
+  const line = fresh.get(network) ?? busy.get(network);
   if (line) line.add(entry);
-  else lines.set(network, new Set([entry]));
+  else fresh.set(network, new Set([entry]));
   const leave = () => {
     clearTimeout(entry.timer);
-    const mine = lines.get(network);
-    const isInTime = mine?.delete(entry) === true;
-    if (mine?.size === 0) lines.delete(network);
+    const mine = linesOf(network);
+    const isInTime = mine.get(network)?.delete(entry) === true;
+    if (mine.get(network)?.size === 0) mine.delete(network);
     return isInTime;
   };
   // By a timer, not when its turn comes: that is seconds later where many wait. What came one after the other leaves so too.
@@ -79,8 +84,11 @@ export function noteArrival(): void {
   hasArrival = true;
 }
 
+const linesOf = (network: string | null) => (fresh.has(network) ? fresh : busy);
+const isWaiting = () => fresh.size > 0 || busy.size > 0;
+
 function isFree(): boolean {
-  return lines.size === 0 && !hasArrival && hasTime();
+  return !isWaiting() && !hasArrival && hasTime();
 }
 
 function hasTime(): boolean {
@@ -105,20 +113,23 @@ function letIn(since: number): void {
 function beginSome(): void {
   for (let i = 0; i < maxBegun; i++) setImmediate(beginNext);
   setImmediate(() => {
-    isTurning = lines.size > 0;
+    isTurning = isWaiting();
     if (isTurning) letIn(performance.now());
   });
 }
 
 function beginNext(): void {
+  const isFresh = fresh.size > 0 && !(wasFresh && busy.size > 0);
+  const lines = isFresh ? fresh : busy;
   const [next] = lines;
   if (!next || !hasTime()) return;
+  wasFresh = isFresh;
   const [network, line] = next;
   const [entry] = line;
   if (entry) line.delete(entry);
-  // Behind the others.
   lines.delete(network);
-  if (line.size > 0) lines.set(network, line);
+  // Behind the others.
+  if (line.size > 0) busy.set(network, line);
   clearTimeout(entry?.timer);
   entry?.run();
 }

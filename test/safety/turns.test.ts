@@ -51,6 +51,28 @@ describe('what computes', () => {
     );
   });
 
+  it('comes soon for who asks for one thing after another, however many networks ask for much, and theirs goes on', async () => {
+    const order: string[] = [];
+    const ask = (network: string) =>
+      new Promise<void>((resolve) =>
+        runInTurn(network, () => {
+          compute(1);
+          order.push(network);
+          resolve();
+        }),
+      );
+    const many = Array.from({ length: 30 * 20 }, (_, n) => ask(`many ${n % 30}`));
+    await Promise.all(many.slice(0, 30));
+    const begin = order.length;
+    for (let n = 0; n < 10; n++) await ask('other');
+    const between = order.slice(begin);
+    // One after the other, with a round of all others between, they would take 300.
+    assert.ok(between.length < 100, `${between.length}`);
+    assert.ok(between.filter((network) => network !== 'other').length >= 5, between.join());
+    await Promise.all(many);
+    assert.equal(order.length, 610);
+  });
+
   it('gives way within a request too', async () => {
     let steps = 0;
     const long = runInScope('one', async () => {
