@@ -73,13 +73,16 @@ let connections = 0;
 /** Seconds until the service closes a slow client; Infinity when it does not. */
 async function stay(port: number, opening: string, drips: boolean, mustSeconds: number): Promise<number> {
   const localAddress = `127.3.${1 + Math.floor(connections / 250 / perNetwork)}.${1 + (Math.floor(connections++ / perNetwork) % 250)}`;
-  const socket: Socket = connect({ port, host: '127.0.0.1', localAddress });
-  socket.on('error', () => {});
+  const open = () => {
+    const socket: Socket = connect({ port, host: '127.0.0.1', localAddress });
+    socket.on('error', () => {});
+    socket.write(opening);
+    return socket;
+  };
+  const socket = drips ? open() : await openUntilAnswered(open);
   const begin = performance.now();
   const closed = once(socket, 'close').catch(() => {});
   if (drips) socket.resume();
-  else socket.pause();
-  socket.write(opening);
   // Who reads nothing hears of the end when it sends: an empty line between two requests means nothing.
   const timer = setInterval(() => socket.write(drips ? 'a' : '\r\n'), everyMs);
   const late = new AbortController();
@@ -92,4 +95,22 @@ async function stay(port: number, opening: string, drips: boolean, mustSeconds: 
   const seconds = (performance.now() - begin) / 1000;
   socket.destroy();
   return isClosed ? seconds : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * A client whose answer has begun, and who reads no more of it. As many at once are more than the service takes in a second: whoever was
+ * refused has nothing left to read, and asks again.
+ */
+async function openUntilAnswered(open: () => Socket): Promise<Socket> {
+  for (;;) {
+    const socket = open();
+    const first = await new Promise<Buffer | null>((resolve) => {
+      socket.once('data', resolve);
+      socket.once('close', () => resolve(null));
+    });
+    socket.pause();
+    if (first?.toString('latin1', 0, 12) === 'HTTP/1.1 200') return socket;
+    socket.destroy();
+    await sleep(everyMs);
+  }
 }
