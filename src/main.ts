@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { createApp, createWorkerApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
-import { callBounds, openDatabase, poolSize, reservedConnections, slowCallBounds, statementMs } from './db/client.ts';
+import {
+  callBounds,
+  openDatabase,
+  poolSize,
+  reservedConnections,
+  slowCallBounds,
+  statementMs,
+  versionBounds,
+} from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
 import { admitCalls } from './guard/admission.ts';
 import { currentScope } from './guard/request.ts';
@@ -62,6 +70,9 @@ async function main(): Promise<void> {
     { client: database.reserve, after: connections },
   );
   const { close: closeReads, apart, ...read } = await openReads(database, sql, config, log);
+  // Shared by all who ask at the same time, a look is nobody's: in the line of requests it waited for a turn of every network, and answers
+  // that are kept were refused under load (S5.3).
+  const versionSql = database.kind === 'postgres' ? admitCalls(database.versions, versionBounds) : sql;
   const slowSql = admitCalls(read.reads, { name: 'slow', ...slowCallBounds });
   const regexpSql =
     database.kind === 'postgres'
@@ -112,6 +123,7 @@ async function main(): Promise<void> {
       : createApp({
           sql,
           ...read,
+          versionSql,
           drain,
           regexpSql,
           slowSql,

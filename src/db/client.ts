@@ -15,6 +15,8 @@ export interface Database {
   sql: Sql;
   /** A few more connections like those, for requests that find them all taken. */
   reserve: Sql;
+  /** One connection for what every kept answer asks first: versions, one after the other. With the embedded database that of requests. */
+  versions: Sql;
   /** For jobs: two connections of their own, past a pooler; with the embedded database those of requests. */
   work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
@@ -38,6 +40,8 @@ export const reservedConnections = 2;
 export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
 /** The same for what computes for long; of its two connections a network has one. */
 export const slowCallBounds = { ...callBounds, slots: 2, share: 1, queue: 40 };
+/** Versions that are asked for at once, one behind the other on their connection: each takes a fraction of a millisecond. */
+export const versionBounds = { ...callBounds, slots: 8 };
 /** Longest statement of a request, and of one with a regular expression, in milliseconds. */
 export const statementMs = { usual: 8000, regexp: 500 };
 
@@ -134,6 +138,7 @@ function databaseOver(target: Target, size = poolSize): Database {
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql,
     reserve: open({ max: reservedConnections, settings: requestSettings }, hasPooler),
+    versions: 'url' in target ? open({ max: 1, settings: requestSettings }, false) : sql,
     // Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing. With one of theirs on the same
     // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
     // answers then, it waited for ever.

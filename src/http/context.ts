@@ -30,6 +30,8 @@ export interface Deps {
   regexpSql: Sql;
   /** The same as `reads`, with a small share of it: for combinations of filters that compute for long. */
   slowSql: Sql;
+  /** For versions of what is read at the primary; `sql` without it. */
+  versionSql?: Sql;
   config: Pick<
     Config,
     | 'publicUrl'
