@@ -68,6 +68,7 @@ $$;
 -- After a restore, and on a replica that became the primary, counting goes on from an earlier number and comes to numbers again that
 -- stood for something else: they are told apart by the start of the server that counted. As long as nothing was counted since, the
 -- version is that of the time of the backup, and so is what is shown. A row of which nothing was counted is no change.
+-- The rows' hashes are combined without an order, and no text is made of them: it is asked for with every page that is made.
 create or replace function api.get_stand_gezeigt()
   returns text
   language plpgsql
@@ -75,9 +76,9 @@ create or replace function api.get_stand_gezeigt()
 as $$
 begin
   return (
-    select coalesce(md5(string_agg(concat_ws(' ', t.id, t.anzahl, extract(epoch from t.gestartet)), ',' order by t.id)), '0')
+    select concat(bit_xor(hash_record_extended(row (t.id, t.anzahl, t.gestartet), 0)), private.get_stand_herkunft())
     from portal.stand t
-    where t.anzahl > 0) || private.get_stand_herkunft();
+    where t.anzahl > 0);
 end
 $$;
 comment on function api.get_stand_gezeigt() is
@@ -90,10 +91,10 @@ create or replace function api.get_stand_protokoll()
 as $$
 begin
   return (
-    select coalesce(
-      md5(string_agg(concat_ws(' ', t.id, t.anzahl_protokoll, extract(epoch from t.gestartet_protokoll)), ',' order by t.id)), '0')
+    select concat(
+      bit_xor(hash_record_extended(row (t.id, t.anzahl_protokoll, t.gestartet_protokoll), 0)), private.get_stand_herkunft())
     from portal.stand t
-    where t.anzahl_protokoll > 0) || private.get_stand_herkunft();
+    where t.anzahl_protokoll > 0);
 end
 $$;
 comment on function api.get_stand_protokoll() is

@@ -258,12 +258,13 @@ begin
 end
 $$;
 
--- A page of records as this reader is shown them, ended before it becomes larger than a page may be; its first record is always
--- there. A hundred at a time, and where those are too many fewer, so that what has no place in the page is not rendered either.
+-- A page of records as this reader is shown them, of which all at once were too much: ended before it becomes larger than a page may
+-- be; its first record is always there. A hundred at a time, and where those are too many fewer.
 --   id         records, in the order of the answer
+--   gone       as in private.render_sichtbeobachtung_of_all: for the feed; otherwise null
 --   max_bytes  of the page
 -- returns      result: JSON array as text; shown: how many of the records are in it
-create or replace function private.render_page(id bigint[], tenant integer, reader bigint, max_bytes integer)
+create or replace function private.render_page(id bigint[], gone boolean[], tenant integer, reader bigint, max_bytes integer)
   returns table (result text, shown integer)
   language plpgsql
   stable
@@ -278,7 +279,8 @@ declare
 begin
   shown := 0;
   while shown < v_count loop
-    v_part := case when reader is null then private.render_sichtbeobachtung_of_all(id[shown + 1:shown + v_step], null, tenant)
+    v_part := case when reader is null then private.render_sichtbeobachtung_of_all(
+        id[shown + 1:shown + v_step], gone[shown + 1:shown + v_step], tenant)
       else private.render_sichtbeobachtung(id[shown + 1:shown + v_step], tenant, reader, detail => false) end;
     if octet_length(v_rows) + octet_length(v_part) <= max_bytes or (shown = 0 and v_step = 1) then
       v_rows := case when shown = 0 then v_part else v_rows || ',' || v_part end;

@@ -158,42 +158,6 @@ begin
 end
 $$;
 
--- What stands in the feed, as text of JSON: each record as the list shows it to anonymous readers, ended before it becomes too long.
---   ids, gone  records in order, and whether the mirror is told that they are gone
---   max_bytes  of the page; its first record is always there
--- returns      result: JSON array as text; shown: how many of the records are in it
-create or replace function private.render_abgleich(ids bigint[], gone boolean[], tenant integer, max_bytes integer)
-  returns table (result text, shown integer)
-  language plpgsql
-  stable
-  rows 1
-as $$
-#variable_conflict use_variable
-declare
-  v_count constant integer := cardinality(ids);
-  v_rows text := '';
-  v_part text;
-  v_step integer := 100;
-begin
-  shown := 0;
-  -- A hundred at a time, and where those are too many fewer, as in private.render_page.
-  while shown < v_count loop
-    v_part := private.render_sichtbeobachtung_of_all(
-      ids[shown + 1:shown + v_step], gone[shown + 1:shown + v_step], tenant);
-    if octet_length(v_rows) + octet_length(v_part) <= max_bytes or (shown = 0 and v_step = 1) then
-      v_rows := case when shown = 0 then v_part else v_rows || ',' || v_part end;
-      shown := least(shown + v_step, v_count);
-    elsif v_step > 1 then
-      v_step := v_step / 10;
-    else
-      exit;
-    end if;
-  end loop;
-  result := '[' || v_rows || ']';
-  return next;
-end
-$$;
-
 -- Whether there has been such a transaction, or is one.
 create or replace function private.has_begun(transaction bigint)
   returns boolean
@@ -241,6 +205,7 @@ declare
   v_until bigint;
   v_step record;
   v_shown integer;
+  v_max_bytes constant integer := 2097152;
   -- one more than asked for tells whether there is more
   v_wanted constant integer := row_limit + 1;
   v_ids bigint[] := '{}';
@@ -326,8 +291,12 @@ begin
     end if;
   end loop;
 
-  select r.result, r.shown into result, v_shown
-  from private.render_abgleich(v_ids[:row_limit], v_gone[:row_limit], tenant, 2097152) r;
+  v_shown := least(cardinality(v_ids), row_limit);
+  result := '[' || coalesce(private.render_sichtbeobachtung_of_all(v_ids[:v_shown], v_gone[:v_shown], tenant), '') || ']';
+  if octet_length(result) > v_max_bytes then
+    select p.result, p.shown into result, v_shown
+    from private.render_page(v_ids[:v_shown], v_gone[:v_shown], tenant, null, v_max_bytes) p;
+  end if;
   if v_shown < cardinality(v_ids) then
     v_stelle := v_stellen[v_shown];
     v_teil := v_teile[v_shown];

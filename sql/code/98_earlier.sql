@@ -114,6 +114,29 @@ begin
 end
 $$;
 
+-- up to 0.9.0: a page of a list and one of the feed, in steps of a hundred
+create or replace function private.render_page(id bigint[], tenant integer, reader bigint, max_bytes integer)
+  returns table (result text, shown integer)
+  language plpgsql
+  stable
+  rows 1
+as $$
+begin
+  return query select p.* from private.render_page(id, null, tenant, reader, max_bytes) p;
+end
+$$;
+
+create or replace function private.render_abgleich(ids bigint[], gone boolean[], tenant integer, max_bytes integer)
+  returns table (result text, shown integer)
+  language plpgsql
+  stable
+  rows 1
+as $$
+begin
+  return query select p.* from private.render_page(ids, gone, tenant, null, max_bytes) p;
+end
+$$;
+
 -- up to 0.6.0: the nightly sweep, with fixed times for all but access keys
 create or replace function api.sweep_nutzer(ttl_days integer)
   returns void
