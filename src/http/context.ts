@@ -80,8 +80,9 @@ export interface Env {
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.
 const directoryLifetimeMs = 5000;
 
-// By then it is known that a primary hangs, and a replica is asked the next time.
-const directoryPatienceMs = 2000;
+// By then it is known that a primary hangs, and a replica is asked the next time; and what waited for it has, with the time of a call,
+// ended within 12 s.
+const directoryPatienceMs = 1900;
 
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
