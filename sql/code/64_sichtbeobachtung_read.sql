@@ -205,7 +205,7 @@ $$;
 
 -- Released public records as everybody sees them: what private.render_sichtbeobachtung returns for anonymous readers, in half
 -- the time, from the text that the rows and the species keep.
---   id      ids of such records, in the order of the answer
+--   id      ids of such records, in the order of the answer; another is left out
 --   gone    null for a list; for the feed, of which ids mirrors are told that they are gone, the records of which are not looked at
 --   tenant  the addressed tenant
 -- returns     their JSON with commas between; in the feed each within an object that begins with its id
@@ -244,7 +244,9 @@ begin
     end, case when v_is_feed then '},' else ',' end order by o.position)
   into v_result
   from unnest(render_sichtbeobachtung_of_all.id, render_sichtbeobachtung_of_all.gone) with ordinality o (id, gone, position)
+  -- `case`, so that no partial index fits: see private.list_gezeigt.
   left join portal.sichtbeobachtung s on s.id = o.id and o.gone is not true
+    and case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
   left join lateral (
     select d.titel_json, d.art_json, d.art_id, d.legacy_regional_art_id, d.name_deutsch, d.name_wissenschaftlich, d.sensibel
     from portal.art_mandant d
