@@ -54,21 +54,11 @@ begin
 end
 $$;
 
--- What a version says beside what was counted: the release, and which table it was counted in.
-create or replace function private.get_stand_herkunft()
-  returns text
-  language plpgsql
-  stable
-as $$
-begin
-  return '-' || coalesce((select left(i.code_hash, 8) from portal.installation i), '') || '-' || 'portal.stand'::regclass::oid;
-end
-$$;
-
 -- After a restore, and on a replica that became the primary, counting goes on from an earlier number and comes to numbers again that
 -- stood for something else: they are told apart by the start of the server that counted. As long as nothing was counted since, the
 -- version is that of the time of the backup, and so is what is shown. A row of which nothing was counted is no change.
--- The rows' hashes are combined without an order, and no text is made of them: it is asked for with every page that is made.
+-- Beside what was counted it says the release, and which table it was counted in. The rows' hashes are combined without an order, and
+-- no text is made of them: it is asked for with every page that is made.
 create or replace function api.get_stand_gezeigt()
   returns text
   language plpgsql
@@ -76,7 +66,9 @@ create or replace function api.get_stand_gezeigt()
 as $$
 begin
   return (
-    select concat(bit_xor(hash_record_extended(row (t.id, t.anzahl, t.gestartet), 0)), private.get_stand_herkunft())
+    select concat(
+      bit_xor(hash_record_extended(row (t.id, t.anzahl, t.gestartet), 0)),
+      '-', (select left(i.code_hash, 8) from portal.installation i), '-', 'portal.stand'::regclass::oid)
     from portal.stand t
     where t.anzahl > 0);
 end
@@ -92,7 +84,8 @@ as $$
 begin
   return (
     select concat(
-      bit_xor(hash_record_extended(row (t.id, t.anzahl_protokoll, t.gestartet_protokoll), 0)), private.get_stand_herkunft())
+      bit_xor(hash_record_extended(row (t.id, t.anzahl_protokoll, t.gestartet_protokoll), 0)),
+      '-', (select left(i.code_hash, 8) from portal.installation i), '-', 'portal.stand'::regclass::oid)
     from portal.stand t
     where t.anzahl_protokoll > 0);
 end

@@ -114,6 +114,17 @@ begin
 end
 $$;
 
+-- up to 0.9.0: what the versions called
+create or replace function private.get_stand_herkunft()
+  returns text
+  language plpgsql
+  stable
+as $$
+begin
+  return '-' || coalesce((select left(i.code_hash, 8) from portal.installation i), '') || '-' || 'portal.stand'::regclass::oid;
+end
+$$;
+
 -- up to 0.9.0: a page of a list and one of the feed, in steps of a hundred
 create or replace function private.render_page(id bigint[], tenant integer, reader bigint, max_bytes integer)
   returns table (result text, shown integer)

@@ -118,7 +118,8 @@ export async function startTwins(dice: Dice): Promise<Twins> {
 // When and where a database was started is in the version, but nothing that depends on a record.
 async function forgetStart(sql: Sql): Promise<void> {
   const ofServer = {
-    'private.get_stand_herkunft': "'portal.stand'::regclass::oid",
+    'api.get_stand_gezeigt': "'portal.stand'::regclass::oid",
+    'api.get_stand_protokoll': "'portal.stand'::regclass::oid",
     'private.count_stand': 'pg_catalog.pg_postmaster_start_time()',
   };
   for (const [name, value] of Object.entries(ofServer)) {
