@@ -1,6 +1,7 @@
 // The feed for mirrors (O1): each record once, at the place of its last change that an anonymous reader sees.
 import assert from 'node:assert/strict';
-import { createSecretKey } from 'node:crypto';
+import crypto, { createSecretKey } from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { before, describe, it } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { feedCursors } from '../../src/http/outputs/cursor.ts';
@@ -354,6 +355,25 @@ describe('the feed', () => {
     assert.deepEqual(idsOf(told), [...ids.filter((id) => id !== changed && id !== gone), changed, -gone]);
     const tenant = await follow(null, { query: '&mandant=N' });
     assert.ok(ids.filter((id) => id !== gone).every((id) => idsOf(tenant.told).includes(id)));
+  });
+
+  it('is made once for all of a network that ask for the same at once, for each host its own', async (t) => {
+    const made = t.mock.method(crypto, 'hash');
+    syncBuiltinESMExports();
+    t.after(() => {
+      made.mock.restore();
+      syncBuiltinESMExports();
+    });
+    const hosts = ['n.test', 's.test'];
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => ask('', { host: hosts[n % 2] ?? '' })));
+    const pages = made.mock.calls.filter(({ arguments: [, data] }) => Buffer.isBuffer(data) && data.includes('"weitere":'));
+    assert.ok(pages.length >= 2 && pages.length <= 6, `${pages.length} of 40`);
+    for (const [n, { status, text, headers }] of answers.entries()) {
+      assert.equal(status, 200);
+      assert.equal(text, answers[n % 2]?.text);
+      assert.equal(headers.get('etag'), answers[n % 2]?.headers.get('etag'));
+    }
+    assert.notEqual(answers[0]?.json.cursor, answers[1]?.json.cursor);
   });
 
   it('ends all waiting when the process is about to end', async () => {

@@ -18,7 +18,12 @@ export const maxWaitSeconds = 30;
 /** Requests that wait at once, in this process and of one network; who comes beyond that is answered without waiting. */
 export const maxWaiting = { all: 5000, network: 1500 };
 
-type ReadPage = (tenant: number, mandant: string | null, place: FeedPlace | null, limit: number) => Promise<FeedPage>;
+/** A page and the answer that tells it. */
+interface Told extends FeedPage {
+  body: Buffer<ArrayBuffer>;
+  tag: string;
+}
+type ReadPage = (c: Context<Env>, mandant: string | null, place: FeedPlace | null, limit: number) => Promise<Told>;
 
 const readFeedQuery = queryReader({
   seit: v.optional(v.pipe(v.string(), v.maxLength(200, 'der cursor einer Antwort'))),
@@ -31,18 +36,31 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   const { sql, reads, secretKey, feed } = deps;
   const cursors = feedCursors(secretKey, feed.installation);
   const waitingOf = new Map<string, number>();
-  // Those that wait at the same place are woken together, and are told the same.
+  const tell = (c: Context<Env>, page: FeedPage, mandant: string | null): Told => {
+    const cursor = cursors.make(page.place, c.get('tenant').id, mandant);
+    const body = Buffer.concat([
+      Buffer.from('{"result":'),
+      addressMedia(c, deps, page.rows),
+      Buffer.from(`,"cursor":${JSON.stringify(cursor)},"weitere":${page.more}}`),
+    ]);
+    // Of the bytes: a change becomes readable when the transactions before it have ended, which no counter tells.
+    return { ...page, body, tag: `"${hash('sha256', body, 'base64url').slice(0, 22)}"` };
+  };
+  // Those that wait at the same place are woken together, and are told the same. Made once, too: the bytes of hundreds of answers, one
+  // after the other in the moment in which their page is there, held up everybody else for seconds.
   const share = (client: Sql): ReadPage => {
-    const reading = new Map<string, Promise<FeedPage>>();
-    return (...place) => {
+    const reading = new Map<string, Promise<Told>>();
+    return (c, mandant, ...from) => {
+      const tenant = c.get('tenant').id;
+      const make = async () => tell(c, await listAbgleich(client, tenant, mandant, ...from), mandant);
       // Of one network: whoever waits with another's question waits in its line.
-      const key = JSON.stringify([currentScope()?.network, ...place]);
+      const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, ...from]);
       const known = reading.get(key);
       // It fails when its own client has left, or has too much under way: that is no reason for the others.
-      if (known) return known.catch(() => listAbgleich(client, ...place));
-      const page = listAbgleich(client, ...place).finally(() => reading.delete(key));
-      reading.set(key, page);
-      return page;
+      if (known) return known.catch(make);
+      const told = make().finally(() => reading.delete(key));
+      reading.set(key, told);
+      return told;
     };
   };
   const read = share(reads);
@@ -59,9 +77,8 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
     const until = performance.now() + seconds * 1000;
     const network = currentScope()?.network ?? '';
     const waiting = waitingOf.get(network) ?? 0;
-    const tenant = c.get('tenant').id;
     if (seconds === 0 || waiting >= maxWaiting.network || feed.watch.waiting >= maxWaiting.all)
-      return read(tenant, mandant, from, limit);
+      return read(c, mandant, from, limit);
     waitingOf.set(network, waiting + 1);
     try {
       let mayBeOld = reads !== sql;
@@ -73,7 +90,7 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
         });
         c.env?.outgoing?.once('close', end);
         try {
-          const page = await (mayBeOld ? read : readNews)(tenant, mandant, place, limit);
+          const page = await (mayBeOld ? read : readNews)(c, mandant, place, limit);
           // What was filtered away needs not be looked at again.
           place = page.place;
           const isEmpty = page.rows.length <= 2;
@@ -94,20 +111,11 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
 
   return new Hono<Env>().get('/abgleich/v1/sichtbeobachtungen', tenantMiddleware(deps), async (c) => {
     const { seit, limit, mandant = null, warten } = readFeedQuery(c);
-    const tenant = c.get('tenant').id;
     // Whoever sends a key is shown no more than others: mirrors are told what everybody may see.
     c.set('reader', null);
-    const from = seit === undefined ? null : cursors.read(seit, tenant, mandant);
-    const page = await readOrWait(c, from, mandant, limit, warten);
-    const cursor = cursors.make(page.place, tenant, mandant);
-    const body = Buffer.concat([
-      Buffer.from('{"result":'),
-      addressMedia(c, deps, page.rows),
-      Buffer.from(`,"cursor":${JSON.stringify(cursor)},"weitere":${page.more}}`),
-    ]);
+    const from = seit === undefined ? null : cursors.read(seit, c.get('tenant').id, mandant);
+    const { body, tag } = await readOrWait(c, from, mandant, limit, warten);
     c.header('Cache-Control', 'no-cache');
-    // Of the bytes: a change becomes readable when the transactions before it have ended, which no counter tells.
-    const tag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
     c.header('ETag', tag);
     if (matches(c.req.header('if-none-match'), tag)) return c.body(null, 304);
     return send(c, { body, type: 'application/json; charset=utf-8', status: 200 });
