@@ -1,5 +1,6 @@
 // The scope of a request: whose it is, and how much of what was made for its network nobody has read yet.
 import type { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { MiddlewareHandler } from 'hono';
@@ -9,6 +10,7 @@ import { clientAddress, type Deps, type Env } from './context.ts';
 import { waitOf } from './server.ts';
 import { whenSent } from './unreadable.ts';
 import { PortalError } from './wire/errors.ts';
+import { maxBodyBytes } from './wire/form.ts';
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
@@ -34,18 +36,23 @@ export function scopeMiddleware({ config }: { config: Pick<Deps['config'], 'trus
       if (isRead(c.req.method)) scope.isGone = scope.hasLeft;
       await next();
       // Whoever is answered before the end of what they send can't send another request on that connection, and may be told so while
-      // they still write: then they see no answer, but a broken connection.
-      if (!incoming.complete && !(await readRest(incoming, Number(c.req.header('content-length')))))
+      // they still write: then they see no answer, but a broken connection, and those behind a proxy its 502.
+      if (!incoming.complete && !(await readRest(incoming, Number(c.req.header('content-length'))))) {
         c.res.headers.set('Connection', 'close');
+        linger(incoming);
+      }
     };
     return runInScope(network, answer, c.req.header('x-request-id'));
   };
 }
 
-/** A body that is not longer is waited for when it is of no use any more, for so long, in milliseconds. */
-export const idleBody = { bytes: 64 * 1024, ms: 500 };
+/**
+ * A body that is not longer is waited for when it is of no use any more, for so long, in milliseconds: one that a proxy has at hand is there
+ * by then. After the answer the connection stays open as long again for whoever goes on sending.
+ */
+export const idleBody = { bytes: maxBodyBytes, ms: 1500 };
 
-/** Reads what is left of a small body, whatever it is; whether it came. */
+/** Reads what is left of a body, whatever it is; whether it came. */
 async function readRest(body: Pick<Readable, 'on' | 'off' | 'resume' | 'destroyed'>, length: number): Promise<boolean> {
   if (!(length <= idleBody.bytes) || body.destroyed) return false;
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -56,6 +63,16 @@ async function readRest(body: Pick<Readable, 'on' | 'off' | 'resume' | 'destroye
   clearTimeout(timer);
   body.off('end', ended).off('close', broken).off('error', broken);
   return isThere;
+}
+
+// With bytes that nobody has read, closing it at once would throw away the answer that is on its way.
+function linger({ socket }: Pick<IncomingMessage, 'socket'>): void {
+  let timer: NodeJS.Timeout | undefined;
+  socket.destroySoon = () => {
+    timer ??= setTimeout(() => socket.destroy(), idleBody.ms);
+    socket.end();
+  };
+  socket.once('close', () => clearTimeout(timer));
 }
 
 const goneFrom = (socket: Pick<Socket, 'destroyed'>, outgoing: Pick<Writable, 'writableEnded'>) => () =>

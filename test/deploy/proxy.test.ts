@@ -110,6 +110,18 @@ for (const name of proxies) {
       assert.ok(arrived.length === before || name === 'caddy', 'it arrived at the service');
     });
 
+    it('hands on the refusal of a photo that is refused before it has come', async () => {
+      const foto = new Blob([new Uint8Array(stackJpeg(await makeJpeg({ width: 640, height: 480 }), 1, 3 * mebibyte))]);
+      const { headers, ...form } = await encode(toFormData({ art: '2', foto }));
+      const statuses = new Map<number | string, number>();
+      for (let n = 0; n < 25; n++) {
+        const sent = { ...form, headers: { 'Content-Type': headers['Content-Type'] ?? '' } };
+        const reply = await ask(proxy, 'n.test', '/api/v2/sichtbeobachtungen', sent).catch(({ code }) => ({ status: code }));
+        statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
+      }
+      assert.deepEqual([...statuses], [[401, 25]]);
+    });
+
     it('lets a mirror wait, tells it at once, and the service when the mirror has gone', async () => {
       const { cursor } = await followFeed(service, null);
       const { watch } = service.deps.feed;

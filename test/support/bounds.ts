@@ -92,7 +92,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     [
       'body that is waited for although its request is answered already',
       `${size(idleBody.bytes)}, ${seconds(idleBody.ms)}`,
-      'closed after the answer',
+      'closed as long after the answer',
     ],
     [
       'chunks of the bodies that a connection has under way',
