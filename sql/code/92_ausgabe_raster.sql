@@ -81,6 +81,9 @@ as $$
 #variable_conflict use_column
 declare
   v_side constant float8 := 5000 * 2 ^ stufe;
+  -- There is no date of a year 0, which outputs allow.
+  v_from constant date := coalesce(pg_catalog.make_date(nullif(jahr_von, 0), 1, 1), '-infinity');
+  v_before constant date := coalesce(pg_catalog.make_date(jahr_bis + 1, 1, 1), 'infinity');
   -- Whole squares, so that their counts don't depend on how the map is cut. Bounds also without a box, so that one plan serves both.
   v_x_min constant integer := coalesce(pg_catalog.floor(public.st_xmin(box) / v_side)::integer << stufe, -1000000000);
   v_y_min constant integer := coalesce(pg_catalog.floor(public.st_ymin(box) / v_side)::integer << stufe, -1000000000);
@@ -108,8 +111,7 @@ begin
     select sum(a.meldungen)::bigint, count(*),
       public.st_makeenvelope(a.x * v_side, a.y * v_side, a.x * v_side + v_side, a.y * v_side + v_side, 25832)
     from ausgabe.list_art_zahl_grob(
-      stufe, ausgabe.to_arten(art, gid), coalesce(pg_catalog.make_date(jahr_von, 1, 1), '-infinity'),
-      coalesce(pg_catalog.make_date(jahr_bis + 1, 1, 1), 'infinity'), v_x_min, v_x_max, v_y_min, v_y_max) a
+      stufe, ausgabe.to_arten(art, gid), v_from, v_before, v_x_min, v_x_max, v_y_min, v_y_max) a
     group by a.x, a.y
     order by a.x, a.y;
   end if;

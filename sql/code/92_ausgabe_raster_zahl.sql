@@ -65,7 +65,8 @@ create or replace function ausgabe.list_raster_zahl(
 as $$
 #variable_conflict use_column
 declare
-  v_from constant date := coalesce(pg_catalog.make_date(jahr_von, 1, 1), '-infinity');
+  -- There is no date of a year 0, which outputs allow.
+  v_from constant date := coalesce(pg_catalog.make_date(nullif(jahr_von, 0), 1, 1), '-infinity');
   v_before constant date := coalesce(pg_catalog.make_date(jahr_bis + 1, 1, 1), 'infinity');
   v_arten constant integer[] := ausgabe.to_arten(list_raster_zahl.art, gid);
   v_after_x constant integer := coalesce(after_x, -1000000000);

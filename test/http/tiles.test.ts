@@ -140,6 +140,11 @@ describe('a tile from zoom 10', () => {
       ['jahr_bis=2001', [ids.old], undefined],
       ['jahr_von=2002&jahr_bis=2003', [], undefined],
       ['art=4711', [], undefined],
+      // No calendar has a year 0: it is before all others.
+      [`jahr_von=0&art=${arten.amsel}`, [ids.exact], 1],
+      ['jahr_von=0&jahr_bis=2001', [ids.old], undefined],
+      ['jahr_von=0&jahr_bis=0', [], undefined],
+      ['jahr_bis=9999&artengruppe_id=1', [ids.exact], 3],
     ];
     for (const [query, points, masked] of cases) {
       const layers = await read(`${path}?${query}`);
@@ -177,6 +182,10 @@ describe('a tile up to zoom 9', () => {
     assert.deepEqual(await counts(`art=${arten.amsel}`), [{ meldungen: 2, arten: 1 }]);
     assert.deepEqual(await counts('jahr_bis=2001'), [{ meldungen: 1, arten: 1 }]);
     assert.equal(await counts('jahr_bis=2000'), undefined);
+    for (const query of ['jahr_von=0', 'jahr_von=0&jahr_bis=9999', 'jahr_bis=9999'])
+      assert.deepEqual(await counts(query), [{ meldungen: 5, arten: 4 }], query);
+    assert.deepEqual(await counts(`jahr_von=0&art=${arten.amsel}`), [{ meldungen: 2, arten: 1 }]);
+    assert.equal(await counts('jahr_bis=0'), undefined);
   });
 });
 
