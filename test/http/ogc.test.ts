@@ -126,6 +126,15 @@ describe('sightings of /ogc', () => {
       ['?datetime=2021-06-30T00:30:00%2B02:00', some('exactOfSouth')],
       ['?datetime=../..', all],
       ['?datetime=/..', all],
+      // In Berlin these are days of the year 10000, and of the year 99: no date of the database has five digits.
+      ['?datetime=9999-12-31T23:59:60Z', []],
+      ['?datetime=9999-12-31T23:59:59-23:59', []],
+      ['?datetime=../9999-12-31T23:59:60Z', all],
+      ['?datetime=2020-12-31/9999-12-31T23:59:59.999Z', all],
+      ['?datetime=9999-12-31T23:59:60Z/..', []],
+      ['?datetime=0100-01-01T00:00:00%2B23:59/..', all],
+      ['?datetime=../0100-01-01T00:00:00%2B23:59', []],
+      ['?datetime=0001-01-01T00:00:00%2B23:59/..', all],
     ] as [string, number[]][])
       assert.deepEqual(await listed(query), expected, query);
   });
@@ -222,6 +231,7 @@ describe('wrong requests to /ogc', () => {
       ['?crs=EPSG:4326', 'crs'],
       ['?datetime=2021', 'datetime'],
       ['?datetime=2021-02-30', 'datetime'],
+      ['?datetime=0000-01-01T00:00:00%2B23:59', 'datetime'],
       ['?datetime=2021-02-02/2021-02-01', 'datetime'],
       ['?datetime=..', 'datetime'],
       ['?datetime=2021-01-01/2021-01-02/2021-01-03', 'datetime'],
@@ -277,6 +287,8 @@ describe('counts of /ogc', () => {
         ['&jahr_von=2021&jahr_bis=2021', 'jahr = 2021'],
         ['&datetime=2020-05-01/2021-02-01', 'jahr between 2020 and 2021'],
         ['&datetime=2020-05-01/2021-02-01&jahr_von=2021', 'jahr = 2021'],
+        ['&datetime=2021-05-01/9999-12-31T23:59:60Z', 'jahr >= 2021'],
+        ['&jahr_von=1&jahr_bis=9999', 'true'],
       ] as [string, string][]) {
         const code = grid === 'raster_5km' ? `cell_x || '/' || cell_y` : 'code';
         const rows = await service.database.sql.unsafe<Json[]>(`

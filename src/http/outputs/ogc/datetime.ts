@@ -61,7 +61,17 @@ function readMoment(text: string): Moment | null {
   const instant = Date.UTC(year, month - 1, dayOfMonth, hour, minute - offset, Math.min(second, 59));
   // Years below 100 are those of the last century to Date.
   if (year < 100) return { day, instant: null };
-  return { day: dayInBerlin.format(instant), instant };
+  return { day: toDayInBerlin(instant), instant };
+}
+
+// The last one that can be written with a year of four digits.
+const lastDay = '9999-12-31';
+
+/** In Berlin the day after the last one may have begun: nothing was seen on either, and to go on as far as can be said is no mistake. */
+function toDayInBerlin(instant: number): string {
+  // Years are written without leading zeros.
+  const day = dayInBerlin.format(instant).padStart(lastDay.length, '0');
+  return day.length > lastDay.length ? lastDay : day;
 }
 
 // Swedish writes days as YYYY-MM-DD.
