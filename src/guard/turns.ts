@@ -79,6 +79,20 @@ export function waitForTurnAtMost(ms: number): Promise<boolean> | null {
   );
 }
 
+/** To be told of what is computed next and how much that is: waits for a turn when it would be too much at a stretch. */
+export type Pace = (weight: number) => Promise<void> | null;
+
+/** By weight, not each time: where others wait, many small things would wait for a turn each. */
+export function makePace(atOnce: number): Pace {
+  let done = 0;
+  return (weight) => {
+    done += weight;
+    if (done <= atOnce) return null;
+    done = weight;
+    return waitForTurn();
+  };
+}
+
 /** To be told of each new connection. */
 export function noteArrival(): void {
   hasArrival = true;

@@ -11,6 +11,10 @@ import { createApp } from '../../src/app.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { noteArrival, runInTurn, turnMs, waitForTurn } from '../../src/guard/turns.ts';
+import { collections } from '../../src/http/outputs/ogc/collections.ts';
+import { makeCsv } from '../../src/http/outputs/ogc/csv.ts';
+import { eachLot, type Feature } from '../../src/http/outputs/ogc/geometry.ts';
+import { drawMap } from '../../src/http/outputs/ogc/map.ts';
 import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
 import { toXml } from '../../src/http/wire/xml.ts';
 import { startTestService } from '../support/service.ts';
@@ -142,6 +146,80 @@ describe('what computes', () => {
     });
     assert.ok((await other) < 30, `${await other} pages before`);
     await Promise.all(many);
+  });
+});
+
+// How many there are in a page is not what it weighs: the boundary of a country has tens of thousands of corners.
+describe('features', () => {
+  const makeBoundary = (id: number, corners: number): Feature => ({
+    id,
+    geometry: {
+      type: 'MultiPolygon',
+      coordinates: [
+        [
+          Array.from({ length: corners }, (_, n) => {
+            const angle = (n / (corners - 1)) * 2 * Math.PI;
+            return [Number((8 + id + Math.cos(angle)).toFixed(7)), Number((50 + Math.sin(angle)).toFixed(7))];
+          }),
+        ],
+      ],
+    },
+    properties: { id },
+  });
+  const toPage = (features: readonly Feature[]) => ({
+    features: Buffer.from(features.map((each) => JSON.stringify(each)).join(',\n')),
+    returned: features.length,
+    lastKey: null,
+  });
+  const heavy = Array.from({ length: 16 }, (_, id) => makeBoundary(id, 20_000));
+  const [collection] = collections;
+  assert.ok(collection);
+
+  /** How often somebody else had a turn until that was done. */
+  async function countTurns(work: () => Promise<unknown>): Promise<number> {
+    let isDone = false;
+    let turns = 0;
+    const other = runInScope('other', async () => {
+      while (!isDone) {
+        await waitForTurn();
+        compute(turnMs);
+        turns++;
+      }
+    });
+    await runInScope('one', work);
+    isDone = true;
+    await other;
+    return turns;
+  }
+
+  it('are parsed in lots by what they weigh, all of them, in their order', async () => {
+    for (const [page, expected] of [
+      [[], []],
+      [heavy.slice(0, 3), [1, 1, 1]],
+      [Array.from({ length: 450 }, (_, id) => makeBoundary(id, 5)), [200, 200, 50]],
+      [
+        [makeBoundary(0, 5), makeBoundary(1, 20_000), makeBoundary(2, 5), makeBoundary(3, 5)],
+        [1, 1, 2],
+      ],
+    ] as const) {
+      const lots: Feature[][] = [];
+      await eachLot(toPage(page), (lot) => lots.push(lot));
+      assert.deepEqual(
+        lots.map(({ length }) => length),
+        expected,
+      );
+      assert.deepEqual(lots.flat(), page);
+    }
+  });
+
+  it('give way as CSV', async () => {
+    const turns = await countTurns(() => makeCsv(collection, toPage(heavy)));
+    assert.ok(turns > 50, `${turns} turns`);
+  });
+
+  it('give way while they are drawn', async () => {
+    const turns = await countTurns(async () => drawMap(heavy));
+    assert.ok(turns > 50, `${turns} turns`);
   });
 });
 

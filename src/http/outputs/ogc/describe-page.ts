@@ -48,7 +48,7 @@ export function makeCollectionsPage(c: Context<Env>, addresses: Addresses) {
   });
 }
 
-export function makeCollectionPage(c: Context<Env>, addresses: Addresses, collection: Collection, extents: Extents) {
+export async function makeCollectionPage(c: Context<Env>, addresses: Addresses, collection: Collection, extents: Extents) {
   const { id, title: name, description: what, properties, filters, margin } = collection;
   const items = addresses.below(`/collections/${id}/items`, 'items', 'Objekte', pageFormats);
   const [west = 0, south = 0, east = 0, north = 0] = extents.get(margin) ?? [];
@@ -65,7 +65,7 @@ export function makeCollectionPage(c: Context<Env>, addresses: Addresses, collec
     links: own(addresses),
     body: html`<p>${what}</p>
 <p class="weiter">${items.map(({ title: kind }, index) => html`<a href="${addresses.root}/collections/${id}/items?f=${pageFormats[index]?.name}">${kind}</a> `)}</p>
-${extents.get(margin) ? drawMap([{ id, geometry: { type: 'Polygon', coordinates: [corners] }, properties: {} }]) : ''}
+${extents.get(margin) ? await drawMap([{ id, geometry: { type: 'Polygon', coordinates: [corners] }, properties: {} }]) : ''}
 <h2>Felder</h2>
 <dl>${Object.entries(properties).map(([field, { description: meaning }]) => html`<dt>${field}</dt><dd>${meaning}</dd>`)}</dl>
 <h2>Filter</h2>

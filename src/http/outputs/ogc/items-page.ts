@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { FeaturePage } from '../../../db/ausgabe-ogc.ts';
+import { waitForTurn } from '../../../guard/turns.ts';
 import type { Env } from '../../context.ts';
 import type { Collection } from './collections.ts';
 import { eachLot, type Feature } from './geometry.ts';
@@ -34,26 +35,35 @@ const addressOf = ({ root }: Addresses, { id }: Collection, feature: Feature) =>
 
 export async function makeItemsPage(c: Context<Env>, { collection, page, links, addresses }: Shown & { page: FeaturePage }) {
   const features: Feature[] = [];
-  await eachLot(page, (lot) => features.push(...lot));
   const names = Object.keys(collection.properties);
+  const rows: ReturnType<typeof html>[] = [];
+  await eachLot(page, (lot) => {
+    features.push(...lot);
+    for (const feature of lot)
+      rows.push(
+        html`<tr>${names.map((name, index) => html`<td>${index === 0 ? html`<a href="${addressOf(addresses, collection, feature)}">${show(feature.properties[name])}</a>` : show(feature.properties[name])}</td>`)}</tr>`,
+      );
+  });
+  const map = await drawMap(features);
   const next = links.find(({ rel }) => rel === 'next');
   return makePage(c, {
     title: `${collection.title}: Objekte`,
     path: pathTo(addresses, collection),
     links,
-    body: html`${drawMap(features)}${masked(features)}
+    body: html`${map}${masked(features)}
 <p>${features.length === 0 ? 'Keine Objekte.' : `${features.length} Objekte auf dieser Seite.`}${next ? html` <a class="weiter" rel="next" href="${next.href}">Nächste Seite</a>` : ''}</p>
 <div class="tabelle"><table>
 <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-<tbody>${features.map(
-      (feature) =>
-        html`<tr>${names.map((name, index) => html`<td>${index === 0 ? html`<a href="${addressOf(addresses, collection, feature)}">${show(feature.properties[name])}</a>` : show(feature.properties[name])}</td>`)}</tr>`,
-    )}</tbody>
+<tbody>${rows}</tbody>
 </table></div>`,
   });
 }
 
-export function makeItemPage(c: Context<Env>, { collection, feature: bytes, links, addresses }: Shown & { feature: Buffer }) {
+export async function makeItemPage(
+  c: Context<Env>,
+  { collection, feature: bytes, links, addresses }: Shown & { feature: Buffer },
+) {
+  await waitForTurn();
   const feature = JSON.parse(bytes.toString()) as Feature;
   return makePage(c, {
     title: `${collection.title}: ${feature.id}`,
@@ -62,7 +72,7 @@ export function makeItemPage(c: Context<Env>, { collection, feature: bytes, link
       { href: `${addresses.root}/collections/${collection.id}/items?f=html`, title: 'Objekte' },
     ],
     links,
-    body: html`${drawMap([feature])}${masked([feature])}
+    body: html`${await drawMap([feature])}${masked([feature])}
 <dl>${Object.keys(collection.properties).map((name) => html`<dt>${name}</dt><dd>${show(feature.properties[name])}</dd>`)}</dl>`,
   });
 }
