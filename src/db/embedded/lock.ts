@@ -3,6 +3,7 @@
 // lock of the operating system, so the kernel drops it with the process, however that ends: nothing goes stale, no
 // process number is compared (they repeat across containers), and it holds on Windows too. A lock file with a pid would fail in all three.
 
+import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -15,10 +16,13 @@ export interface DirectoryLock {
 const busy = 5; // SQLITE_BUSY
 
 /**
- * Takes the lock of a directory, without waiting; null when somebody has it, in this process or another.
+ * Takes the lock of a directory, without waiting; null when somebody has it, in this process or another. Fails with the system's error when
+ * the directory can't be written to.
  * @param name of the file in it
  */
 export function takeLock(directory: string, name = 'embedded.lock'): DirectoryLock | null {
+  // SQLite says only that it can't open the file.
+  accessSync(directory, constants.W_OK | constants.X_OK);
   const database = openSqlite(join(directory, name));
   try {
     // journal_mode stays DELETE: with WAL, exclusive transactions let readers in
