@@ -49,7 +49,7 @@ const allowedRooms: Record<string, string[]> = {
   http: ['http', 'auskunft', 'db', 'media', 'felder', 'guard', 'observe'],
   jobs: ['jobs', 'db', 'media', 'guard', 'observe'],
   media: ['media', 'guard', 'observe'],
-  auskunft: ['auskunft', 'db', 'media'],
+  auskunft: ['auskunft', 'db', 'media', 'guard'],
   catalog: ['catalog', 'db', 'media', 'felder', 'guard', 'observe'],
   backup: ['backup', 'db', 'media', 'guard', 'observe'],
   db: ['db', 'felder'],

@@ -62,10 +62,14 @@ comment on function api.get_nutzer_auskunft(bigint) is
 
 -- Some sightings of an account, as it is shown them itself: at their true place, with everything that a detail has. No tenant is
 -- addressed: species have the names that hold everywhere.
+--   protokoll_limit  entries of its change log that come with each: a record may be changed as often as its owner likes, and all entries
+--                    of one would be more than a statement has time for
 -- returns  result: JSON array as text, with private.to_medium_text in it; zusatz: JSON array of the same length with what the interface
---          doesn't show; last_id: the one to go on after, null when none was left
-create or replace function api.list_auskunft_sichtbeobachtung(nutzer_id bigint, after_id bigint, row_limit integer)
-  returns table (result text, zusatz text, last_id bigint)
+--          doesn't show; offen: JSON array of the same length, the entry after which api.list_auskunft_protokoll goes on with the record's
+--          change log, null where that is whole; last_id: the record to go on after, null when none was left
+create or replace function api.list_auskunft_sichtbeobachtung(
+  nutzer_id bigint, after_id bigint, row_limit integer, protokoll_limit integer)
+  returns table (result text, zusatz text, offen text, last_id bigint)
   language plpgsql
   stable
   rows 1
@@ -83,20 +87,53 @@ begin
     private.render_sichtbeobachtung(v_ids, null, list_auskunft_sichtbeobachtung.nutzer_id, detail => true), '') || ']';
   select coalesce(json_agg(json_build_object(
     'angelegt', private.to_zeit_text(s.angelegt), 'quelle', h.quelle, 'quelle_id', h.quelle_id,
-    'bemerkung_ungekuerzt', g.bemerkung,
-    'protokoll', (
-      select coalesce(json_agg(json_build_object('audit', p.audit, 'zeitpunkt', private.to_zeit_text(p.zeitpunkt)) order by p.id), '[]')
-      from portal.protokoll p where p.sichtbeobachtung_id = s.id)) order by s.id), '[]')::text
-  into zusatz
+    'bemerkung_ungekuerzt', g.bemerkung, 'protokoll', p.eintraege) order by s.id), '[]')::text,
+    coalesce(json_agg(p.offen order by s.id), '[]')::text
+  into zusatz, offen
   from portal.sichtbeobachtung s
+  cross join lateral (
+    select
+      coalesce(json_agg(json_build_object('audit', e.audit, 'zeitpunkt', private.to_zeit_text(e.zeitpunkt)) order by e.id), '[]')
+        as eintraege,
+      case when count(*) = protokoll_limit then max(e.id) end as offen
+    from (
+      select o.* from portal.protokoll o
+      where o.sichtbeobachtung_id = s.id
+      order by o.id
+      limit protokoll_limit) e) p
   left join portal.sichtbeobachtung_herkunft h on h.sichtbeobachtung_id = s.id
   left join portal.bemerkung_gekuerzt g on g.sichtbeobachtung_id = s.id
   where s.id = any (v_ids);
   return next;
 end
 $$;
-comment on function api.list_auskunft_sichtbeobachtung(bigint, bigint, integer) is
-  'Some sightings of an account as its owner is shown them, and what else is stored with them: two JSON arrays as text';
+comment on function api.list_auskunft_sichtbeobachtung(bigint, bigint, integer, integer) is
+  'Some sightings of an account as its owner is shown them, what else is stored with them, and whose change log goes on: JSON arrays as text';
+
+-- Some further entries of the change log of one sighting; none of somebody else's.
+create or replace function api.list_auskunft_protokoll(nutzer_id bigint, sichtbeobachtung_id bigint, after_id bigint, row_limit integer)
+  returns table (result text, last_id bigint)
+  language plpgsql
+  stable
+  rows 1
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select coalesce(json_agg(json_build_object(
+    'audit', p.audit, 'zeitpunkt', private.to_zeit_text(p.zeitpunkt)) order by p.id), '[]')::text, max(p.id)
+  from (
+    select o.* from portal.protokoll o
+    where o.sichtbeobachtung_id = list_auskunft_protokoll.sichtbeobachtung_id and o.id > after_id
+      and exists (
+        select from portal.sichtbeobachtung s
+        where s.id = list_auskunft_protokoll.sichtbeobachtung_id and s.nutzer_id = list_auskunft_protokoll.nutzer_id)
+    order by o.id
+    limit row_limit) p;
+end
+$$;
+comment on function api.list_auskunft_protokoll(bigint, bigint, bigint, integer) is
+  'Some entries of the change log of one sighting of an account: JSON array as text, and the entry to go on after';
 
 -- Some entries of the QS log that are about an account.
 --   als_experte  those that it decided, with the remark that it left; else those of its own sightings

@@ -85,7 +85,7 @@ comment on index portal.versuch_seit is 'sweeping old attempts';
 
 -- change log and reviews
 comment on index portal.protokoll_zeitpunkt is 'datum_von=, datum_bis= of /protokoll';
-comment on index portal.protokoll_sichtbeobachtung is 'gis.protokoll: what happened to one sighting';
+comment on index portal.protokoll_satz is 'gis.protokoll: what happened to one sighting; in pages, for whoever asks for their own data';
 comment on index portal.qs_zeitpunkt is 'datum_von=, datum_bis= of /qs';
 comment on index portal.qs_nutzer is 'uid= of /qs';
 comment on index portal.qs_status is 'status_aenderung= of /qs';

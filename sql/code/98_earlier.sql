@@ -148,6 +148,22 @@ begin
 end
 $$;
 
+-- up to 0.9.0: records of an account, each with its whole change log
+create or replace function api.list_auskunft_sichtbeobachtung(nutzer_id bigint, after_id bigint, row_limit integer)
+  returns table (result text, zusatz text, last_id bigint)
+  language plpgsql
+  stable
+  rows 1
+as $$
+begin
+  return query
+  select l.result, l.zusatz, l.last_id
+  from api.list_auskunft_sichtbeobachtung(nutzer_id, after_id, row_limit, 2147483647) l;
+end
+$$;
+comment on function api.list_auskunft_sichtbeobachtung(bigint, bigint, integer) is
+  'Some sightings of an account, with all that is stored with them: two JSON arrays as text; for instances up to release 0.9.0';
+
 -- up to 0.6.0: the nightly sweep, with fixed times for all but access keys
 create or replace function api.sweep_nutzer(ttl_days integer)
   returns void

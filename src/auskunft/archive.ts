@@ -5,7 +5,7 @@ import { getNutzerAuskunft, listAuskunftQs } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
 import type { Storage } from '../media/storage.ts';
 import { describeAuskunft, missingFile } from './liesmich.ts';
-import { formatSaetze, listSaetze } from './saetze.ts';
+import { formatSaetze, listSaetze, renderSatz } from './saetze.ts';
 
 export interface Archived {
   saetze: number;
@@ -38,10 +38,13 @@ export async function writeAuskunft(
     for await (const page of listSaetze(sql, nutzerId)) {
       saetze += page.length;
       for (const { dateien } of page) total += dateien.length;
-      yield page.map(({ satz }) => satz);
+      yield page;
     }
   };
-  await add('sichtbeobachtungen.json', toJsonArray(counted()));
+  await add(
+    'sichtbeobachtungen.json',
+    toJsonArray(counted(), (satz) => renderSatz(sql, nutzerId, satz)),
+  );
   await add('sichtbeobachtungen.csv', formatSaetze(listSaetze(sql, nutzerId)));
   await add('qs.json', toJsonArray(parsed(listAuskunftQs(sql, nutzerId, false))));
   await add('entscheidungen.json', toJsonArray(parsed(listAuskunftQs(sql, nutzerId, true))));
@@ -75,11 +78,17 @@ async function* parsed(pages: AsyncIterable<string>): AsyncGenerator<object[]> {
   for await (const page of pages) yield JSON.parse(page) as object[];
 }
 
-async function* toJsonArray(pages: AsyncIterable<object[]>): AsyncGenerator<string> {
+async function* toJsonArray<T extends object>(
+  pages: AsyncIterable<T[]>,
+  render: (value: T) => AsyncIterable<string> | Iterable<string> = (value) => [JSON.stringify(value)],
+): AsyncGenerator<string> {
   let separator = '[\n';
   for await (const page of pages) {
     for (const value of page) {
-      yield `${separator}${JSON.stringify(value)}`;
+      for await (const part of render(value)) {
+        yield separator + part;
+        separator = '';
+      }
       separator = ',\n';
     }
   }

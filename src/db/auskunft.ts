@@ -3,6 +3,18 @@ import type { Sql } from './client.ts';
 
 /** Records in a page: a remark has up to 4 000 characters. */
 const pageRows = 200;
+/** Entries of its change log that come with each of them: more than nearly all records have, and no more than the records themselves weigh. */
+const protokollRows = 20;
+/** Entries of a log in a page. */
+const logRows = 1000;
+
+export interface SaetzePage {
+  /** JSON arrays of the same length. */
+  result: string;
+  zusatz: string;
+  /** The entry after which each record's change log goes on, null where it is whole. */
+  offen: string;
+}
 
 /** The account as JSON. Fails with NFUND. */
 export async function getNutzerAuskunft(sql: Sql, id: number): Promise<string> {
@@ -11,18 +23,29 @@ export async function getNutzerAuskunft(sql: Sql, id: number): Promise<string> {
   return row.result;
 }
 
-/** Sightings as their owner is shown them, and what else is stored with each: two JSON arrays, of a page at a time. */
-export async function* listAuskunftSichtbeobachtung(
-  sql: Sql,
-  nutzerId: number,
-): AsyncGenerator<{ result: string; zusatz: string }> {
+/** Sightings as their owner is shown them, and what else is stored with each, of a page at a time. */
+export async function* listAuskunftSichtbeobachtung(sql: Sql, nutzerId: number): AsyncGenerator<SaetzePage> {
   for (let afterId = 0; ; ) {
-    const [row] = await sql<{ result: string; zusatz: string; last_id: number | null }[]>`
+    const [row] = await sql<(SaetzePage & { last_id: number | null })[]>`
       select * from api.list_auskunft_sichtbeobachtung(
-        nutzer_id => ${nutzerId}::bigint, after_id => ${afterId}::bigint, row_limit => ${pageRows}::integer)`;
+        nutzer_id => ${nutzerId}::bigint, after_id => ${afterId}::bigint, row_limit => ${pageRows}::integer,
+        protokoll_limit => ${protokollRows}::integer)`;
     if (!row || row.last_id === null) return;
     yield row;
     afterId = row.last_id;
+  }
+}
+
+/** What follows in the change log of one sighting, of a page at a time: JSON arrays. */
+export async function* listAuskunftProtokoll(sql: Sql, nutzerId: number, id: number, afterId: number): AsyncGenerator<string> {
+  for (let after = afterId; ; ) {
+    const [row] = await sql<{ result: string; last_id: number | null }[]>`
+      select * from api.list_auskunft_protokoll(
+        nutzer_id => ${nutzerId}::bigint, sichtbeobachtung_id => ${id}::bigint, after_id => ${after}::bigint,
+        row_limit => ${logRows}::integer)`;
+    if (!row || row.last_id === null) return;
+    yield row.result;
+    after = row.last_id;
   }
 }
 
@@ -32,7 +55,7 @@ export async function* listAuskunftQs(sql: Sql, nutzerId: number, alsExperte: bo
     const [row] = await sql<{ result: string; last_id: number | null }[]>`
       select * from api.list_auskunft_qs(
         nutzer_id => ${nutzerId}::bigint, als_experte => ${alsExperte}::boolean, after_id => ${afterId}::bigint,
-        row_limit => ${5 * pageRows}::integer)`;
+        row_limit => ${logRows}::integer)`;
     if (!row || row.last_id === null) return;
     yield row.result;
     afterId = row.last_id;

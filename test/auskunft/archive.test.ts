@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { writeAuskunft } from '../../src/auskunft/archive.ts';
+import { listAuskunftProtokoll } from '../../src/db/auskunft.ts';
+import type { Sql } from '../../src/db/client.ts';
 import type { Account } from '../support/catalogue.ts';
 import { arten } from '../support/catalogue.ts';
 import { makeJpeg } from '../support/photo.ts';
@@ -19,10 +21,9 @@ const idOf = async (account: Account): Promise<number> => {
   return row?.id ?? 0;
 };
 
-async function archiveOf(account: Account) {
+async function archiveOf(account: Account, sql: Sql = service.database.sql) {
   const chunks: Uint8Array[] = [];
   const output = new WritableStream<Uint8Array>({ write: (chunk) => void chunks.push(chunk) });
-  const { sql } = service.database;
   const archived = await writeAuskunft({ sql, storage: service.media.storage }, await idOf(account), output);
   const files = await readZip(Buffer.concat(chunks));
   const json = (name: string): Json => JSON.parse(files.get(name)?.toString() ?? 'null');
@@ -148,5 +149,72 @@ describe('the archive of an account', () => {
     const empty = await archiveOf('admin');
     assert.deepEqual(empty.json('sichtbeobachtungen.json'), []);
     assert.equal(empty.files.get('sichtbeobachtungen.csv')?.toString(), '\ufeffid\r\n');
+  });
+
+  it('has every entry of the change log, and no row of the database holds more than some of them', async () => {
+    const { sql } = service.database;
+    const nutzerId = await idOf('expertin');
+    const made = await sql<{ id: number }[]>`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+      select ${nutzerId}, ${arten.amsel}::integer, st_setsrid(st_makepoint(412000 + n, 5531000), 25832), date '2026-09-01'
+      from generate_series(1, 6) n
+      returning id`;
+    const ids = made.map(({ id }) => id).sort((a, b) => a - b);
+    // Beside the one of its making: just what comes with a record, one more, and what ends with a page and within one.
+    const counts = [0, 18, 19, 20, 1019, 5000];
+    for (const [index, id] of ids.entries())
+      await sql`
+        insert into portal.protokoll (audit, sichtbeobachtung_id, zeitpunkt)
+        select 'UPDATE', ${id}, timestamptz '2026-09-02 00:00:00Z' + n * interval '1 second'
+        from generate_series(1, ${counts[index] ?? 0}::integer) n`;
+
+    const rows: string[] = [];
+    const watched = new Proxy(sql, {
+      apply: async (target, self, args) => {
+        const result = await Reflect.apply(target, self, args);
+        for (const row of result) rows.push(JSON.stringify(row));
+        return result;
+      },
+    });
+    const { json, files } = await archiveOf('expertin', watched);
+    const records: Json[] = json('sichtbeobachtungen.json');
+    for (const [index, id] of ids.entries()) {
+      const { protokoll } = records.find((record) => record.id === id);
+      const expected = await sql<{ audit: string; zeitpunkt: string }[]>`
+        select audit, to_char(zeitpunkt at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as zeitpunkt
+        from portal.protokoll where sichtbeobachtung_id = ${id} order by portal.protokoll.id`;
+      assert.equal(expected.length, (counts[index] ?? 0) + 1);
+      assert.deepEqual(protokoll, [...expected]);
+    }
+    const [earlier] = await sql<{ zusatz: string }[]>`
+      select zusatz from api.list_auskunft_sichtbeobachtung(nutzer_id => ${nutzerId}::bigint, after_id => 0, row_limit => 200)`;
+    assert.deepEqual(
+      JSON.parse(earlier?.zusatz ?? '[]'),
+      records.map(({ angelegt, quelle, quelle_id, bemerkung_ungekuerzt, protokoll }) => ({
+        angelegt,
+        quelle,
+        quelle_id,
+        bemerkung_ungekuerzt,
+        protokoll,
+      })),
+      'instances of the release before read all at once',
+    );
+    // As written in one go, whether it was or not.
+    const text = `[\n${records.map((record) => JSON.stringify(record)).join(',\n')}\n]\n`;
+    assert.equal(files.get('sichtbeobachtungen.json')?.toString(), text);
+    assert.ok(rows.length > 0);
+    for (const row of rows) assert.ok((row.match(/zeitpunkt/g) ?? []).length <= 1000, `${row.length} characters in one row`);
+  });
+
+  it("has no part of the change log of a record that is somebody else's", async () => {
+    const { sql } = service.database;
+    const id = await service.makeReleased({ lat: '5532000' });
+    const countOf = async (account: Account) => {
+      let count = 0;
+      for await (const page of listAuskunftProtokoll(sql, await idOf(account), id, 0)) count += JSON.parse(page).length;
+      return count;
+    };
+    assert.ok((await countOf('melder')) > 0);
+    assert.equal(await countOf('nachbarin'), 0);
   });
 });

@@ -12,7 +12,7 @@ export const protokoll = portal.table(
     sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
     zeitpunkt: zeitpunkt('zeitpunkt'),
   },
-  (t) => [index('protokoll_zeitpunkt').on(t.zeitpunkt, t.id), index('protokoll_sichtbeobachtung').on(t.sichtbeobachtung_id)],
+  (t) => [index('protokoll_zeitpunkt').on(t.zeitpunkt, t.id), index('protokoll_satz').on(t.sichtbeobachtung_id, t.id)],
 );
 
 /** Quality-assurance log: one row per status change of a published record and per publication (D3.15). */
