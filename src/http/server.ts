@@ -25,6 +25,10 @@ export type ServerSettings = Pick<
 const checkMs = 1000;
 // A reader that pauses is no attack.
 export const graceMs = 10_000;
+// For the next request of a connection.
+export const keepAliveMs = 5000;
+// For what Node adds to its own limits, which come first.
+export const graceOfIdleMs = 2000;
 
 /** Requests of a connection that are answered at once; who pipelines more is told 503, and the connection closed. */
 export const maxPipelined = 4;
@@ -48,6 +52,7 @@ export function listen(
   const options = {
     headersTimeout: settings.headersTimeoutSeconds * 1000,
     requestTimeout: settings.requestTimeoutSeconds * 1000,
+    keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: checkMs,
     // Node's own answer to a missing Host would be written before anything here counts the request.
     requireHostHeader: false,
@@ -59,7 +64,7 @@ export function listen(
   readUnreadable(server, underWay);
   // Behind a proxy all connections are the proxy's.
   if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
-  endSlowReaders(server, settings.minSendRate);
+  endIdlers(server, settings.minSendRate, underWay);
   server.on('connection', noteArrival);
   countExpectations(server);
   server.on('connect', (_request, socket: Socket) =>
@@ -224,19 +229,25 @@ function boundNetworks(server: HttpServer, max: number, rate: Rate): void {
 
 // Whoever asks and doesn't read holds what was made for them in memory. What counts is what arrived, not what was sent once: a
 // reader that takes a byte a second is as slow as one that takes none.
-function endSlowReaders(server: HttpServer, minRate: number): void {
-  const sockets = new Map<Socket, { arrived: number; since: number }>();
+// Who asks for nothing more holds a connection. Node's limit of an idle one begins anew with each byte, also of the empty lines that
+// may stand before a request, and its limit of a head begins behind them: with an empty line now and then it was kept for ever.
+function endIdlers(server: HttpServer, minRate: number, underWay: UnderWay): void {
+  /** Connection → what arrived, since when nothing more did, and when something was last left to send. */
+  const sockets = new Map<Socket, { arrived: number; since: number; unsentAt: number }>();
   server.on('connection', (socket) => {
-    sockets.set(socket, { arrived: 0, since: performance.now() });
+    sockets.set(socket, { arrived: 0, since: performance.now(), unsentAt: 0 });
     socket.on('close', () => sockets.delete(socket));
   });
   const timer = setInterval(() => {
     const now = performance.now();
-    for (const [socket, last] of sockets) {
+    const idleMs = keepAliveMs + server.headersTimeout + graceOfIdleMs;
+    for (const [socket, seen] of sockets) {
       const unsent = socket.writableLength;
       const arrived = socket.bytesWritten - unsent;
-      if (unsent === 0 || arrived !== last.arrived) sockets.set(socket, { arrived, since: now });
-      else if (now - last.since > graceMs + (unsent / minRate) * 1000) socket.destroy();
+      if (unsent > 0) seen.unsentAt = now;
+      if (unsent === 0 || arrived !== seen.arrived) Object.assign(seen, { arrived, since: now });
+      else if (now - seen.since > graceMs + (unsent / minRate) * 1000) socket.destroy();
+      if (now - Math.max(seen.unsentAt, underWay.idleSince(socket) ?? now) > idleMs) socket.destroy();
     }
   }, checkMs).unref();
   server.on('close', () => clearInterval(timer));

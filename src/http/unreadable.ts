@@ -29,6 +29,7 @@ export interface ConnectionState {
 export class UnderWay {
   readonly #states = new WeakMap<Duplex, ConnectionState>();
   readonly #waiting = new WeakMap<Duplex, () => void>();
+  readonly #idle = new WeakMap<Duplex, number>();
 
   /** Counts a request until its answer has ended. */
   add(request: IncomingMessage, response: ServerResponse): ConnectionState {
@@ -38,13 +39,21 @@ export class UnderWay {
     this.#states.set(socket, state);
     state.last = last;
     state.requests++;
+    const client = clients.get(socket) ?? socket;
+    this.#idle.delete(client);
     response.on('close', () => {
       if (--state.requests > 0) return;
+      this.#idle.set(client, performance.now());
       Object.assign(state, { chunks: 0, chunkBytes: 0 });
       this.#waiting.get(socket)?.();
       this.#waiting.delete(socket);
     });
     return state;
+  }
+
+  /** Since when all that a client asked for is answered, by `performance.now()`; null before its first request and meanwhile. */
+  idleSince(client: Duplex): number | null {
+    return this.#idle.get(client) ?? null;
   }
 
   /** The state of a connection in the middle of a body; null otherwise. */

@@ -322,6 +322,30 @@ describe('over sockets', () => {
     assert.equal(again.status, 400, 'the places came back');
   });
 
+  it('S5.10 a connection that only sends empty lines is closed after its answer, one that waits for an answer is not', async () => {
+    const answered = async (localAddress: string, target: string) => {
+      const socket = await open(localAddress);
+      const closed = once(socket, 'close').then(() => true);
+      socket.resume();
+      socket.write(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: n.test\r\n\r\n`));
+      const dripping = setInterval(() => socket.write('\r\n'), 500);
+      const isClosed = await Promise.race([closed, sleep(15_000, false)]);
+      clearInterval(dripping);
+      socket.destroy();
+      return isClosed;
+    };
+    const { cursor } = JSON.parse(
+      (await ask('127.0.0.11', '/abgleich/v1/sichtbeobachtungen?limit=1000')).replace(/^.*?\r\n\r\n/s, ''),
+    );
+    const outcomes = await Promise.all([
+      answered('127.0.0.9', '/api/v2/arten?limit=1'),
+      answered('127.0.0.10', '/api/v2/arten?limit=1&x=ä'),
+      ask('127.0.0.11', `/abgleich/v1/sichtbeobachtungen?seit=${encodeURIComponent(cursor)}&warten=12`),
+    ]);
+    assert.deepEqual(outcomes.slice(0, 2), [true, true]);
+    assert.match(String(outcomes[2]), /^HTTP\/1\.1 200 /);
+  });
+
   it('S5.10 whoever asks for much and reads nothing is closed', async () => {
     await service.database.sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung)

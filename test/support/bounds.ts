@@ -23,6 +23,8 @@ import { idleBody, maxUnreadBytes } from '../../src/http/scope.ts';
 import {
   floodTokens,
   freeChunks,
+  graceOfIdleMs,
+  keepAliveMs,
   maxHeaders,
   maxPipelined,
   minChunkBytes,
@@ -84,6 +86,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     [
       'reading an answer',
       `${number(config.minSendRate)} bytes a second after ${seconds(sendGraceMs)} (\`MIN_SEND_RATE\`)`,
+      'closed',
+    ],
+    [
+      'a connection that asks for nothing, whatever it sends',
+      `${seconds(keepAliveMs + config.headersTimeoutSeconds * 1000 + graceOfIdleMs)}; when it sends nothing ${seconds(keepAliveMs)}`,
       'closed',
     ],
     ['answers to a network that it has not read', size(maxUnreadBytes), '503'],
