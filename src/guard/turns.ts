@@ -15,6 +15,33 @@ interface Entry {
   timer?: NodeJS.Timeout;
 }
 
+/**
+ * What of one network waits, in the order in which it came, but what was begun before what was not: an answer of thirty steps waited
+ * for all that came after it thirty times, which took more than 20 s under a load of which half was refused meanwhile.
+ */
+class Line {
+  readonly #begun = new Set<Entry>();
+  readonly #coming = new Set<Entry>();
+
+  get size(): number {
+    return this.#begun.size + this.#coming.size;
+  }
+
+  add(entry: Entry, isBegun: boolean): void {
+    (isBegun ? this.#begun : this.#coming).add(entry);
+  }
+
+  delete(entry: Entry): boolean {
+    return this.#begun.delete(entry) || this.#coming.delete(entry);
+  }
+
+  take(): Entry | undefined {
+    const [entry] = this.#begun.size > 0 ? this.#begun : this.#coming;
+    if (entry) this.delete(entry);
+    return entry;
+  }
+}
+
 /** For how long something waits for its turn, in milliseconds, and what is done when it did not come. */
 export interface Patience {
   ms: number;
@@ -22,7 +49,7 @@ export interface Patience {
 }
 
 /** Network, null for the service itself → what waits, in the order in which it is the networks' turn. */
-type Lines = Map<string | null, Set<Entry>>;
+type Lines = Map<string | null, Line>;
 /** Of networks that nothing waited for when it came: they have every second turn, so that who asks for little is not behind all others. */
 const fresh: Lines = new Map();
 /** Of networks that had a turn and for which more waits. */
@@ -39,9 +66,10 @@ let isTurning = false;
  * Runs this at once while there is time, otherwise when it is its network's turn.
  * @param run computes for some milliseconds at most, and goes on by itself; must not throw
  * @param patience for ever without it
+ * @param isBegun whether it is part of something that has had a turn: then it comes before what has not
  * @returns null when it ran; else a function that gives the place up and says whether that was in time
  */
-export function runInTurn(network: string | null, run: () => void, patience?: Patience): (() => boolean) | null {
+export function runInTurn(network: string | null, run: () => void, patience?: Patience, isBegun = false): (() => boolean) | null {
   if (isFree()) {
     run();
     return null;
@@ -49,9 +77,9 @@ export function runInTurn(network: string | null, run: () => void, patience?: Pa
   if (!isTurning) setImmediate(letIn, performance.now());
   isTurning = true;
   const entry: Entry = { run };
-  const line = fresh.get(network) ?? busy.get(network);
-  if (line) line.add(entry);
-  else fresh.set(network, new Set([entry]));
+  const line = fresh.get(network) ?? busy.get(network) ?? new Line();
+  line.add(entry, isBegun);
+  if (line.size === 1) fresh.set(network, line);
   const leave = () => {
     clearTimeout(entry.timer);
     const mine = linesOf(network);
@@ -67,7 +95,7 @@ export function runInTurn(network: string | null, run: () => void, patience?: Pa
 /** Waits until the current request, or the service itself, may compute for some milliseconds; null when it may at once. */
 export function waitForTurn(): Promise<void> | null {
   if (isFree()) return null;
-  return new Promise((resolve) => runInTurn(currentScope()?.network ?? null, resolve));
+  return new Promise((resolve) => runInTurn(currentScope()?.network ?? null, resolve, undefined, true));
 }
 
 /** The same, but no longer than that: whether its turn came. */
@@ -75,7 +103,7 @@ export function waitForTurnAtMost(ms: number): Promise<boolean> | null {
   if (isFree()) return null;
   if (ms <= 0) return Promise.resolve(false);
   return new Promise((resolve) =>
-    runInTurn(currentScope()?.network ?? null, () => resolve(true), { ms, giveUp: () => resolve(false) }),
+    runInTurn(currentScope()?.network ?? null, () => resolve(true), { ms, giveUp: () => resolve(false) }, true),
   );
 }
 
@@ -139,8 +167,7 @@ function beginNext(): void {
   if (!next || !hasTime()) return;
   wasFresh = isFresh;
   const [network, line] = next;
-  const [entry] = line;
-  if (entry) line.delete(entry);
+  const entry = line.take();
   lines.delete(network);
   // Behind the others.
   if (line.size > 0) busy.set(network, line);

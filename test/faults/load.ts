@@ -27,8 +27,8 @@ export interface LoadResult {
   answers: Record<string, number>;
   /** The slowest answer of each status, in milliseconds, less the time for which the sender itself did not get to run. */
   slowestMs: Record<string, number>;
-  /** What was asked for by whoever waited longest for a 503. */
-  slowestRefusal: string;
+  /** Status → what was asked for by whoever waited longest for it. */
+  slowest: Record<string, string>;
   refusedWithoutRetryAfter: number;
   /** Requests that were not sent because all connections of their network were waiting for an answer. */
   heldBack: number;
@@ -112,7 +112,7 @@ async function send(task: LoadTask): Promise<LoadResult> {
     seconds: 0,
     answers: {},
     slowestMs: {},
-    slowestRefusal: '',
+    slowest: {},
     refusedWithoutRetryAfter: 0,
     heldBack: 0,
   };
@@ -135,11 +135,14 @@ async function send(task: LoadTask): Promise<LoadResult> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const begin = performance.now();
     underWay[network] = (underWay[network] ?? 0) + 1;
-    const end = (answer: string) => {
+    const end = (status: string) => {
+      const what = `${body === undefined ? 'GET' : 'POST'} ${path.split('&x=')[0]}`;
+      // Who got none is told by what they asked for.
+      const answer = /^\d+$/.test(status) ? status : `${status} for ${what}`;
       underWay[network] = (underWay[network] ?? 1) - 1;
       result.answers[answer] = (result.answers[answer] ?? 0) + 1;
       const ms = Math.max(0, performance.now() - begin - Math.max(...lags, lag.max / 1e6));
-      if (answer === '503' && ms > (result.slowestMs[answer] ?? 0)) result.slowestRefusal = path.split('&x=')[0] ?? '';
+      if (ms > (result.slowestMs[answer] ?? 0)) result.slowest[answer] = what;
       result.slowestMs[answer] = Math.max(result.slowestMs[answer] ?? 0, ms);
       resolve();
     };

@@ -131,7 +131,19 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
           '503 without Retry-After',
           Array.from({ length: load.refusedWithoutRetryAfter }, () => '503'),
         ),
-        atMost(`the slowest 503, for ${load.slowestRefusal}`, (load.slowestMs['503'] ?? 0) / 1000, 2 * length.leeway, 's'),
+        ...(
+          [
+            ['503', 2],
+            ['200', 10],
+          ] as const
+        ).map(([status, seconds]) =>
+          atMost(
+            `the slowest ${status}, for ${load.slowest[status]}`,
+            (load.slowestMs[status] ?? 0) / 1000,
+            seconds * length.leeway,
+            's',
+          ),
+        ),
         atLeast('answered beside', good / load.seconds, rate / 2 / length.leeway, 'a second'),
         ...unnoticed(loadProbe.samples, cheapMs, length.leeway),
         atMost('a request right after it', after.status === 200 ? after.ms / 1000 : Number.POSITIVE_INFINITY, length.leeway, 's'),

@@ -94,6 +94,31 @@ describe('what computes', () => {
     assert.equal(steps, 100);
   });
 
+  it('is finished before its network begins more: an answer of many steps does not wait for all that came after it each time', async () => {
+    let begun = 0;
+    const many = Array.from(
+      { length: 300 },
+      () =>
+        new Promise<void>((resolve) =>
+          runInTurn('one', () => {
+            compute(1);
+            begun++;
+            resolve();
+          }),
+        ),
+    );
+    const long = runInScope('one', async () => {
+      for (let n = 0; n < 20; n++) {
+        await waitForTurn();
+        compute(2);
+      }
+      return begun;
+    });
+    assert.ok((await long) < 100, `${await long} came before its end`);
+    await Promise.all(many);
+    assert.equal(begun, 300);
+  });
+
   it('is not kept for who gives the place up', async () => {
     const done: string[] = [];
     const places = Array.from({ length: 100 }, (_, n) =>
