@@ -7,7 +7,7 @@ import { callBounds, reservedConnections, slowCallBounds, statementMs } from '..
 import { felder, listFeld } from '../../src/felder.ts';
 import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
-import { hashBounds } from '../../src/guard/password.ts';
+import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
@@ -173,7 +173,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     [
       'passwords hashed at once',
       '3 or 4, by cores; of a network one fewer',
-      `by turns of networks, ${seconds(hashBounds.waitMs)}, then 503`,
+      `by turns of networks, ${seconds(turnBounds.waitMs)}, then 503`,
     ],
     [
       'wrong passwords',
