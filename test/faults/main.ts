@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { atEnd, closeAll } from '../bench/process.ts';
 import { readGauges } from '../fuzz/gauges.ts';
-import { startService } from '../fuzz/service.ts';
+import { findLogProblem, startService } from '../fuzz/service.ts';
 import { makeSite } from '../fuzz/site.ts';
 import { findMemoryProblem, megabytes, memoryLimits } from '../fuzz/watch.ts';
 import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
@@ -69,9 +69,14 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
   atEnd(() => cluster.remove());
   const site = await makeSite(cluster.url);
   const ends: string[] = [];
+  const faults: string[] = [];
+  const line = (text: string) => {
+    const problem = findLogProblem(text);
+    if (problem) faults.push(problem);
+  };
   const databaseUrl = site.env.DATABASE_URL ?? '';
   const env: Record<string, string> = { ...site.env, ...(await asServiceRole(databaseUrl, hasPooler)), ...length.env };
-  const service = await startService(env, { ended: (how) => ends.push(how), line: () => {} });
+  const service = await startService(env, { ended: (how) => ends.push(how), line });
   const { port, pid } = service;
   const { headersTimeoutSeconds, minSendRate } = loadConfig(length.env);
   const signal = new AbortController().signal;
@@ -175,7 +180,7 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
   isOver = true;
   await Promise.all(reporters);
   const agreement = await checkLedger(databaseUrl, env.DATA_DIR ?? '', ledger);
-  kept.push(printTable('In the end', [agreement, none('ends of the service', ends)]));
+  kept.push(printTable('In the end', [agreement, none('ends of the service', ends), none('faults in its log', faults)]));
   service.expectEnd();
   if (kept.includes(false)) console.log(`\nlast lines of the service:\n${service.lastLines().join('\n')}`);
   return !kept.includes(false);

@@ -11,7 +11,7 @@ import { playAttacks } from './play-attacks.ts';
 import { renewThrowaways } from './renew.ts';
 import { describe, Report } from './report.ts';
 import { endIsHeardMs, makeRunner, type Runner } from './runner.ts';
-import { type Service, startService } from './service.ts';
+import { findLogProblem, type Service, startService } from './service.ts';
 import { makeSite } from './site.ts';
 import { makeSamples } from './uploads.ts';
 import { blockedLimit, findMemoryProblem, makeWatch, megabytes, memoryLimits, type Reading, type Watch } from './watch.ts';
@@ -180,19 +180,6 @@ async function measureIdle(service: Service, read: () => Gauges | null, ms: numb
   await service.collectGarbage();
   await sleep(2200);
   return read();
-}
-
-// Its own notes of a level below error are fine; what is no note of its own comes from Node or a library.
-function findLogProblem(line: string): string | null {
-  if (/^(Debugger |For help, see: https:\/\/nodejs\.org|Waiting for the debugger)/.test(line)) return null;
-  try {
-    const { level, msg, status } = JSON.parse(line) as { level?: number; msg?: string; status?: number };
-    // The line of a request that was refused for now, which is judged by its answer.
-    if (msg === 'request' && status === 503) return null;
-    return level === undefined || level >= 50 ? line : null;
-  } catch {
-    return `not the service's own: ${line}`;
-  }
 }
 
 try {

@@ -146,3 +146,16 @@ async function collectGarbage(address: string): Promise<void> {
   clearTimeout(timer);
   socket.close();
 }
+
+/** What is wrong with a line of its log: its own notes of a level below error are fine; what is no note of its own comes from Node or a library. */
+export function findLogProblem(line: string): string | null {
+  if (/^(Debugger |For help, see: https:\/\/nodejs\.org|Waiting for the debugger)/.test(line)) return null;
+  try {
+    const { level, msg, status } = JSON.parse(line) as { level?: number; msg?: string; status?: number };
+    // The line of a request that was refused for now, which is judged by its answer.
+    if (msg === 'request' && status === 503) return null;
+    return level === undefined || level >= 50 ? line : null;
+  } catch {
+    return `not the service's own: ${line}`;
+  }
+}
