@@ -139,10 +139,11 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
     if (line && line.length > maxHeaderSize) error.code = 'HPE_HEADER_OVERFLOW';
     const bytes = line && line.length <= maxHeaderSize ? encodeLine(line) : null;
     // The parser must not be given what comes next, nor be asked how long it has waited; listening to this takes the connection back
-    // from it.
-    socket.on('readable', () => {});
+    // from it. Not to 'readable': a connection that nobody listens to in this way any more flows again, paused or not, and what came in the
+    // same moment was lost.
+    socket.on('data', () => {});
     (socket as Socket & { parser?: { remove(): void } | null }).parser?.remove();
-    for (const event of ['readable', 'data', 'end', 'drain', 'timeout']) socket.removeAllListeners(event);
+    for (const event of ['data', 'end', 'drain', 'timeout']) socket.removeAllListeners(event);
     // What comes until the answers before it are given must wait.
     socket.pause();
     const goOn = async () => {

@@ -18,6 +18,8 @@ before(async () => {
     const { pathname, search } = new URL(request.url);
     seen.push(`${request.method} ${pathname}${search}`);
     if (pathname === '/slow') await slow;
+    if (pathname === '/late') await sleep(300);
+    if (pathname === '/unread' || pathname === '/late') return new Response(`${decodeURIComponent(search)}|`);
     return new Response(`${decodeURIComponent(search)}|${await request.text()}`);
   };
   server = await listen(answer, '127.0.0.1', 0, {
@@ -115,6 +117,33 @@ describe('raw UTF-8 in a request line', () => {
     await sleep(3000);
     socket.write('def');
     assert.deepEqual(await readBodies(socket), ['200 ?x=ü|abcdef']);
+  });
+
+  it('before a body that is larger than the buffers in between, whatever the answer does with it', async () => {
+    const body = 'x'.repeat(1_000_000);
+    const post = (target: string) =>
+      `POST ${target} HTTP/1.1\r\nHost: n\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    for (const target of ['/b?x=ü', '/unread?x=ü', '/late?x=ü']) {
+      const socket = await open();
+      socket.write(post(target));
+      const answer = await Promise.race([readBodies(socket), sleep(5000, ['none'], { ref: false })]);
+      assert.match(answer[0] ?? '', /^200 \?x=ü\|/, target);
+    }
+    // Again and again on one connection, also when all of it is there at once.
+    const socket = await open();
+    const kept = (n: number) =>
+      `POST /b?x=ü${n} HTTP/1.1\r\nHost: n\r\nContent-Length: 300000\r\n\r\n${String(n).repeat(300_000)}`;
+    for (let n = 0; n < 3; n++) {
+      socket.write(kept(n));
+      assert.deepEqual(await readBodies(socket, 1), [`200 ?x=ü${n}|${String(n).repeat(300_000)}`]);
+    }
+    socket.write(`${kept(3)}${kept(4)}${get('/a?ä', close)}`);
+    let answers = '';
+    for await (const chunk of socket) answers += chunk;
+    assert.deepEqual(
+      [...answers.matchAll(/\?x=ü\d\|\d+|\?ä\|/g)].map(([body]) => body),
+      [`?x=ü3|${'3'.repeat(300_000)}`, `?x=ü4|${'4'.repeat(300_000)}`, '?ä|'],
+    );
   });
 
   it('ends with its client', async () => {
