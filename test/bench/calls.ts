@@ -45,7 +45,9 @@ export async function captureStatement(call: (sql: Sql) => Promise<unknown>): Pr
     const answer = Promise.resolve([{}]);
     return Object.assign(answer, { raw: () => answer.then(() => [[Buffer.alloc(0)]]) });
   };
-  await call(client as unknown as Sql);
+  // Of a transaction its last statement: those before it set a role.
+  const begin = (_options: string, run: (tx: unknown) => Promise<unknown>) => run(client);
+  await call(Object.assign(client, { begin }) as unknown as Sql);
   return text.trim();
 }
 

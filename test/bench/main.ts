@@ -10,6 +10,7 @@ import { drawChart } from './chart.ts';
 import { readFacts } from './facts.ts';
 import { databaseUrlOf, prepareDatabase } from './generate.ts';
 import { type Measure, medianOf, runLoad, runPgbench } from './measure.ts';
+import { outputCases, removeFeed } from './outputs.ts';
 import { closeAll, makeDir, root, startCluster } from './process.ts';
 import { formatDocument, formatResults, readRunFacts } from './report.ts';
 import { readMemory, type Server, startPostgraphile, startRival, startService, watchMemory } from './servers.ts';
@@ -17,7 +18,7 @@ import type { Entry, Results } from './targets.ts';
 import { tasks } from './tasks.ts';
 import { removeWritten, writeCases } from './writes.ts';
 
-const cases: Case[] = [...readCases, ...writeCases];
+const cases: Case[] = [...readCases, ...outputCases, ...writeCases];
 
 const usage = `npm run bench -- [options]
 
@@ -150,7 +151,7 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
     report(`${size} sightings: ${task.name}`);
     for (const figure of await task.run({ sql, databaseUrl, size })) results.figures.push({ ...figure, size, task: task.name });
   }
-  if ([...writeCases, ...tasks].some(({ name }) => plan.isChosen(name))) await removeWrittenOf(databaseUrl, size);
+  if ([...outputCases, ...writeCases, ...tasks].some(({ name }) => plan.isChosen(name))) await removeWrittenOf(databaseUrl, size);
   for (const server of [service, again, rival, postgraphile]) await server?.running.stop();
   await database.close();
 }
@@ -217,6 +218,7 @@ async function removeWrittenOf(databaseUrl: string, size: number): Promise<void>
   const database = await openDatabase({ databaseUrl, dataDir: '' });
   const sql: Sql = database.connect();
   await removeWritten(sql, size);
+  await removeFeed(sql);
   await database.close();
 }
 

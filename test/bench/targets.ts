@@ -94,6 +94,10 @@ export function evaluateTargets(results: Results): Outcome[] {
     add('memory of the web process under load', size, memory?.peak, [200, 150, 'MB'], true);
   }
 
+  for (const size of sizes) {
+    const rate = (name: string, side: Side) => read(size, name)[side]?.rate;
+    add('tile of zoom 10, kept / newest page, kept', size, ratio(rate('tile10', 'again'), rate('newest', 'again')), [0.8, 1, '']);
+  }
   const largest = 10_000_000;
   if (sizes.includes(largest)) {
     const p95 = (what: string, name: string, must: number, stretch: number) =>
@@ -104,6 +108,13 @@ export function evaluateTargets(results: Results): Outcome[] {
     p95('bbox country', 'country', 5, 3);
     p95('bbox 100 km, page 1 000', 'deep-bbox100', 25, 5);
     p95('bbox country, species of 100 records', 'rare', 10, 3);
+    for (const name of ['feed-copy', 'feed-changes']) p95(name, name, 20, 8);
+    for (const name of ['items', 'items-degrees']) p95(name, name, 25, 10);
+    p95('squares of a frequent species', 'squares-species', 100, 30);
+    p95('squares of all species', 'squares-all', 400, 100);
+    p95('tile of zoom 6', 'tile6', 150, 60);
+    p95('tile of zoom 10', 'tile10', 80, 30);
+    p95('tile of zoom 14', 'tile14', 40, 15);
     if (sizes.includes(1_000_000)) {
       for (const name of firstPages) {
         const growth = ratio(read(largest, name).db?.p50, read(1_000_000, name).db?.p50);
