@@ -196,6 +196,20 @@ $$;
 comment on function ausgabe.to_geojson(public.geometry, integer, boolean) is
   'Geometry in EPSG:25832 as GeoJSON in another system, rounded to a centimetre';
 
+-- The same for a point, in a third of the steps where its axes stay in their order.
+create or replace function ausgabe.to_geojson_point(place public.geometry, srid integer, north_first boolean)
+  returns text
+  language sql
+  stable
+  parallel safe
+as $$
+  select case
+    when north_first then ausgabe.to_geojson(place, srid, true)
+    else public.st_asgeojson(public.st_transform(place, srid), case srid when 4326 then 7 else 2 end, 0) end
+$$;
+comment on function ausgabe.to_geojson_point(public.geometry, integer, boolean) is
+  'Point in EPSG:25832 as GeoJSON in another system, rounded to a centimetre';
+
 -- A box of any system as it lies in ours. Its edges are no straight lines there: over 100 km they leave them by 200 m, so that they
 -- are cut into pieces. What is more than 60 degrees from the central meridian of UTM zone 32 is left out: nothing lies there, and
 -- ST_Transform fails for it.

@@ -116,21 +116,29 @@ create or replace function ausgabe.render_sichtbeobachtung(id bigint[], srid int
   -- A thousand names are looked up one by one: a join would read all species each time.
   set enable_hashjoin = off
   set enable_mergejoin = off
+  -- Days are written as JSON has them.
+  set datestyle = iso
 as $$
 #variable_conflict use_column
 begin
   return query
-  select s.id, s.cell_x || '_' || s.cell_y || '_' || s.id,
-    '{"type":"Feature","id":' || s.id || ',"geometry":'
-      || ausgabe.to_geojson(
-        case when s.unschaerfe_m > 0 then ausgabe.to_cell_polygon(s.place) else s.place end,
-        render_sichtbeobachtung.srid, north_first)
-      || ',"properties":' || row_to_json(p) || '}'
+  select s.id, concat(s.cell_x, '_', s.cell_y, '_', s.id),
+    -- Put together in one step: row_to_json and a chain of concatenations took a fifth longer.
+    concat(
+      '{"type":"Feature","id":', s.id, ',"geometry":',
+      case
+        when s.unschaerfe_m > 0 then
+          ausgabe.to_geojson(ausgabe.to_cell_polygon(s.place), render_sichtbeobachtung.srid, render_sichtbeobachtung.north_first)
+        else ausgabe.to_geojson_point(s.place, render_sichtbeobachtung.srid, render_sichtbeobachtung.north_first)
+      end,
+      ',"properties":{"id":', s.id, ',"guid":"', s.guid, '","art":', s.art, ',"name_deutsch":', coalesce(to_json(s.name_deutsch)::text, 'null'),
+      ',"name_wissenschaftlich":', to_json(s.name_wissenschaftlich), ',"gid":', s.gid, ',"artengruppe":', to_json(s.artengruppe),
+      ',"is_animal":', s.is_animal::text, ',"datum":"', s.datum, '","jahr":', s.jahr, ',"anzahl":', s.anzahl,
+      ',"stadium":', coalesce(to_json(s.stadium)::text, 'null'), ',"aktivitaet":', coalesce(to_json(s.aktivitaet)::text, 'null'),
+      ',"bemerkung":', coalesce(to_json(s.bemerkung)::text, 'null'), ',"unschaerfe_m":', s.unschaerfe_m,
+      ',"cell_x":', s.cell_x, ',"cell_y":', s.cell_y, ',"phaenogramm":', s.phaenogramm::text, '}}')
   from pg_catalog.unnest(render_sichtbeobachtung.id) with ordinality u (id, n)
   join gis.sichtbeobachtung s on s.id = u.id
-  cross join lateral (
-    select s.id, s.guid, s.art, s.name_deutsch, s.name_wissenschaftlich, s.gid, s.artengruppe, s.is_animal, s.datum, s.jahr, s.anzahl,
-      s.stadium, s.aktivitaet, s.bemerkung, s.unschaerfe_m, s.cell_x, s.cell_y, s.phaenogramm) p
   order by u.n;
 end
 $$;

@@ -274,14 +274,14 @@ describe('the database', () => {
 
   it('S5.8 keeps the functions of a newer release when an older one starts', async () => {
     const added = `create or replace function api.of_the_newer_release() returns integer language sql immutable as 'select 1';`;
-    assert.equal(await migrateDatabase(database, { codeDir: copyCode(added), release: [0, 10, 0] }), 'replaced');
+    assert.equal(await migrateDatabase(database, { codeDir: copyCode(added), release: [99, 10, 0] }), 'replaced');
     const newer = await describeCode(sql);
     assert.ok(newer.some((text) => text.includes('of_the_newer_release')));
-    // As numbers: 0.9 is older than 0.10.
-    assert.equal(await migrateDatabase(database, { release: [0, 9, 9] }), 'database is newer');
+    // As numbers: 99.9 is older than 99.10. Beyond every release that will be.
+    assert.equal(await migrateDatabase(database, { release: [99, 9, 9] }), 'database is newer');
     assert.deepEqual(await describeCode(sql), newer);
     assert.equal(await isMigrated(sql), true);
-    assert.equal(await migrateDatabase(database, { release: [0, 10, 1] }), 'replaced');
+    assert.equal(await migrateDatabase(database, { release: [99, 10, 1] }), 'replaced');
     assert.ok((await describeCode(sql)).every((text) => !text.includes('of_the_newer_release')));
   });
 });
