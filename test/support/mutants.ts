@@ -421,8 +421,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an output shows a masked record as a point in the middle of its cell',
     within: 'function ausgabe.render_sichtbeobachtung(',
-    from: 'case when s.unschaerfe_m > 0 then ausgabe.to_cell_polygon(s.place) else s.place end',
-    to: 's.place',
+    from: 'ausgabe.to_geojson(ausgabe.to_cell_polygon(s.place),',
+    to: 'ausgabe.to_geojson(s.place,',
   },
   {
     name: 'an output compares the middle of the cell with a box',
