@@ -75,17 +75,17 @@ describe('several waits of one request', { skip: waitsSkip }, () => {
     assert.ok(ms > 1000 && ms < 2000, `after ${ms.toFixed(0)} ms`);
   });
 
-  /** What becomes of a login with so many before it in line, and so many behind it that came before its body is read. */
+  /** What becomes of a login with so many before it in line, and so many steps of what has begun before its body is read. */
   const logInBetween = async (before: number, behind: number, bytes: number) => {
     const server = await listen(service.app.fetch, '127.0.0.1', 0, loadConfig({}));
     const places: ((() => boolean) | null)[] = [];
-    const stand = (count: number) => {
-      for (let n = 0; n < count; n++) places.push(runInTurn('127.0.0.1', () => compute(turnMs)));
+    const stand = (count: number, isBegun: boolean) => {
+      for (let n = 0; n < count; n++) places.push(runInTurn('127.0.0.1', () => compute(turnMs), undefined, isBegun));
     };
     // Once it stands in the line itself.
-    server.once('request', () => stand(behind));
+    server.once('request', () => stand(behind, true));
     const begin = performance.now();
-    stand(before);
+    stand(before, false);
     const { status, headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2/login`, {
       method: 'POST',
       body: new URLSearchParams({ loginname: 'melder', password: sha1OfPlain('melder'), more: 'x'.repeat(bytes) }),
