@@ -16,12 +16,14 @@ interface Entry {
 }
 
 /**
- * What of one network waits, in the order in which it came, but what was begun before what was not: an answer of thirty steps waited
- * for all that came after it thirty times, which took more than 20 s under a load of which half was refused meanwhile.
+ * What of one network waits: what was begun and what was not have every second turn, each in the order in which it came. In one line, an
+ * answer of thirty steps waited thirty times for all that came after it, more than 20 s; and without a turn, what is short was refused
+ * for as long as its network reads long pages.
  */
 class Line {
   readonly #begun = new Set<Entry>();
   readonly #coming = new Set<Entry>();
+  #wasBegun = false;
 
   get size(): number {
     return this.#begun.size + this.#coming.size;
@@ -36,7 +38,9 @@ class Line {
   }
 
   take(): Entry | undefined {
-    const [entry] = this.#begun.size > 0 ? this.#begun : this.#coming;
+    const isBegun = this.#begun.size > 0 && !(this.#wasBegun && this.#coming.size > 0);
+    this.#wasBegun = isBegun;
+    const [entry] = isBegun ? this.#begun : this.#coming;
     if (entry) this.delete(entry);
     return entry;
   }
@@ -66,7 +70,7 @@ let isTurning = false;
  * Runs this at once while there is time, otherwise when it is its network's turn.
  * @param run computes for some milliseconds at most, and goes on by itself; must not throw
  * @param patience for ever without it
- * @param isBegun whether it is part of something that has had a turn: then it comes before what has not
+ * @param isBegun whether it is part of something that has had a turn: it does not stand behind what has not
  * @returns null when it ran; else a function that gives the place up and says whether that was in time
  */
 export function runInTurn(network: string | null, run: () => void, patience?: Patience, isBegun = false): (() => boolean) | null {
