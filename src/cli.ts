@@ -134,7 +134,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
       skipDuplicates: Boolean(values['skip-duplicates']),
       ignoreColumns: Boolean(values['ignore-columns']),
       keepAllProblems: values.errors !== undefined,
-    }).finally(() => media?.photos.close());
+    }).finally(() => media?.threads.close());
     progress.end();
     const outcome = dryRun ? 'in Ordnung, nichts wurde geladen (--dry-run)' : 'geladen';
     const left = [
@@ -340,9 +340,9 @@ const commands: Record<string, (database: Database, values: Values, rest: string
 
 /** Files of an import go where those of the service are. */
 async function openImportMedia(directory: string, config: Config): Promise<ImportMedia> {
-  const { createPhotoPool } = await import('./media/photo.ts');
+  const { createMediaThreads } = await import('./media/threads.ts');
   const { openStorage } = await import('./media/open-storage.ts');
-  return { directory, photos: createPhotoPool({ workers: config.photoWorkers }), storage: openStorage(config.media) };
+  return { directory, threads: createMediaThreads({ workers: config.photoWorkers }), storage: openStorage(config.media) };
 }
 
 async function requireActiveNutzer(database: Database, loginname: string): Promise<number> {

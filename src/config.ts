@@ -28,7 +28,7 @@ export interface Config {
   smtpUrl: string | null;
   mailFrom: string;
   media: MediaPlace;
-  /** Threads that make photos small; without it by cores. */
+  /** Threads that make photos small and clean sound files; without it by cores. */
   photoWorkers?: number;
   /** Requests with files that may be under way at once, and those of one account. */
   maxUploads: number;

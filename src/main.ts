@@ -29,7 +29,7 @@ import { workMedia } from './jobs/media.ts';
 import { workRaster } from './jobs/raster.ts';
 import { workSweep } from './jobs/sweep.ts';
 import { openStorage } from './media/open-storage.ts';
-import { createPhotoPool } from './media/photo.ts';
+import { createMediaThreads } from './media/threads.ts';
 import { createUploads } from './media/uploads.ts';
 import { readBuild } from './observe/build.ts';
 import { surviveDefects } from './observe/defects.ts';
@@ -88,7 +88,7 @@ async function main(): Promise<void> {
       all: config.maxUploads,
       perAccount: config.maxUploadsPerAccount,
     }),
-    photos: createPhotoPool({ workers: config.photoWorkers }),
+    threads: createMediaThreads({ workers: config.photoWorkers }),
     storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';
@@ -150,7 +150,7 @@ async function main(): Promise<void> {
       feed?.watch.release();
     },
     server,
-    closers: [async () => endRaster?.(), () => boss.stop(), () => media.photos.close(), closeReads, () => database.close()],
+    closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), closeReads, () => database.close()],
   });
 }
 

@@ -8,8 +8,8 @@ import { getMediumImport, setMediumImport } from '../db/medium.ts';
 import { kindOfMedium, type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
 import type { StagedMedia } from '../db/sichtbeobachtung-import.ts';
 import { describeRefusal, makeMedium, maxFileBytes } from '../media/medium.ts';
-import { type PhotoPool, PhotoUnavailableError } from '../media/photo.ts';
 import type { Storage } from '../media/storage.ts';
+import { type MediaThreads, MediaUnavailableError } from '../media/threads.ts';
 import { describeCell } from './csv.ts';
 import type { ProblemList } from './csv-stream.ts';
 import { columns } from './sichtbeobachtung-columns.ts';
@@ -17,7 +17,7 @@ import { columns } from './sichtbeobachtung-columns.ts';
 export interface ImportMedia {
   /** Paths in the file are relative to it, and stay below it. */
   directory: string;
-  photos: PhotoPool;
+  threads: MediaThreads;
   storage: Storage;
 }
 
@@ -39,7 +39,7 @@ interface NamedFile {
  */
 export async function storeImportMedia(
   sql: Sql,
-  { directory, photos, storage }: ImportMedia,
+  { directory, threads, storage }: ImportMedia,
   staged: StagedMedia[],
   run: { dryRun: boolean; problems: ProblemList; failIfAny(): void; report(done: number, total: number): void },
 ): Promise<Map<MediumKey, string>> {
@@ -66,13 +66,13 @@ export async function storeImportMedia(
     // Stored elsewhere, when MEDIA_URL was another one then: a row must never name a file that isn't there.
     if (name === null || (await storage.get(name)) === null) {
       try {
-        const medium = await makeMedium(photos, kindOfMedium(field), path);
+        const medium = await makeMedium(threads, kindOfMedium(field), path);
         await storage.put(medium.name, medium.bytes, medium.contentType);
         await setMediumImport(sql, file, medium.name);
         name = medium.name;
       } catch (error) {
         const problem =
-          error instanceof PhotoUnavailableError ? `${field} ließ sich nicht umwandeln` : describeRefusal(field, error);
+          error instanceof MediaUnavailableError ? `${field} ließ sich nicht umwandeln` : describeRefusal(field, error);
         if (problem === null) throw error;
         run.problems.add(line, problem);
         return;
@@ -98,7 +98,7 @@ export async function storeImportMedia(
     }
   };
   run.report(0, files.length);
-  // As many at once as there are threads for photos at most; errors of one end the others with the process.
+  // As many at once as there are threads for files at most; errors of one end the others with the process.
   await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, work));
   run.problems.sort();
   run.failIfAny();

@@ -62,8 +62,8 @@ const unavailable = [/^08/, /^25006$/, /^53/, /^57014$/, /^57P0/, /^55P03$/, /^4
 const unavailableCodes = new Set([
   'OVERLOADED',
   'STORAGE',
-  'PHOTO_BUSY',
-  'PHOTO_UNAVAILABLE',
+  'MEDIA_BUSY',
+  'MEDIA_UNAVAILABLE',
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',

@@ -1,12 +1,9 @@
 // What is made of a file before it is stored, wherever it comes from: a form, or an import.
-import { readFile } from 'node:fs/promises';
-import { waitForTurn } from '../guard/turns.ts';
 import { AudioRefusedError, type RefusalReason } from './audio/refusal.ts';
-import { cleanAudio } from './audio.ts';
 import { type JpegRefusal, maxPixels } from './jpeg.ts';
 import { makeMediumName } from './name.ts';
-import { type PhotoPool, PhotoRefusedError } from './photo.ts';
 import type { Storage } from './storage.ts';
+import { type MediaThreads, PhotoRefusedError } from './threads.ts';
 import type { Uploads } from './uploads.ts';
 
 export type MediumKind = 'photo' | 'audio';
@@ -14,7 +11,7 @@ export type MediumKind = 'photo' | 'audio';
 /** What takes, changes and keeps files. */
 export interface Media {
   uploads: Uploads;
-  photos: PhotoPool;
+  threads: MediaThreads;
   storage: Storage;
 }
 
@@ -44,14 +41,11 @@ export interface MadeMedium {
 /**
  * Makes of a file what is kept of it: a small photo, or the sound alone. The file stays as it is.
  * @param path a file of at most `maxFileBytes` of its kind
- * @throws PhotoRefusedError, AudioRefusedError when the file is at fault (describeRefusal); the other errors of PhotoPool.compress
+ * @throws PhotoRefusedError, AudioRefusedError when the file is at fault (describeRefusal); the other errors of MediaThreads
  */
-export async function makeMedium(photos: PhotoPool, kind: MediumKind, path: string): Promise<MadeMedium> {
-  if (kind === 'photo') return nameMedium('jpg', await photos.compress(path));
-  const file = await readFile(path);
-  // Up to a tenth of a second: not in front of those who came before.
-  await waitForTurn();
-  const sound = cleanAudio(file);
+export async function makeMedium(threads: MediaThreads, kind: MediumKind, path: string): Promise<MadeMedium> {
+  if (kind === 'photo') return nameMedium('jpg', await threads.compress(path));
+  const sound = await threads.clean(path);
   return nameMedium(sound.kind, sound.bytes);
 }
 

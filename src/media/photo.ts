@@ -1,178 +1,162 @@
-// The main thread's side of the threads that make photos small: one photo at a time in each, the others wait in line.
+// Makes photos small. It blocks while it decodes and encodes, for a second and more: only for a thread of its own (thread.ts).
+//
+// The codec is mozjpeg in WebAssembly (@jsquash/jpeg), jimp scales and turns. Jimp's own reading stays out of it: it runs two
+// more parsers over bytes of strangers (file-type, exif-parser) and turns the picture at its full size.
+//
+// A memory of WebAssembly never shrinks, and is given back only with its instance: each photo is decoded by one of its own.
+// What fails for another reason than the picture is thrown: the thread ends, and the next photo gets a new one.
 
-import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
-import { limitRuns, OverloadError } from '../guard/admission.ts';
-import { currentScope } from '../guard/request.ts';
-import type { JpegRefusal } from './jpeg.ts';
-import type { PhotoReply, PhotoRequest } from './photo-worker.ts';
+import { readFile } from 'node:fs/promises';
+import createDecoder from '@jsquash/jpeg/codec/dec/mozjpeg_dec.js';
+import createEncoder from '@jsquash/jpeg/codec/enc/mozjpeg_enc.js';
+import { defaultOptions } from '@jsquash/jpeg/meta.js';
+import { Jimp } from 'jimp';
+import { findRefusal, type JpegFrame, type JpegRefusal, nameStranger, readJpeg } from './jpeg.ts';
+import { encodeBelow } from './quality.ts';
 
-/** Makes photos small; close it at the end. */
-export interface PhotoPool {
-  /**
-   * Reads the JPEG at this path and makes the one to store: upright, at most 2048 pixels long, below 500 000 bytes,
-   * without metadata. The file stays as it is.
-   * errors  PhotoRefusedError (the picture is at fault), PhotoBusyError (waited too long), PhotoUnavailableError (all else)
-   */
-  compress(path: string): Promise<Uint8Array>;
-  /** Ends all threads; photos under way or waiting fail with PhotoUnavailableError. */
-  close(): Promise<void>;
+/** The photo to store, in a buffer of its own, or why there is none. */
+export type PhotoReply = { bytes: Uint8Array<ArrayBuffer> } | { refused: JpegRefusal };
+
+interface Picture {
+  /** red, green, blue, alpha */
+  data: Uint8ClampedArray<ArrayBuffer>;
+  width: number;
+  height: number;
 }
 
-export interface PhotoPoolOptions {
-  /** Threads at most; without it two to four, by cores. Each takes 350 MB for 24 megapixels, 550 MB for 50, 900 MB for the worst (60, progressive, full colour). */
-  workers?: number | undefined;
-  /** Longest wait for a thread in milliseconds. */
-  waitMs?: number;
-  /** Longest work on one photo in milliseconds, with the start of a thread. */
-  jobMs?: number;
-  /** After how many milliseconds without work a thread ends, and gives its memory back. */
-  idleMs?: number;
+interface Decoder {
+  decode(bytes: Uint8Array, preserveOrientation: boolean): Picture | null;
 }
 
-/** This file can't become a photo, now or later. */
-export class PhotoRefusedError extends Error {
-  override name = 'PhotoRefusedError';
-  readonly code = 'PHOTO_REFUSED';
-  readonly reason: JpegRefusal;
-  constructor(reason: JpegRefusal) {
-    super(`photo refused: ${reason}`);
-    this.reason = reason;
-  }
+interface Encoder {
+  encode(data: Uint8Array, width: number, height: number, options: typeof defaultOptions): Uint8Array<ArrayBuffer>;
 }
 
-/** Too many photos are before this one. */
-export class PhotoBusyError extends Error {
-  override name = 'PhotoBusyError';
-  readonly code = 'PHOTO_BUSY';
+interface Codecs {
+  openDecoder: (onComplaint: (line: string) => void) => Promise<Decoder>;
+  encoder: Encoder;
 }
 
-/** The work on this photo was given up: its thread hung or died, or the pool was closed. */
-export class PhotoUnavailableError extends Error {
-  override name = 'PhotoUnavailableError';
-  readonly code = 'PHOTO_UNAVAILABLE';
-}
+type Image = InstanceType<typeof Jimp>;
 
-/** What a thread needs of JavaScript's own memory is little and known; pictures are outside of it. */
-const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
+/** pixels of the longest side */
+const longestSide = 2_048;
+/** bytes, exclusive */
+const sizeLimit = 500_000;
+/** Below 50 blocks and rings show; fewer pixels look better. Above 95 files grow and nothing is to be seen of it. */
+const quality = { lowest: 50, highest: 95, guess: 75, trials: 6 };
+/**
+ * Below this, mozjpeg's tables hold numbers above 255, in 16 bits each, which the standard forbids at 8 bits per sample;
+ * only its baseline mode, which is not progressive, cuts them off.
+ */
+const lowestProgressive = 70;
 
-// More threads than a few are a matter of memory, not of cores; two at least, so that one network, which never has them all, leaves
-// one to others.
-const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
+/** What the encoder writes: JFIF header, tables, frame, scans. */
+const plainSegments = new Set([0xe0, 0xdb, 0xc0, 0xc1, 0xc2, 0xc4, 0xdd, 0xda]);
 
-/** Starts no thread before the first photo. */
-export function createPhotoPool(options: PhotoPoolOptions = {}): PhotoPool {
-  const { workers = defaultWorkers, waitMs = 60_000, jobMs = 20_000, idleMs = 10_000 } = options;
-  const threads = new Set<PhotoThread>();
-  const idle = new Set<PhotoThread>();
-  const inTurn = limitRuns({
-    name: 'photos',
-    slots: workers,
-    share: Math.max(1, workers - 1),
-    queue: 200,
-    waitMs,
-    isApart: true,
-  });
-  let closed = false;
+/** From what is stored to what was seen, by EXIF's number: a turn in degrees, against the clock, and then a flip. */
+const turns: Record<number, { degrees: number; flip?: 'horizontal' | 'vertical' }> = {
+  2: { degrees: 0, flip: 'horizontal' },
+  3: { degrees: 180 },
+  4: { degrees: 0, flip: 'vertical' },
+  5: { degrees: 90, flip: 'vertical' },
+  6: { degrees: -90 },
+  7: { degrees: -90, flip: 'vertical' },
+  8: { degrees: 90 },
+};
 
-  function requireOpen(): void {
-    if (closed) throw new PhotoUnavailableError('the photo pool is closed');
-  }
-  function takeThread(): PhotoThread {
-    // The last one used, so that the others come to their end.
-    const rested = [...idle].at(-1);
-    if (rested) {
-      idle.delete(rested);
-      return rested;
-    }
-    const thread: PhotoThread = new PhotoThread({
-      onDeath: () => idle.delete(thread),
-      onExit: () => threads.delete(thread),
-    });
-    threads.add(thread);
-    return thread;
-  }
+const codecs = loadCodecs();
 
+// The package would fetch its modules by URL, which is for browsers.
+async function loadCodecs(): Promise<Codecs> {
+  const [decoder, encoder] = await Promise.all([
+    readFile(new URL(import.meta.resolve('@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm'))),
+    readFile(new URL(import.meta.resolve('@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm'))),
+  ]);
   return {
-    async compress(path) {
-      requireOpen();
-      const work = async () => {
-        requireOpen();
-        // Seconds of a core, for nobody.
-        if (currentScope()?.hasLeft()) throw new PhotoUnavailableError('whoever sent the photo has gone');
-        const thread = takeThread();
-        const reply = await thread.run({ path }, jobMs);
-        idle.add(thread);
-        thread.rest(idleMs);
-        return reply;
-      };
-      const reply = await inTurn(work).catch((error: unknown) => {
-        throw error instanceof OverloadError ? new PhotoBusyError(`a photo waited ${waitMs} ms for its thread`) : error;
-      });
-      if (reply.kind === 'refused') throw new PhotoRefusedError(reply.reason);
-      return reply.bytes;
-    },
-    async close() {
-      closed = true;
-      await Promise.all([...threads].map((thread) => thread.end(new PhotoUnavailableError('the photo pool was closed'))));
-    },
+    openDecoder: (onComplaint) => createDecoder({ wasmBinary: decoder, printErr: onComplaint }),
+    encoder: await createEncoder({ wasmBinary: encoder }),
   };
 }
 
-/** A worker and the photo it works on. */
-class PhotoThread {
-  readonly #worker = new Worker(new URL('./photo-worker.ts', import.meta.url), { name: 'photo', resourceLimits });
-  #job: { resolve: (reply: PhotoReply) => void; reject: (error: Error) => void } | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #dead: Error | null = null;
-  readonly #onDeath: () => void;
+/**
+ * The photo upright, at most 2048 pixels long, below 500 000 bytes, without metadata.
+ * @param bytes of a file; not changed
+ */
+export async function compressPhoto(bytes: Buffer): Promise<PhotoReply> {
+  const { encoder, openDecoder } = await codecs;
+  const jpeg = readJpeg(bytes);
+  const refusal = jpeg ? findRefusal(jpeg) : nameStranger(bytes);
+  if (refusal || !jpeg?.frame) return { refused: refusal ?? 'damaged' };
 
-  constructor({ onDeath, onExit }: { onDeath: () => void; onExit: () => void }) {
-    this.#onDeath = onDeath;
-    this.#worker.on('message', (reply: PhotoReply) => this.#job?.resolve(reply));
-    this.#worker.on('error', (cause) => this.#die(new PhotoUnavailableError('the thread of a photo failed', { cause })));
-    this.#worker.on('exit', (code) => {
-      this.#die(new PhotoUnavailableError(`the thread of a photo ended (code ${code})`));
-      onExit();
+  const decoded = await decode(openDecoder, bytes, jpeg.frame);
+  if (typeof decoded === 'string') return { refused: decoded };
+  const image = Jimp.fromBitmap(decoded) as Image;
+  scale(image, longestSide / Math.max(image.width, image.height));
+  turn(image, jpeg.orientation);
+  return { bytes: encode(encoder, image) };
+}
+
+async function decode(open: Codecs['openDecoder'], bytes: Uint8Array, frame: JpegFrame): Promise<Picture | JpegRefusal> {
+  const complaints: string[] = [];
+  const decoder = await open((line) => complaints.push(line));
+  let picture: Picture | null;
+  try {
+    picture = decoder.decode(bytes, false);
+  } catch (error) {
+    // The library gives up on a picture by ending "the program", and says why. All else is a fault, lack of memory included.
+    const gaveUp = (error as { name?: unknown } | null)?.name === 'ExitStatus';
+    if (!gaveUp || complaints.some((line) => /memory/i.test(line))) throw error;
+    return 'damaged';
+  }
+  // Of its warnings the library prints the first. Data that it missed is grey in the picture; others, such as stray bytes
+  // between segments, leave the picture whole.
+  if (complaints.some((line) => /premature end/i.test(line))) return 'truncated';
+  if (complaints.some((line) => /bad Huffman code|instead of RST/i.test(line))) return 'damaged';
+  if (picture?.width !== frame.width || picture.height !== frame.height) return 'damaged';
+  return picture;
+}
+
+/** Never larger. */
+function scale(image: Image, factor: number): void {
+  if (factor >= 1) return;
+  image.resize({
+    w: Math.max(1, Math.round(image.width * factor)),
+    h: Math.max(1, Math.round(image.height * factor)),
+  });
+}
+
+function turn(image: Image, orientation: number): void {
+  const { degrees, flip } = turns[orientation] ?? { degrees: 0 };
+  if (degrees !== 0) image.rotate(degrees);
+  if (flip) image.flip({ [flip]: true });
+}
+
+function encode(encoder: Encoder, image: Image): Uint8Array<ArrayBuffer> {
+  let guess = quality.guess;
+  for (let round = 0; round < 8; round++) {
+    const { data, width, height } = image.bitmap;
+    const result = encodeBelow({
+      ...quality,
+      guess,
+      limit: sizeLimit,
+      encode(percent) {
+        const options = { ...defaultOptions, quality: percent, baseline: percent < lowestProgressive };
+        return encoder.encode(data, width, height, options);
+      },
     });
-    // The clock of a running job keeps the process alive, nothing else. After the listeners: that for messages undoes it.
-    this.#worker.unref();
+    if (result.bytes) return requirePlain(result.bytes);
+    scale(image, 0.95 * Math.sqrt(sizeLimit / result.least));
+    guess = quality.lowest;
   }
+  throw new Error('no picture is small enough');
+}
 
-  /** One photo; when it fails, the thread has ended. */
-  async run(request: PhotoRequest, jobMs: number): Promise<PhotoReply> {
-    clearTimeout(this.#timer);
-    if (this.#dead) throw this.#dead;
-    const { promise, resolve, reject } = Promise.withResolvers<PhotoReply>();
-    this.#job = { resolve, reject };
-    this.#timer = setTimeout(() => this.#die(new PhotoUnavailableError(`a photo took longer than ${jobMs} ms`)), jobMs);
-    this.#worker.postMessage(request);
-    try {
-      return await promise;
-    } catch (error) {
-      await this.#worker.terminate();
-      throw error;
-    } finally {
-      this.#job = null;
-      clearTimeout(this.#timer);
-    }
+/** The promise that nothing of the photographer's data is left is kept here, whatever a new version of the encoder writes. */
+function requirePlain(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const jpeg = readJpeg(bytes);
+  if (jpeg?.end !== 'complete' || !jpeg.segments.every((segment) => plainSegments.has(segment))) {
+    throw new Error('the encoder wrote a segment that it should not');
   }
-
-  /** Ends the thread after a while, unless it gets to run again. */
-  rest(idleMs: number): void {
-    this.#timer = setTimeout(() => void this.end(new PhotoUnavailableError('an idle photo thread ended')), idleMs).unref();
-  }
-
-  async end(reason: Error): Promise<void> {
-    this.#die(reason);
-    await this.#worker.terminate();
-  }
-
-  #die(error: Error): void {
-    if (this.#dead) return;
-    this.#dead = error;
-    clearTimeout(this.#timer);
-    this.#onDeath();
-    this.#job?.reject(error);
-  }
+  return bytes;
 }

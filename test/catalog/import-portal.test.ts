@@ -237,7 +237,7 @@ describe('files', () => {
   });
   after(() => rm(outer, { recursive: true }));
 
-  const media = () => ({ directory, photos: service.media.photos, storage: service.media.storage });
+  const media = () => ({ directory, threads: service.media.threads, storage: service.media.storage });
   const header = 'art,lat,lon,datum,bereich,status,loginname,foto,biotopfoto,audio';
   const row = (lon: number, day: string, cells: string, status = 'freigegeben') =>
     `2,5530000,${lon},${day},oeffentlich,${status},melder,${cells}`;

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/db/client.ts';
+import { makeScatteredMp4 } from '../support/audio-mp4.ts';
+import { makeJpeg } from '../support/photo.ts';
 import { credentialsOf, encodeMultipart, encodeRequest, type RequestParts } from './encode.ts';
 import type { Account, Site } from './site.ts';
 
@@ -361,6 +363,31 @@ export const attacks: Attack[] = [
       const type = 'multipart/form-data; x="boundary=zzzz"; boundary=b';
       const headers = [['Host', 'localhost'] as const, ['Content-Type', type] as const];
       return repeat(signal, 60, () => send({ ...post('/api/v2/login', '--b\r\n\r\n\r\n'.repeat(12_000)), headers }));
+    },
+  },
+  {
+    name: 'sound files that take long to clean, and photos, beside right logins',
+    async run({ signal, send, site }) {
+      const { reporter, restricted } = site.roles;
+      const file = async (name: string, content: Buffer, n: number) => {
+        const fields = { art: '40', lat: '5480000', lon: String(410_001 + n), datum: '2.5.2024' };
+        const parts = Object.entries(fields).map(([key, value]) => ({ name: key, content: value }));
+        const headers = [
+          ['Host', 'localhost'],
+          ...credentialsOf(reporter),
+          ['Content-Type', 'multipart/form-data; boundary=b'],
+        ] as const;
+        const body = encodeMultipart([...parts, { name, content, filename: 'x' }], 'b');
+        await send({ method: 'POST', target: '/api/v2/sichtbeobachtungen', headers, body }, null, 20_000);
+      };
+      const photo = await makeJpeg({ width: 2000, height: 1500, noise: 20 });
+      const sound = makeScatteredMp4();
+      const login = post('/api/v2/login', `loginname=${restricted.loginname}&password=${restricted.sha1}`);
+      await Promise.all([
+        repeat(signal, 2, (n) => file('audio', sound, n)),
+        repeat(signal, 2, (n) => file('foto', photo, n)),
+        repeat(signal, 4, () => send(login)),
+      ]);
     },
   },
   {

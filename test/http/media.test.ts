@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { PhotoUnavailableError } from '../../src/media/photo.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
+import { MediaUnavailableError } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import { makeJpeg, strangers } from '../support/photo.ts';
 import { type Answer, startTestService, type TestService, toFormData } from '../support/service.ts';
@@ -199,7 +199,7 @@ describe('what can not be taken now answers 503, without row or file', () => {
   const outages: [name: string, change: (on: TestService) => void][] = [
     ['more uploads than allowed', (on) => (on.media.uploads.begin = () => null)],
     ['a storage that fails', (on) => (on.media.storage.put = async () => Promise.reject(new StorageError('away')))],
-    ['a thread that died', (on) => (on.media.photos.compress = async () => Promise.reject(new PhotoUnavailableError('gone')))],
+    ['a thread that died', (on) => (on.media.threads.compress = async () => Promise.reject(new MediaUnavailableError('gone')))],
   ];
   for (const [name, change] of outages) {
     it(name, async () => {

@@ -7,6 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { loadConfig } from '../../src/config.ts';
 import { listen } from '../../src/http/server.ts';
+import { AudioRefusedError } from '../../src/media/audio/refusal.ts';
+import { cleanAudio } from '../../src/media/audio.ts';
+import { makeScatteredMp4 } from '../support/audio-mp4.ts';
+import { makeId3v2 } from '../support/audio-tags.ts';
 import { onPostgres } from '../support/database.ts';
 import { claimFrame, makeBomb, makeInks, makeJpeg, stackJpeg, strangers } from '../support/photo.ts';
 import { startTestService, type TestService, toFormData } from '../support/service.ts';
@@ -100,6 +104,37 @@ describe('pictures that are made to be expensive', () => {
     const { median, longest } = await measureOthers(sendAll());
     assert.ok(median < 200 && longest < 1000, `others waited ${median} ms, at most ${longest} ms`);
   });
+});
+
+describe('sound files that are made to be expensive', () => {
+  const form = { art: '2', lat: '5530000', lon: '413000', datum: '3.9.2026' };
+  const post = (file: Buffer) =>
+    service.request('/sichtbeobachtungen', { as: 'melder', form: { ...form, audio: new Blob([new Uint8Array(file)]) } });
+  const files: [what: string, bytes: Buffer][] = [
+    ['chunks in no order', makeScatteredMp4()],
+    ['sync bytes', Buffer.concat([makeId3v2(), Buffer.alloc(mebibyte - makeId3v2().length, 0xff)])],
+  ];
+  for (const [what, file] of files) {
+    it(`S3.7 ${what} cost the thread that answers less than half of what they take`, async () => {
+      const measure = async (work: () => unknown) => {
+        const before = process.threadCpuUsage();
+        await work();
+        const { user, system } = process.threadCpuUsage(before);
+        return user + system;
+      };
+      // What is done once: the login, the first thread.
+      await post(file);
+      const answering = await measure(() => post(file));
+      const cleaning = await measure(() => {
+        try {
+          cleanAudio(file);
+        } catch (error) {
+          if (!(error instanceof AudioRefusedError)) throw error;
+        }
+      });
+      assert.ok(answering < cleaning / 2, `${answering} µs beside ${cleaning} µs of cleaning`);
+    });
+  }
 });
 
 describe('bodies', () => {

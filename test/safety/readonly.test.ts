@@ -25,7 +25,7 @@ describe('while the database can only be read', { skip: !onPostgres && 'needs a 
     service = await startTestService();
     const note = (about: object) => void lines.push({ ...about });
     Object.assign(service.deps.log, { warn: note, error: note });
-    const { photos: pool } = service.deps.media;
+    const { threads: pool } = service.deps.media;
     const compress = pool.compress.bind(pool);
     pool.compress = (path) => {
       photos++;

@@ -190,3 +190,27 @@ export function makeMp4(options: Mp4Options = {}): Buffer {
   const moovSize = makeMoov(0).length;
   return Buffer.concat([ftyp, makeMoov(ftyp.length + moovSize + between.length + head), between, mdat, ...behind]);
 }
+
+/** A mebibyte of a file whose chunks, a byte each, are told in no order. */
+export function makeScatteredMp4(): Buffer {
+  const count = 250_000;
+  const media = zeros(8000);
+  const make = (mediaAt: number) => {
+    const offsets = Buffer.alloc(4 * count);
+    // Multiplied by this, numbers that follow each other are scattered (Knuth).
+    for (let i = 0; i < count; i++) offsets.writeUInt32BE(mediaAt + ((Math.imul(i, 0x9e37_79b1) >>> 0) % media.length), 4 * i);
+    const stbl = box(
+      'stbl',
+      full('stsd', bigEndian(1, 4), makeEntry()),
+      full('stsc', ...[1, 1, 1, 1].map((n) => bigEndian(n, 4))),
+      full('stsz', bigEndian(1, 4), bigEndian(count, 4)),
+      full('stco', bigEndian(count, 4), offsets),
+    );
+    const hdlr = full('hdlr', zeros(4), Buffer.from('soun'), zeros(13));
+    const moov = box('moov', box('trak', box('mdia', hdlr, box('minf', stbl))));
+    return Buffer.concat([box('ftyp', Buffer.from('M4A \0\0\0\0')), moov, box('mdat')]);
+  };
+  const head = make(make(0).length);
+  head.writeUInt32BE(8 + media.length, head.length - 8);
+  return Buffer.concat([head, media]);
+}

@@ -140,7 +140,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     ['records of an answer to the map', `${maxRecords}`, '400'],
     ['photos and sound files of an account', often(limits.files), '429'],
-    ['photos made small at once', '2 to 4, by cores (`PHOTO_WORKERS`); of a network one fewer', 'wait a minute, then 503'],
+    [
+      'photos made small and sound files cleaned at once',
+      '2 to 4, by cores (`PHOTO_WORKERS`); of a network one fewer',
+      'wait a minute, then 503',
+    ],
     ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
     [
       'statements at once',

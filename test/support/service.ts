@@ -16,7 +16,7 @@ import type { Deps } from '../../src/http/context.ts';
 import type { MailJob } from '../../src/jobs/boss.ts';
 import type { Media } from '../../src/media/medium.ts';
 import { openStorage } from '../../src/media/open-storage.ts';
-import { createPhotoPool } from '../../src/media/photo.ts';
+import { createMediaThreads } from '../../src/media/threads.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -89,15 +89,15 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
   const reads = process.env.TEST_REPLICA_URL ? readReplica(sql, database.served, process.env.TEST_REPLICA_URL) : sql;
   const mails: MailJob[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'sighting-media-'));
-  const photos = createPhotoPool();
+  const threads = createMediaThreads();
   closeAtEnd(async () => {
-    await photos.close();
+    await threads.close();
     await rm(directory, { recursive: true });
   });
   const watch = watchAbgleich(database.served, sql, (error) => assert.fail(error as Error));
   closeAtEnd(async () => watch.release());
   const media = {
-    photos,
+    threads,
     uploads: createUploads(join(directory, 'uploads'), { all: 8, perAccount: 8 }),
     storage: openStorage({ directory: join(directory, 'media') }),
   };

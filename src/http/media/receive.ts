@@ -73,7 +73,7 @@ async function keepFiles<R>(
 ): Promise<R> {
   const {
     sql,
-    media: { photos, storage },
+    media: { threads, storage },
     log,
   } = deps;
   // A photo takes a second of a core: not for what can't be stored.
@@ -84,7 +84,7 @@ async function keepFiles<R>(
   // All of them before the first is stored: what is refused leaves nothing behind.
   const made: (MadeMedium & { field: MediumField })[] = [];
   for (const [field, { path }] of files) {
-    const medium = await makeMedium(photos, kindOfMedium(field), path).catch((error: unknown) => {
+    const medium = await makeMedium(threads, kindOfMedium(field), path).catch((error: unknown) => {
       const problem = describeRefusal(field, error);
       throw problem === null ? error : new PortalError('ungueltiger_parameter', { [field]: problem });
     });

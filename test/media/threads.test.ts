@@ -1,4 +1,4 @@
-// Photos through real threads: what comes out, what is refused, and what happens when a thread fails.
+// Photos and sound files through real threads: what comes out, what is refused, and what happens when a thread fails.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,14 +9,17 @@ import { after, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { runInScope } from '../../src/guard/request.ts';
+import { AudioRefusedError } from '../../src/media/audio/refusal.ts';
+import { cleanAudio } from '../../src/media/audio.ts';
 import { readJpeg } from '../../src/media/jpeg.ts';
 import {
-  createPhotoPool,
-  PhotoBusyError,
-  type PhotoPoolOptions,
+  createMediaThreads,
+  MediaBusyError,
+  type MediaThreadsOptions,
+  MediaUnavailableError,
   PhotoRefusedError,
-  PhotoUnavailableError,
-} from '../../src/media/photo.ts';
+} from '../../src/media/threads.ts';
+import { makeAudio } from '../support/audio.ts';
 import {
   claimFrame,
   claimSize,
@@ -31,7 +34,7 @@ import {
 import { planted } from '../support/photo-metadata.ts';
 
 const dir = await mkdtemp(join(tmpdir(), 'sighting-photo-'));
-const pool = createPhotoPool({ workers: 1, jobMs: 120_000 });
+const pool = createMediaThreads({ workers: 1, jobMs: 120_000 });
 after(async () => {
   await pool.close();
   await rm(dir, { recursive: true });
@@ -56,11 +59,11 @@ async function compress(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 /** A pool of its own, which is closed after the test; `threads` are those that it has started. */
-function openPool(t: { after(close: () => Promise<void>): void }, options: PhotoPoolOptions) {
+function openPool(t: { after(close: () => Promise<void>): void }, options: MediaThreadsOptions) {
   const threads: Worker[] = [];
   const note = (worker: Worker) => threads.push(worker);
   process.on('worker', note);
-  const own = createPhotoPool({ workers: 1, ...options });
+  const own = createMediaThreads({ workers: 1, ...options });
   t.after(async () => {
     process.off('worker', note);
     await own.close();
@@ -223,7 +226,7 @@ describe('a thread', () => {
       await once(thread, 'online');
       await thread.terminate();
     });
-    await Promise.all([assert.rejects(own.compress(path), PhotoUnavailableError), killed]);
+    await Promise.all([assert.rejects(own.compress(path), MediaUnavailableError), killed]);
     await requireClean(await own.compress(await photo));
     assert.equal(threads.length, 2);
   });
@@ -232,7 +235,7 @@ describe('a thread', () => {
     const { own, threads } = openPool(t, {});
     await assert.rejects(
       own.compress(join(dir, 'missing')),
-      (error) => error instanceof PhotoUnavailableError && (error.cause as { code?: string }).code === 'ENOENT',
+      (error) => error instanceof MediaUnavailableError && (error.cause as { code?: string }).code === 'ENOENT',
     );
     await requireClean(await own.compress(await photo));
     assert.equal(threads.length, 2);
@@ -242,8 +245,8 @@ describe('a thread', () => {
     const { own, threads } = openPool(t, { jobMs: 1 });
     const path = await photo;
     const ended = expectThread().then((thread) => once(thread, 'exit'));
-    await Promise.all([assert.rejects(own.compress(path), PhotoUnavailableError), ended]);
-    await assert.rejects(own.compress(path), PhotoUnavailableError);
+    await Promise.all([assert.rejects(own.compress(path), MediaUnavailableError), ended]);
+    await assert.rejects(own.compress(path), MediaUnavailableError);
     assert.equal(threads.length, 2);
   });
 
@@ -293,7 +296,7 @@ describe('a thread', () => {
       return own.compress(path);
     });
     hasLeft = true;
-    await assert.rejects(second, { code: 'PHOTO_UNAVAILABLE' });
+    await assert.rejects(second, { code: 'MEDIA_UNAVAILABLE' });
     await first;
     assert.equal(threads.length, 1);
   });
@@ -302,7 +305,7 @@ describe('a thread', () => {
     const { own } = openPool(t, { waitMs: 1 });
     const path = await photo;
     const first = own.compress(path);
-    await assert.rejects(own.compress(path), PhotoBusyError);
+    await assert.rejects(own.compress(path), MediaBusyError);
     await requireClean(await first);
     await requireClean(await own.compress(path));
   });
@@ -314,11 +317,11 @@ describe('a thread', () => {
       await Promise.all([own.close(), once(thread, 'exit')]);
     });
     await Promise.all([
-      assert.rejects(own.compress(path), PhotoUnavailableError),
-      assert.rejects(own.compress(path), PhotoUnavailableError),
+      assert.rejects(own.compress(path), MediaUnavailableError),
+      assert.rejects(own.compress(path), MediaUnavailableError),
       ended,
     ]);
-    await assert.rejects(own.compress(path), PhotoUnavailableError);
+    await assert.rejects(own.compress(path), MediaUnavailableError);
     assert.equal(threads.length, 1);
   });
 
@@ -326,13 +329,29 @@ describe('a thread', () => {
     const program = join(dir, 'program.mjs');
     await writeFile(
       program,
-      `import { createPhotoPool } from ${JSON.stringify(new URL('../../src/media/photo.ts', import.meta.url).href)};
-      const bytes = await createPhotoPool({ idleMs: 3_600_000 }).compress(${JSON.stringify(await photo)});
+      `import { createMediaThreads } from ${JSON.stringify(new URL('../../src/media/threads.ts', import.meta.url).href)};
+      const bytes = await createMediaThreads({ idleMs: 3_600_000 }).compress(${JSON.stringify(await photo)});
       process.stdout.write(String(bytes.length));`,
     );
     const tsx = import.meta.resolve('tsx');
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', tsx, program]);
     assert.ok(Number(stdout) > 0);
+  });
+
+  it('cleans a sound as it is cleaned anywhere, after a photo and before one', async (t) => {
+    const { own, threads } = openPool(t, {});
+    await own.compress(await photo);
+    const file = makeAudio('m4a', { tags: true });
+    const { kind, bytes } = await own.clean(await writePhoto(file));
+    const expected = cleanAudio(file);
+    assert.equal(kind, expected.kind);
+    assert.ok(expected.bytes.equals(bytes));
+    await assert.rejects(
+      own.clean(await writePhoto(Buffer.from('no sound'))),
+      (error) => error instanceof AudioRefusedError && error.reason === 'unknown',
+    );
+    await own.compress(await photo);
+    assert.equal(threads.length, 1);
   });
 
   it('leaves the file as it is', async () => {

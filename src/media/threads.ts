@@ -1,0 +1,196 @@
+// The main thread's side of the threads that make photos small and clean sound files: one file at a time in each, the others wait in
+// line.
+
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { limitRuns, OverloadError } from '../guard/admission.ts';
+import { currentScope } from '../guard/request.ts';
+import { AudioRefusedError } from './audio/refusal.ts';
+import type { AudioKind } from './audio.ts';
+import type { JpegRefusal } from './jpeg.ts';
+import type { MediaReplies, MediaRequest } from './thread.ts';
+
+/** Makes of files what is stored of them, which stay as they are; close it at the end. */
+export interface MediaThreads {
+  /**
+   * Reads the JPEG at this path and makes the one to store: upright, at most 2048 pixels long, below 500 000 bytes,
+   * without metadata.
+   * errors  PhotoRefusedError (the picture is at fault), MediaBusyError (waited too long), MediaUnavailableError (all else)
+   */
+  compress(path: string): Promise<Uint8Array>;
+  /**
+   * Reads the sound file at this path and makes the one to store, as cleanAudio does.
+   * errors  AudioRefusedError (the file is at fault), MediaBusyError, MediaUnavailableError
+   */
+  clean(path: string): Promise<{ kind: AudioKind; bytes: Uint8Array }>;
+  /** Ends all threads; files under way or waiting fail with MediaUnavailableError. */
+  close(): Promise<void>;
+}
+
+export interface MediaThreadsOptions {
+  /** Threads at most; without it two to four, by cores. With a photo each takes 350 MB for 24 megapixels, 550 MB for 50, 900 MB for the worst (60, progressive, full colour). */
+  workers?: number | undefined;
+  /** Longest wait for a thread in milliseconds. */
+  waitMs?: number;
+  /** Longest work on one file in milliseconds, with the start of a thread. */
+  jobMs?: number;
+  /** After how many milliseconds without work a thread ends, and gives its memory back. */
+  idleMs?: number;
+}
+
+/** This file can't become a photo, now or later. */
+export class PhotoRefusedError extends Error {
+  override name = 'PhotoRefusedError';
+  readonly code = 'PHOTO_REFUSED';
+  readonly reason: JpegRefusal;
+  constructor(reason: JpegRefusal) {
+    super(`photo refused: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** Too many files are before this one. */
+export class MediaBusyError extends Error {
+  override name = 'MediaBusyError';
+  readonly code = 'MEDIA_BUSY';
+}
+
+/** The work on this file was given up: its thread hung or died, or all were closed. */
+export class MediaUnavailableError extends Error {
+  override name = 'MediaUnavailableError';
+  readonly code = 'MEDIA_UNAVAILABLE';
+}
+
+type Reply = MediaReplies[keyof MediaReplies];
+
+/** What a thread needs of JavaScript's own memory is little and known; pictures are outside of it. */
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
+
+// More threads than a few are a matter of memory, not of cores; two at least, so that one network, which never has them all, leaves
+// one to others.
+const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
+
+/** Starts no thread before the first file. */
+export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThreads {
+  const { workers = defaultWorkers, waitMs = 60_000, jobMs = 20_000, idleMs = 10_000 } = options;
+  const threads = new Set<MediaThread>();
+  const idle = new Set<MediaThread>();
+  const inTurn = limitRuns({
+    name: 'photos',
+    slots: workers,
+    share: Math.max(1, workers - 1),
+    queue: 200,
+    waitMs,
+    isApart: true,
+  });
+  let closed = false;
+
+  function requireOpen(): void {
+    if (closed) throw new MediaUnavailableError('the threads are closed');
+  }
+  function takeThread(): MediaThread {
+    // The last one used, so that the others come to their end.
+    const rested = [...idle].at(-1);
+    if (rested) {
+      idle.delete(rested);
+      return rested;
+    }
+    const thread: MediaThread = new MediaThread({
+      onDeath: () => idle.delete(thread),
+      onExit: () => threads.delete(thread),
+    });
+    threads.add(thread);
+    return thread;
+  }
+  async function make<K extends keyof MediaReplies>(kind: K, path: string): Promise<MediaReplies[K]> {
+    requireOpen();
+    const work = async () => {
+      requireOpen();
+      // Seconds of a core, for nobody.
+      if (currentScope()?.hasLeft()) throw new MediaUnavailableError('whoever sent the file has gone');
+      const thread = takeThread();
+      const reply = await thread.run({ kind, path }, jobMs);
+      idle.add(thread);
+      thread.rest(idleMs);
+      return reply as MediaReplies[K];
+    };
+    return inTurn(work).catch((error: unknown) => {
+      throw error instanceof OverloadError ? new MediaBusyError(`a file waited ${waitMs} ms for its thread`) : error;
+    });
+  }
+
+  return {
+    async compress(path) {
+      const reply = await make('photo', path);
+      if ('refused' in reply) throw new PhotoRefusedError(reply.refused);
+      return reply.bytes;
+    },
+    async clean(path) {
+      const reply = await make('audio', path);
+      if ('refused' in reply) throw new AudioRefusedError(reply.refused, 'by its thread');
+      return reply;
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...threads].map((thread) => thread.end(new MediaUnavailableError('the threads were closed'))));
+    },
+  };
+}
+
+/** A worker and the file it works on. */
+class MediaThread {
+  readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'media', resourceLimits });
+  #job: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #dead: Error | null = null;
+  readonly #onDeath: () => void;
+
+  constructor({ onDeath, onExit }: { onDeath: () => void; onExit: () => void }) {
+    this.#onDeath = onDeath;
+    this.#worker.on('message', (reply: Reply) => this.#job?.resolve(reply));
+    this.#worker.on('error', (cause) => this.#die(new MediaUnavailableError('the thread of a file failed', { cause })));
+    this.#worker.on('exit', (code) => {
+      this.#die(new MediaUnavailableError(`the thread of a file ended (code ${code})`));
+      onExit();
+    });
+    // The clock of a running job keeps the process alive, nothing else. After the listeners: that for messages undoes it.
+    this.#worker.unref();
+  }
+
+  /** One file; when it fails, the thread has ended. */
+  async run(request: MediaRequest, jobMs: number): Promise<Reply> {
+    clearTimeout(this.#timer);
+    if (this.#dead) throw this.#dead;
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    this.#job = { resolve, reject };
+    this.#timer = setTimeout(() => this.#die(new MediaUnavailableError(`a file took longer than ${jobMs} ms`)), jobMs);
+    this.#worker.postMessage(request);
+    try {
+      return await promise;
+    } catch (error) {
+      await this.#worker.terminate();
+      throw error;
+    } finally {
+      this.#job = null;
+      clearTimeout(this.#timer);
+    }
+  }
+
+  /** Ends the thread after a while, unless it gets to run again. */
+  rest(idleMs: number): void {
+    this.#timer = setTimeout(() => void this.end(new MediaUnavailableError('an idle thread ended')), idleMs).unref();
+  }
+
+  async end(reason: Error): Promise<void> {
+    this.#die(reason);
+    await this.#worker.terminate();
+  }
+
+  #die(error: Error): void {
+    if (this.#dead) return;
+    this.#dead = error;
+    clearTimeout(this.#timer);
+    this.#onDeath();
+    this.#job?.reject(error);
+  }
+}
