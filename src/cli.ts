@@ -221,7 +221,8 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     const output = Writable.toWeb(createWriteStream(partial, { mode: 0o600 }));
     const report = (done: number, total: number) => progress.step('Dateien', done, total);
     try {
-      const archived = await writeAuskunft({ sql: database.sql, storage: openStorage(config.media) }, id, output, report);
+      const from = { sql: database.sql, storage: openStorage(config.media) };
+      const archived = await writeAuskunft(from, { nutzerId: id, zugangsstand: null }, output, report);
       await rename(partial, path);
       progress.end();
       const counts = `${countOf(archived.saetze, 'Beobachtung', 'Beobachtungen')}, ${countOf(archived.dateien, 'Datei', 'Dateien')}`;

@@ -1,7 +1,7 @@
 // Everything that is stored about an account, as one zip (D7.1). Written while it is read: an account may have a hundred thousand
 // sightings and gigabytes of photos.
 import { ZipWriter } from '@zip.js/zip.js';
-import { getNutzerAuskunft, listAuskunftQs } from '../db/auskunft.ts';
+import { getNutzerAuskunft, type Inhaber, listAuskunftQs, requireZugangsstand } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
 import type { Storage } from '../media/storage.ts';
 import { describeAuskunft, missingFile } from './liesmich.ts';
@@ -17,15 +17,15 @@ export interface Archived {
 /**
  * Writes what is stored about an account, and closes the stream.
  * @param onFile told of each file that was put in
- * @throws NFUND (a database error) before anything is written
+ * @throws NFUND (a database error) before anything is written; ANMLD as soon as the keys to the account are others
  */
 export async function writeAuskunft(
   { sql, storage }: { sql: Sql; storage: Storage },
-  nutzerId: number,
+  inhaber: Inhaber,
   output: WritableStream<Uint8Array>,
   onFile: (done: number, total: number) => void = () => {},
 ): Promise<Archived> {
-  const konto = await getNutzerAuskunft(sql, nutzerId);
+  const konto = await getNutzerAuskunft(sql, inhaber);
   const zip = new ZipWriter(output, { useWebWorkers: false, level: 6 });
   const add = (name: string, parts: AsyncIterable<string> | Iterable<string>) =>
     zip.add(name, ReadableStream.from(toBytes(parts)));
@@ -35,7 +35,7 @@ export async function writeAuskunft(
   let saetze = 0;
   let total = 0;
   const counted = async function* () {
-    for await (const page of listSaetze(sql, nutzerId)) {
+    for await (const page of listSaetze(sql, inhaber)) {
       saetze += page.length;
       for (const { dateien } of page) total += dateien.length;
       yield page;
@@ -43,17 +43,18 @@ export async function writeAuskunft(
   };
   await add(
     'sichtbeobachtungen.json',
-    toJsonArray(counted(), (satz) => renderSatz(sql, nutzerId, satz)),
+    toJsonArray(counted(), (satz) => renderSatz(sql, inhaber, satz)),
   );
-  await add('sichtbeobachtungen.csv', formatSaetze(listSaetze(sql, nutzerId)));
-  await add('qs.json', toJsonArray(parsed(listAuskunftQs(sql, nutzerId, false))));
-  await add('entscheidungen.json', toJsonArray(parsed(listAuskunftQs(sql, nutzerId, true))));
+  await add('sichtbeobachtungen.csv', formatSaetze(listSaetze(sql, inhaber)));
+  await add('qs.json', toJsonArray(parsed(listAuskunftQs(sql, inhaber, false))));
+  await add('entscheidungen.json', toJsonArray(parsed(listAuskunftQs(sql, inhaber, true))));
 
   const fehlend: string[] = [];
   let done = 0;
   // Read once more instead of remembered: there may be half a million.
-  for await (const page of listSaetze(sql, nutzerId)) {
+  for await (const page of listSaetze(sql, inhaber)) {
     for (const { name, path } of page.flatMap(({ dateien }) => dateien)) {
+      await requireZugangsstand(sql, inhaber);
       const bytes = await storage.get(name);
       if (bytes === null) fehlend.push(path);
       // They are compressed already.

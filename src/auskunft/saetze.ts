@@ -1,6 +1,6 @@
 // The sightings of an account as they are exported: one record each, and the same as a table.
 import { extname } from 'node:path';
-import { listAuskunftProtokoll, listAuskunftSichtbeobachtung } from '../db/auskunft.ts';
+import { type Inhaber, listAuskunftProtokoll, listAuskunftSichtbeobachtung } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
 import { waitForTurn } from '../guard/turns.ts';
 
@@ -21,8 +21,8 @@ export interface ExportedSatz {
 const mark = /"[^ -\u{10ffff}][+-]([0-9a-f]{32}\.[a-z0-9]{2,4})"/gu;
 
 /** The sightings of an account, some at a time. */
-export async function* listSaetze(sql: Sql, nutzerId: number): AsyncGenerator<ExportedSatz[]> {
-  for await (const { result, zusatz, offen } of listAuskunftSichtbeobachtung(sql, nutzerId)) {
+export async function* listSaetze(sql: Sql, inhaber: Inhaber): AsyncGenerator<ExportedSatz[]> {
+  for await (const { result, zusatz, offen } of listAuskunftSichtbeobachtung(sql, inhaber)) {
     await waitForTurn();
     const shown = JSON.parse(result.replaceAll(mark, '{"medium":"$1"}')) as Satz[];
     const more = JSON.parse(zusatz) as Satz[];
@@ -52,14 +52,14 @@ const isMedium = (value: Value): value is { medium: string } =>
  * One of them as JSON. What doesn't come with it of its change log is read while it is written, some at a time: its owner may have changed
  * a record a million times.
  */
-export async function* renderSatz(sql: Sql, nutzerId: number, { satz, offen }: ExportedSatz): AsyncGenerator<string> {
+export async function* renderSatz(sql: Sql, inhaber: Inhaber, { satz, offen }: ExportedSatz): AsyncGenerator<string> {
   const json = JSON.stringify(satz);
   if (offen === null) return yield json;
   const end = ']}';
   // Entries would come to stand where they don't belong.
   if (!json.endsWith(end)) throw new Error('protokoll is not the last field of a record');
   yield json.slice(0, -end.length);
-  for await (const page of listAuskunftProtokoll(sql, nutzerId, Number(satz.id), offen)) {
+  for await (const page of listAuskunftProtokoll(sql, inhaber, Number(satz.id), offen)) {
     await waitForTurn();
     // Written anew: PostgreSQL puts blanks between them, JSON.stringify none.
     yield `,${JSON.stringify(JSON.parse(page)).slice(1, -1)}`;

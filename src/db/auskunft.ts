@@ -16,19 +16,38 @@ export interface SaetzePage {
   offen: string;
 }
 
+/** Whose data are read. What reads them fails with ANMLD when the keys to the account are others meanwhile. */
+export interface Inhaber {
+  nutzerId: number;
+  /** By getZugangsstand, when whoever reads was let in; null for an operator. */
+  zugangsstand: Buffer | null;
+}
+
+/** Hash of what all keys to an account end with; null for no account. */
+export async function getZugangsstand(sql: Sql, nutzerId: number): Promise<Buffer | null> {
+  const [row] = await sql<{ stand: Buffer | null }[]>`select api.get_zugangsstand(nutzer_id => ${nutzerId}::bigint) as stand`;
+  return row?.stand ?? null;
+}
+
+/** Fails with ANMLD when the keys to the account are others than when whoever reads was let in. */
+export async function requireZugangsstand(sql: Sql, { nutzerId, zugangsstand }: Inhaber): Promise<void> {
+  await sql`select api.require_zugangsstand(nutzer_id => ${nutzerId}::bigint, stand => ${zugangsstand}::bytea)`;
+}
+
 /** The account as JSON. Fails with NFUND. */
-export async function getNutzerAuskunft(sql: Sql, id: number): Promise<string> {
-  const [row] = await sql<{ result: string }[]>`select api.get_nutzer_auskunft(id => ${id}::bigint) as result`;
+export async function getNutzerAuskunft(sql: Sql, { nutzerId, zugangsstand }: Inhaber): Promise<string> {
+  const [row] = await sql<{ result: string }[]>`
+    select api.get_nutzer_auskunft(id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea)) as result`;
   if (!row) throw new Error('api.get_nutzer_auskunft returned no row');
   return row.result;
 }
 
 /** Sightings as their owner is shown them, and what else is stored with each, of a page at a time. */
-export async function* listAuskunftSichtbeobachtung(sql: Sql, nutzerId: number): AsyncGenerator<SaetzePage> {
+export async function* listAuskunftSichtbeobachtung(sql: Sql, { nutzerId, zugangsstand }: Inhaber): AsyncGenerator<SaetzePage> {
   for (let afterId = 0; ; ) {
     const [row] = await sql<(SaetzePage & { last_id: number | null })[]>`
       select * from api.list_auskunft_sichtbeobachtung(
-        nutzer_id => ${nutzerId}::bigint, after_id => ${afterId}::bigint, row_limit => ${pageRows}::integer,
+        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), after_id => ${afterId}::bigint, row_limit => ${pageRows}::integer,
         protokoll_limit => ${protokollRows}::integer)`;
     if (!row || row.last_id === null) return;
     yield row;
@@ -37,11 +56,16 @@ export async function* listAuskunftSichtbeobachtung(sql: Sql, nutzerId: number):
 }
 
 /** What follows in the change log of one sighting, of a page at a time: JSON arrays. */
-export async function* listAuskunftProtokoll(sql: Sql, nutzerId: number, id: number, afterId: number): AsyncGenerator<string> {
+export async function* listAuskunftProtokoll(
+  sql: Sql,
+  { nutzerId, zugangsstand }: Inhaber,
+  id: number,
+  afterId: number,
+): AsyncGenerator<string> {
   for (let after = afterId; ; ) {
     const [row] = await sql<{ result: string; last_id: number | null }[]>`
       select * from api.list_auskunft_protokoll(
-        nutzer_id => ${nutzerId}::bigint, sichtbeobachtung_id => ${id}::bigint, after_id => ${after}::bigint,
+        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), sichtbeobachtung_id => ${id}::bigint, after_id => ${after}::bigint,
         row_limit => ${logRows}::integer)`;
     if (!row || row.last_id === null) return;
     yield row.result;
@@ -50,11 +74,15 @@ export async function* listAuskunftProtokoll(sql: Sql, nutzerId: number, id: num
 }
 
 /** Entries of the QS log, of a page at a time: JSON arrays. */
-export async function* listAuskunftQs(sql: Sql, nutzerId: number, alsExperte: boolean): AsyncGenerator<string> {
+export async function* listAuskunftQs(
+  sql: Sql,
+  { nutzerId, zugangsstand }: Inhaber,
+  alsExperte: boolean,
+): AsyncGenerator<string> {
   for (let afterId = 0; ; ) {
     const [row] = await sql<{ result: string; last_id: number | null }[]>`
       select * from api.list_auskunft_qs(
-        nutzer_id => ${nutzerId}::bigint, als_experte => ${alsExperte}::boolean, after_id => ${afterId}::bigint,
+        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), als_experte => ${alsExperte}::boolean, after_id => ${afterId}::bigint,
         row_limit => ${logRows}::integer)`;
     if (!row || row.last_id === null) return;
     yield row.result;

@@ -227,6 +227,12 @@ function boundNetworks(server: HttpServer, max: number, rate: Rate): void {
   });
 }
 
+/**
+ * As much as the system takes of an answer before it is sent (Linux: tcp_wmem). It takes more only when a third of that has arrived: of an answer
+ * that is made while it is read, which is never much at a time, nothing seems to arrive meanwhile.
+ */
+const systemBytes = 4 * 1024 * 1024;
+
 // Whoever asks and doesn't read holds what was made for them in memory. What counts is what arrived, not what was sent once: a
 // reader that takes a byte a second is as slow as one that takes none.
 // Who asks for nothing more holds a connection. Node's limit of an idle one begins anew with each byte, also of the empty lines that
@@ -246,7 +252,10 @@ function endIdlers(server: HttpServer, minRate: number, underWay: UnderWay): voi
       const arrived = socket.bytesWritten - unsent;
       if (unsent > 0) seen.unsentAt = now;
       if (unsent === 0 || arrived !== seen.arrived) Object.assign(seen, { arrived, since: now });
-      else if (now - seen.since > graceMs + (unsent / minRate) * 1000) socket.destroy();
+      else {
+        const held = unsent + (underWay.isStreamed(socket) ? systemBytes : 0);
+        if (now - seen.since > graceMs + (held / minRate) * 1000) socket.destroy();
+      }
       if (now - Math.max(seen.unsentAt, underWay.idleSince(socket) ?? now) > idleMs) socket.destroy();
     }
   }, checkMs).unref();

@@ -56,6 +56,12 @@ export class UnderWay {
     return this.#idle.get(client) ?? null;
   }
 
+  /** Whether what a connection is being answered with has no known end. */
+  isStreamed(socket: Duplex): boolean {
+    const { requests = 0, last } = this.#states.get(socket) ?? {};
+    return requests > 0 && last !== undefined && last.response.headersSent && !last.response.hasHeader('content-length');
+  }
+
   /** The state of a connection in the middle of a body; null otherwise. */
   inBody(socket: Duplex): ConnectionState | null {
     const state = this.#states.get(socket);

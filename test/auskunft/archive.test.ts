@@ -24,7 +24,11 @@ const idOf = async (account: Account): Promise<number> => {
 async function archiveOf(account: Account, sql: Sql = service.database.sql) {
   const chunks: Uint8Array[] = [];
   const output = new WritableStream<Uint8Array>({ write: (chunk) => void chunks.push(chunk) });
-  const archived = await writeAuskunft({ sql, storage: service.media.storage }, await idOf(account), output);
+  const archived = await writeAuskunft(
+    { sql, storage: service.media.storage },
+    { nutzerId: await idOf(account), zugangsstand: null },
+    output,
+  );
   const files = await readZip(Buffer.concat(chunks));
   const json = (name: string): Json => JSON.parse(files.get(name)?.toString() ?? 'null');
   return { archived, files, json };
@@ -210,8 +214,9 @@ describe('the archive of an account', () => {
     const { sql } = service.database;
     const id = await service.makeReleased({ lat: '5532000' });
     const countOf = async (account: Account) => {
+      const inhaber = { nutzerId: await idOf(account), zugangsstand: null };
       let count = 0;
-      for await (const page of listAuskunftProtokoll(sql, await idOf(account), id, 0)) count += JSON.parse(page).length;
+      for await (const page of listAuskunftProtokoll(sql, inhaber, id, 0)) count += JSON.parse(page).length;
       return count;
     };
     assert.ok((await countOf('melder')) > 0);

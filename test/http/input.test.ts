@@ -114,7 +114,21 @@ const kinds = {
   regexp: {
     good: 'a',
     bad: ['', '(?i)a', '(?:a)', 'x(?=a)', '***=a', '***:a', '(a)\\1', '((a)(b))\\2', 'a'.repeat(regexpLength + 1)].concat(
-      onPostgres ? [] : ['(a*)*b', '(a+)+', '(a{1,9}){1,9}', '((a*))*', '(a|b*)+', '(x(y+)z){2}', '(x?y?z?a?b?c?d?e?){1,40}q', '((x|)(|y)){9}', '(x()){9}', '(a||b)*', '(ab)?(a(b)?)?'],
+      onPostgres
+        ? []
+        : [
+            '(a*)*b',
+            '(a+)+',
+            '(a{1,9}){1,9}',
+            '((a*))*',
+            '(a|b*)+',
+            '(x(y+)z){2}',
+            '(x?y?z?a?b?c?d?e?){1,40}q',
+            '((x|)(|y)){9}',
+            '(x()){9}',
+            '(a||b)*',
+            '(ab)?(a(b)?)?',
+          ],
     ),
     allowed: new RegExp(`regulärer Ausdruck mit höchstens ${regexpLength} Zeichen`),
   },

@@ -4,7 +4,6 @@ import { before, describe, it } from 'node:test';
 import { makeToken } from '../../src/guard/token.ts';
 import { limits } from '../../src/http/limits.ts';
 import { eraseBegun } from '../../src/jobs/loeschung.ts';
-import type { Account } from '../support/catalogue.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { readZip } from '../support/zip.ts';
 
@@ -16,16 +15,6 @@ before(async () => {
 const urlencoded = { 'content-type': 'application/x-www-form-urlencoded' };
 const post = (path: string, fields: Record<string, string>) =>
   service.request(path, { method: 'POST', headers: urlencoded, body: new URLSearchParams(fields).toString() });
-
-/** What the mail job does, without the mail. */
-async function makeLink(account: Account): Promise<string> {
-  const { token, hash } = makeToken();
-  const [row] = await service.database.sql`
-    select api.set_nutzer_daten_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email) as stored
-    from portal.nutzer u where u.loginname = ${account}`;
-  assert.equal(row?.stored, true);
-  return `/konto/daten/${token}`;
-}
 
 describe('asking for a link', () => {
   it('answers with the same bytes whether there is such an account or not, and puts a mail into the queue in every case', async () => {
@@ -71,7 +60,7 @@ describe('asking for a link', () => {
 describe('the link', () => {
   it('fetches the data once, and shows the page until it ends', async () => {
     await service.makeSichtbeobachtung();
-    const link = await makeLink('melder');
+    const link = await service.makeDatenLink('melder');
     const page = await service.request(link);
     assert.equal(page.status, 200);
     assert.match(page.text, /Konto: <strong>melder<\/strong>/);
@@ -100,8 +89,8 @@ describe('the link', () => {
 
   it('is good for a day, for nobody who is blocked, until there is a newer one; not for passwords, nor those for it', async () => {
     const { sql } = service.database;
-    const old = await makeLink('nachbarin');
-    const link = await makeLink('nachbarin');
+    const old = await service.makeDatenLink('nachbarin');
+    const link = await service.makeDatenLink('nachbarin');
     assert.equal((await service.request(old)).status, 404, 'a newer one was made');
     const token = link.slice('/konto/daten/'.length);
     assert.equal((await service.request(`/konto/${token}`)).status, 404, 'as a link for passwords');
@@ -124,7 +113,7 @@ describe('the link', () => {
   });
 
   it('erases the account after a second question, and everything ends at once', async () => {
-    const link = await makeLink('melder');
+    const link = await service.makeDatenLink('melder');
     const token = await service.tokenOf('melder');
     const id = await service.makeReleased({ lat: '5530700', bemerkung: 'von Max Muster' });
     const confirm = await post(link, { aktion: 'loeschen', saetze: 'behalten' });
@@ -151,7 +140,7 @@ describe('the link', () => {
   });
 
   it('says in a sentence that the last administrator stays, and nothing was changed', async () => {
-    const link = await makeLink('admin');
+    const link = await service.makeDatenLink('admin');
     const refused = await post(link, { aktion: 'bestaetigen', saetze: 'loeschen', loginname: 'admin' });
     assert.equal(refused.status, 409);
     assert.match(refused.text, /das letzte, das dieses Portal verwalten kann/);

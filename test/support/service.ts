@@ -12,6 +12,7 @@ import { Server } from '../../src/db/server.ts';
 import { admitCalls } from '../../src/guard/admission.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { readFrom } from '../../src/guard/reads.ts';
+import { makeToken } from '../../src/guard/token.ts';
 import type { Deps } from '../../src/http/context.ts';
 import type { MailJob } from '../../src/jobs/boss.ts';
 import type { Media } from '../../src/media/medium.ts';
@@ -61,6 +62,8 @@ export interface TestService {
   mediaDirectory: string;
   /** Mails that were put into the queue. */
   mails: MailJob[];
+  /** What the job of such a mail does, without the mail: the path below /api/v2 of a link to the own data. */
+  makeDatenLink(account: Account): Promise<string>;
   /** POST /sichtbeobachtungen by `melder` at N, an Amsel in the middle of N unless said otherwise; returns its id. */
   makeSichtbeobachtung(fields?: Record<string, string | undefined>, options?: RequestOptions): Promise<number>;
   /** The same, published and released: by SQL, because releasing has a story of its own. */
@@ -155,6 +158,14 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     request,
     tokenOf,
     forgetTokens: () => tokens.clear(),
+    async makeDatenLink(account) {
+      const { token, hash } = makeToken();
+      const [row] = await database.sql`
+        select api.set_nutzer_daten_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email) as stored
+        from portal.nutzer u where u.loginname = ${account}`;
+      assert.equal(row?.stored, true);
+      return `/konto/daten/${token}`;
+    },
     makeSichtbeobachtung,
     async makeReleased(fields, options) {
       const id = await makeSichtbeobachtung({ bereich: 'oeffentlich', ...fields }, options);

@@ -1,9 +1,10 @@
 // The own data (D7.3). GET and POST /konto: asking for a link by mail. GET and POST /konto/daten/{token}: the page behind it, from which the
 // data are fetched once and the account is erased.
+import { once } from 'node:events';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { writeAuskunft } from '../../auskunft/archive.ts';
-import { consumeNutzerDatenLink, getNutzerDatenLink, type NutzerDatenLink } from '../../db/auskunft.ts';
+import { consumeNutzerDatenLink, getNutzerDatenLink, getZugangsstand, type NutzerDatenLink } from '../../db/auskunft.ts';
 import { consumeNutzerLoeschLink, type Saetze } from '../../db/loeschung.ts';
 import { getNutzerOf } from '../../db/nutzer.ts';
 import { limitRuns } from '../../guard/admission.ts';
@@ -17,7 +18,7 @@ import { readForm } from '../wire/form.ts';
 import { replyPage } from './konto-page.ts';
 import { nobody } from './register.ts';
 
-/** Archives that are made at once, and those of one network: each reads all photos of an account. */
+/** Archives that are made at once, and those of one network or one account: each reads all photos of an account. */
 export const archiveRuns = { slots: 2, share: 1, queue: 20, waitMs: 1500 };
 
 const maxNameLength = 254;
@@ -97,20 +98,27 @@ ${
     );
 
   /** The archive while it is made; null when the link is not good for it any more. */
-  const openArchive = (hash: Buffer): Promise<ReadableStream<Uint8Array> | null> =>
+  const openArchive = (c: Context<Env>, hash: Buffer, nutzerId: number): Promise<ReadableStream<Uint8Array> | null> =>
     new Promise((resolve, reject) => {
       // The turn lasts until all of it is read, not until its beginning can be sent.
       inTurn(async () => {
-        const id = await consumeNutzerDatenLink(sql, hash);
-        if (id === null) return resolve(null);
+        // Before the link is asked for, which ends with the keys.
+        const zugangsstand = await getZugangsstand(sql, nutzerId);
+        if ((await consumeNutzerDatenLink(sql, hash)) === null) return resolve(null);
         const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
         resolve(readable);
         try {
-          await writeAuskunft({ sql, storage: media.storage }, id, writable);
+          await writeAuskunft({ sql, storage: media.storage }, { nutzerId, zugangsstand }, writable);
         } catch (error) {
-          // Whoever reads it must see that it is not whole.
-          await writable.abort(error).catch(() => {});
           if (!currentScope()?.hasLeft()) log.warn(describeFault(error), 'an archive of own data was broken off');
+          // Whoever reads it must see that it is not whole. Where there is a connection, by its end: a stream's error is printed by the adaptor.
+          const { outgoing } = c.env ?? {};
+          if (outgoing && !outgoing.closed) {
+            const closed = once(outgoing, 'close');
+            outgoing.destroy();
+            await closed;
+          }
+          await writable.abort(error).catch(() => {});
         }
       }).catch(reject);
     });
@@ -160,7 +168,8 @@ ${
       const [aktion = ''] = fields.get('aktion') ?? [];
       const [saetze = ''] = fields.get('saetze') ?? [];
       if (aktion === 'herunterladen') {
-        const archive = await openArchive(hash);
+        currentScope()?.identify(link.nutzerId);
+        const archive = await openArchive(c, hash, link.nutzerId);
         if (archive === null) return replyGone(c);
         return c.body(archive, 200, {
           'Content-Type': 'application/zip',

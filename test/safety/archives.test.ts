@@ -1,0 +1,93 @@
+// Archives of own data go on for minutes: whoever reads slowly gets all of it, whoever lost the account does not, and nobody has both places.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as ask, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerType } from '@hono/node-server';
+import { loadConfig } from '../../src/config.ts';
+import { listen } from '../../src/http/server.ts';
+import { arten } from '../support/catalogue.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { readZip } from '../support/zip.ts';
+
+let service: TestService;
+let server: ServerType;
+before(async () => {
+  service = await startTestService();
+  server = await listen(service.app.fetch, '127.0.0.1', 0, loadConfig({}));
+  // More than the system holds of an answer that nobody reads.
+  await service.database.sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, bemerkung)
+    select (select u.id from portal.nutzer u where u.loginname = 'melder'), ${arten.amsel}::integer,
+      st_setsrid(st_makepoint(417000 + n, 5531000), 25832), date '2026-09-01', 'privat',
+      (select string_agg(md5(n || ' ' || m), '') from generate_series(1, 125) m)
+    from generate_series(1, 2500) n`;
+});
+after(async () => {
+  server.close();
+  if ('closeAllConnections' in server) server.closeAllConnections();
+  await once(server, 'close');
+});
+
+/** The answer to a download by a new link, of which nothing is read yet. */
+async function beginArchive(account: 'melder' | 'nachbarin', localAddress: string): Promise<IncomingMessage> {
+  const path = await service.makeDatenLink(account);
+  const { port } = server.address() as AddressInfo;
+  const request = ask({
+    host: '127.0.0.1',
+    port,
+    localAddress,
+    method: 'POST',
+    path: `/api/v2${path}`,
+    headers: { Host: 'n.test', 'Content-Type': 'application/x-www-form-urlencoded', Connection: 'close' },
+  });
+  request.end('aktion=herunterladen');
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return response;
+}
+
+async function readAll(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+describe('an archive that was begun', () => {
+  it('S5.10 goes on for whoever reads nothing for as long as what the system holds may take', async () => {
+    const response = await beginArchive('melder', '127.0.0.1');
+    // After this, other answers are given up.
+    await sleep(15_000);
+    const files = await readZip(new Uint8Array(await readAll(response)));
+    assert.ok(JSON.parse(files.get('sichtbeobachtungen.json')?.toString() ?? '[]').length >= 2500);
+  });
+
+  it('holds one place of its account, from however many networks it is asked for', async () => {
+    const first = await beginArchive('melder', '127.0.0.2');
+    const second = await beginArchive('melder', '127.0.0.3');
+    const other = await beginArchive('nachbarin', '127.0.0.4');
+    assert.deepEqual([first.statusCode, second.statusCode, other.statusCode], [200, 503, 200]);
+    for (const response of [first, second, other]) response.destroy();
+  });
+
+  for (const [change, sets] of [
+    ['password', { password_hash: 'x' }],
+    ['address', { email: 'anders@example.org' }],
+    ['status', { status: 0 }],
+  ] as const) {
+    it(`ends with the ${change} of the account: what comes later is nobody's who lost it (D6.11)`, async () => {
+      const { sql } = service.database;
+      const response = await beginArchive('melder', '127.0.0.5');
+      await sql`update portal.nutzer set ${sql(sets)} where loginname = 'melder'`;
+      await assert.rejects(readAll(response), { code: 'ECONNRESET' });
+      await sql`update portal.nutzer set status = 1 where loginname = 'melder'`;
+    });
+  }
+
+  it('goes on when only a newer link is asked for', async () => {
+    const response = await beginArchive('melder', '127.0.0.6');
+    await service.makeDatenLink('melder');
+    assert.ok((await readZip(new Uint8Array(await readAll(response)))).has('konto.json'));
+  });
+});
