@@ -2,8 +2,9 @@
 // sent as it is nor guessed fast.
 import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { limitRuns } from './admission.ts';
+import { limitRuns, listUsage } from './admission.ts';
 
 const deriveKey = promisify(argon2);
 
@@ -19,7 +20,22 @@ export const hashBounds = { slots, share: slots - 1 };
 export const turnBounds = { slots: slots + 1, share: slots, queue: 100, waitMs: 1500 };
 const inTurn = limitRuns({ name: 'passwords', ...turnBounds });
 // All who had a turn find a place, after a hash or two.
-const hashed = limitRuns({ ...hashBounds, queue: 2 * turnBounds.slots, waitMs: 60_000, isApart: true });
+const places = limitRuns({ ...hashBounds, queue: 2 * turnBounds.slots, waitMs: 60_000, isApart: true });
+
+// A network that does nothing but log in takes most of two cores, and the photos of others as much longer. While there are any, the place of a
+// hash stays empty for three times as long as it took; who waits for nothing before it, waits no longer.
+const restPerHash = 3;
+
+function hashed<T>(hash: () => Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const run = async () => {
+    const since = performance.now();
+    await hash().then(resolve, reject);
+    if ((listUsage().get('photos')?.running ?? 0) > 0) await sleep(restPerHash * (performance.now() - since));
+  };
+  places(run).catch(reject);
+  return promise;
+}
 
 /** The SHA-1 that a client sends for a plain password. */
 export function sha1OfPlain(password: string): string {
