@@ -6,7 +6,7 @@ import { currentScope } from './request.ts';
 export const turnMs = 4;
 // The event loop accepts one connection a turn: before anything is computed, those that wait at the door are let in for so long. By
 // time, because what they bring may cost milliseconds each to be parsed.
-const letInMs = 20;
+const letInMs = 80;
 // Begun between two looks at what came, as far as that time allows: looking costs more than most requests.
 const maxBegun = 16;
 
