@@ -12,12 +12,12 @@ import type { DemoLogin } from './catalog/demo.ts';
 import type { ImportMedia } from './catalog/import-media.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
-import { type Database, DatabaseError, embeddedDirectory, openDatabase } from './db/client.ts';
+import { type Database, DatabaseError, embeddedDirectory, openDatabase, unreachable } from './db/client.ts';
 import { countNutzerSaetze, setNutzerLoeschung } from './db/loeschung.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from './guard/password.ts';
-import { describeStartError } from './observe/fault.ts';
+import { codeOfFault, describeStartError } from './observe/fault.ts';
 import { createProgress } from './observe/progress.ts';
 import { describeLogins } from './welcome.ts';
 
@@ -513,9 +513,7 @@ async function main(): Promise<void> {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     // A backup is of what is there, by a newer release too.
     if (database.kind === 'embedded' && name !== 'backup') await migrateDatabase(database);
-    else if (name !== 'migrate' && !(await isMigrated(database.sql).catch(() => false))) {
-      throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
-    }
+    else if (name !== 'migrate') await requireReady(database);
     await commands[name]?.(database, values, rest, config);
   } catch (error) {
     if (error instanceof ImportError && values.errors) await writeFile(values.errors, formatProblems(error.problems));
@@ -523,6 +521,16 @@ async function main(): Promise<void> {
   } finally {
     await database.close();
   }
+}
+
+// What is not there yet, or not to be used by this role, is told by a code of PostgreSQL's class 42 or 3F; a parameter of the address that the
+// server does not know, as the connection that it is.
+async function requireReady({ sql }: Database): Promise<void> {
+  const ready = await isMigrated(sql).catch((error: unknown) => {
+    if (/^(42|3F)/.test(codeOfFault(error) ?? '') && codeOfFault(error) !== '42704') return false;
+    throw unreachable(error);
+  });
+  if (!ready) throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
 }
 
 /** What a command's files look like; null for commands without any. */

@@ -39,6 +39,16 @@ describe('from an empty database to the first sighting', () => {
     assert.equal(err, 'Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate\n');
   });
 
+  it('commands that reach no database say why', { skip: !onPostgres && 'the embedded database is always there' }, async () => {
+    const away = { ...site, env: { ...site.env, DATABASE_URL: 'postgres://p@127.0.0.1:1/p' } };
+    const { code, err } = await runCli(away, ['catalog', 'import', katalog]);
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /^Die Datenbank ist nicht erreichbar \(Verbindung abgelehnt\)\. Stimmt DATABASE_URL, und läuft der Server\?\n$/,
+    );
+  });
+
   it('migrates, and a second time does nothing', async () => {
     const first = await runCli(site, ['migrate']);
     assert.equal(first.code, 0);

@@ -187,9 +187,7 @@ export async function checkDatabase(sql: Sql): Promise<void> {
         'Vor der Datenbank steht ein Pooler (PgBouncer), der Einstellungen ablehnt: Die Adresse der Datenbank selbst gehört in DIRECT_DATABASE_URL.',
       );
     }
-    throw new DatabaseError(
-      `Die Datenbank ist nicht erreichbar (${describeConnectionError(error)}). Stimmt DATABASE_URL, und läuft der Server?`,
-    );
+    throw unreachable(error);
   }
   if (facts.version < 150000) {
     throw new DatabaseError(`Die Datenbank ist PostgreSQL ${facts.version_text}, nötig ist 15 oder neuer.`);
@@ -233,9 +231,7 @@ export async function checkSettings(sql: Sql, isPooled: boolean): Promise<void> 
     rows = found;
     role = found[0]?.role ?? '';
   } catch (error) {
-    throw new DatabaseError(
-      `Die Datenbank ist nicht erreichbar (${describeConnectionError(error)}). Stimmt DATABASE_URL, und läuft der Server?`,
-    );
+    throw unreachable(error);
   }
   const arrived = new Map(rows.map(({ name, setting }) => [name, setting]));
   const missing = Object.entries(requestSettings).filter(([name, value]) => arrived.get(name) !== String(value));
@@ -254,6 +250,24 @@ export async function isReadOnly(sql: Sql): Promise<boolean> {
   return row?.is_read_only === true;
 }
 
+/** What an operator is told when a connection failed. */
+export function unreachable(error: unknown): DatabaseError {
+  return new DatabaseError(
+    `Die Datenbank ist nicht erreichbar (${describeConnectionError(error)}). Stimmt DATABASE_URL, und läuft der Server?`,
+  );
+}
+
+// What Node.js says of a certificate whose authority it does not know.
+const untrusted = [
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+];
+const untrustedReason =
+  'wer das Zertifikat des Servers ausgestellt hat, ist unbekannt; NODE_EXTRA_CA_CERTS nennt die eigene Zertifizierungsstelle';
+
 // Only what can't hold a password or a host's name: the code.
 function describeConnectionError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unbekannter Fehler';
@@ -262,7 +276,11 @@ function describeConnectionError(error: unknown): string {
     ENOTFOUND: 'Host unbekannt',
     CONNECT_TIMEOUT: 'keine Antwort',
     '28P01': 'falsches Passwort',
-    '28000': 'Anmeldung abgelehnt',
+    '28000': 'Anmeldung abgelehnt, vielleicht ohne sslmode=require',
+    '42704': 'der Server kennt einen Parameter der Adresse nicht',
+    ERR_TLS_CERT_ALTNAME_INVALID: 'das Zertifikat des Servers gilt für einen anderen Namen als den in der Adresse',
+    CERT_HAS_EXPIRED: 'das Zertifikat des Servers ist abgelaufen',
+    ...Object.fromEntries(untrusted.map((each) => [each, untrustedReason])),
     '3D000': 'diese Datenbank gibt es nicht',
   };
   return reasons[code] ?? code;

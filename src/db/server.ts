@@ -5,7 +5,7 @@ import { type ConnectOptions, DatabaseError, openClient, type Sql } from './conn
 
 /**
  * Several servers in one address, as libpq has them, are one address each; without what says which of them is meant.
- * @throws DatabaseError where one is none
+ * @throws DatabaseError where one is none, or its sslmode can't be kept
  */
 export function listServers(url: string): string[] {
   const { before, hosts, after } = splitAddress(url);
@@ -18,9 +18,24 @@ export function listServers(url: string): string[] {
         'Die Adresse eines Datenbankservers ist nicht lesbar; erlaubt ist postgres://Konto:Passwort@Server:Port/Datenbank, in Konto und Passwort %25 für %, %23 für #, %2F für /, %3F für ? und %40 für @.',
       );
     const one = new URL(address);
+    requireTlsMode(one);
     one.searchParams.delete('target_session_attrs');
     return one.href;
   });
+}
+
+// Those of libpq. The driver takes any other word for the strictest, and checks for an IP address the name localhost.
+const tlsModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+function requireTlsMode({ searchParams, hostname }: URL): void {
+  const mode = searchParams.get('sslmode');
+  if (mode === null) return;
+  if (!tlsModes.includes(mode))
+    throw new DatabaseError(`sslmode in der Adresse der Datenbank: erlaubt sind ${tlsModes.join(', ')}.`);
+  if (mode.startsWith('verify-') && isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
+    throw new DatabaseError(
+      `sslmode=${mode} prüft, für welchen Namen das Zertifikat gilt: In die Adresse der Datenbank gehört dieser Name, nicht die IP-Adresse.`,
+    );
 }
 
 function isReadable(address: string): boolean {

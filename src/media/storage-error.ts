@@ -1,6 +1,6 @@
 /**
- * The storage of media can't be used now: full, not writable, not to be reached. The message has no path and no address; the
- * cause is for the log.
+ * The storage of media can't be used now: full, not writable, not to be reached. The message has no path and no address: it is what the
+ * log says.
  */
 export class StorageError extends Error {
   readonly code = 'STORAGE';

@@ -7,6 +7,8 @@ export interface Cause {
   code: string;
   /** The route, never the address: that may hold a user's data. */
   route: string;
+  /** What the storage of media said, which names no address. */
+  reason?: string;
 }
 
 /** @returns to be told of each request that is refused because the service can't answer it at present */

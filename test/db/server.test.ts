@@ -28,6 +28,23 @@ describe('an address', () => {
     assert.equal(readTarget('postgres://db1,db2/p'), null);
   });
 
+  const modes: [query: string, says: RegExp][] = [
+    ['db/p?sslmode=verify_full', /erlaubt sind disable, allow, prefer, require, verify-ca, verify-full/],
+    ['192.0.2.1/p?sslmode=verify-full', /gehört dieser Name, nicht die IP-Adresse/],
+    ['db1,[::1]:5433/p?sslmode=verify-ca', /gehört dieser Name, nicht die IP-Adresse/],
+  ];
+  for (const [rest, says] of modes)
+    it(`whose sslmode can not be kept is told in a sentence: ${rest}`, async () => {
+      await assert.rejects(openDatabase({ databaseUrl: `postgres://p:geheim@${rest}`, dataDir: '' }), (error) => {
+        return error instanceof DatabaseError && says.test(error.message) && !/geheim/.test(error.message);
+      });
+    });
+
+  it('that encrypts without a look at the name may have an IP address', () => {
+    for (const mode of ['disable', 'prefer', 'require'])
+      assert.equal(listServers(`postgres://192.0.2.1/p?sslmode=${mode}`).length, 1);
+  });
+
   const unreadable = [
     'postgres://p:geheim@db1,,db2/p',
     'postgres://p:geheim@db1:x,db2/p',

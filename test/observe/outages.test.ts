@@ -8,7 +8,7 @@ it('tells of a cause at once, of how many more came every minute, and of nothing
   mock.timers.enable({ apis: ['setTimeout'] });
   const lines: unknown[] = [];
   const note = watchOutages({ warn: (about: object) => void lines.push(about) } as unknown as Log, 60_000);
-  const full = { code: '53100', route: '/a' };
+  const full = { code: 'STORAGE', route: '/a', reason: 'S3 answers 403 AccessDenied' };
   for (let n = 0; n < 100; n++) note(full);
   note({ ...full, route: '/b' });
   assert.deepEqual(lines.splice(0), [
