@@ -18,7 +18,6 @@ import { PortalError } from './http/wire/errors.ts';
 import { answerConditionally } from './http/wire/etag.ts';
 import { keepAnswers } from './http/wire/kept.ts';
 import { replyError, respond } from './http/wire/reply.ts';
-import { StorageError } from './media/storage-error.ts';
 import { codeOfFault, describeFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { watchOutages } from './observe/outages.ts';
@@ -79,12 +78,11 @@ function answerErrors(app: Hono<Env>, log: Log): void {
     const known = toPortalError(error, c.get('sent') ?? c.get('query')?.parameters);
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
     if (!known) log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
-    else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft())
-      noteOutage({
-        code: codeOfFault(error) ?? known.code,
-        route: c.req.routePath,
-        ...(error instanceof StorageError && { reason: error.message }),
-      });
+    else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft()) {
+      const code = codeOfFault(error) ?? known.code;
+      // What the storage of files says names neither.
+      noteOutage({ code, route: c.req.routePath, ...(code === 'STORAGE' && { reason: error.message }) });
+    }
     return replyAny(c, known ?? new PortalError('interner_fehler'));
   });
 }

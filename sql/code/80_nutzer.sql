@@ -155,6 +155,41 @@ $$;
 comment on function api.require_reader(bigint, bytea) is
   'The account, if this is (still) the SHA-256 of one of its access keys; fails with ANMLD otherwise';
 
+-- What every key to an account ends with when it changes (D6.11): its password, its address and its status, as a hash that tells none of
+-- them. Whoever goes on reading for long asks whether it is still the one with which they were let in.
+-- returns  null for no account
+create or replace function api.get_zugangsstand(nutzer_id bigint)
+  returns bytea
+  language sql
+  stable
+as $$
+  select sha256(convert_to(json_build_array(u.password_hash, u.email_key, u.status)::text, 'UTF8'))
+  from portal.nutzer u
+  where u.id = get_zugangsstand.nutzer_id
+$$;
+comment on function api.get_zugangsstand(bigint) is
+  'Hash of what all keys to an account end with: its password, address and status; null for no account';
+
+-- The account whose data are read, if they are still to be had by whoever was let in. An argument of the call that reads, so that nothing
+-- lies between.
+--   stand    of api.get_zugangsstand when they were let in; null for an operator
+-- returns    nutzer_id
+-- errors     ANMLD the account's password, address or status changed
+create or replace function api.require_zugangsstand(nutzer_id bigint, stand bytea)
+  returns bigint
+  language plpgsql
+  stable
+as $$
+begin
+  if stand is not null and stand is distinct from api.get_zugangsstand(nutzer_id) then
+    raise exception 'the account has other keys' using errcode = 'ANMLD';
+  end if;
+  return nutzer_id;
+end
+$$;
+comment on function api.require_zugangsstand(bigint, bytea) is
+  'The account, if this is (still) its hash of api.get_zugangsstand; fails with ANMLD otherwise';
+
 -- Stores a new access key, unless somebody changed the account's password, address or status since its password was verified:
 -- the account is locked while it is compared, so that a change either is seen here or ends this key too. With it what a right
 -- password does to the counts of wrong ones.

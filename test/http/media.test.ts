@@ -204,11 +204,18 @@ describe('what can not be taken now answers 503, without row or file', () => {
   for (const [name, change] of outages) {
     it(name, async () => {
       const broken = await startTestService();
+      const lines: object[] = [];
+      Object.assign(broken.deps.log, { warn: (about: object) => void lines.push(about) });
       change(broken);
       const before = await countRows(broken);
       const answer = await post({ foto: new Blob([jpeg]) }, broken);
       assert.equal(answer.status, 503, answer.text);
       assert.ok(answer.headers.get('retry-after'));
+      const reason = name === 'a storage that fails' ? ['away'] : [];
+      assert.deepEqual(
+        lines.flatMap((line) => ('reason' in line ? [line.reason] : [])),
+        reason,
+      );
       assert.equal(await countRows(broken), before);
       assert.deepEqual(await listFiles(broken), []);
       assert.equal((await broken.request('/sichtbeobachtungen')).status, 200);

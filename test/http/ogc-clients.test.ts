@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { OgcApiEndpoint } from '@camptocamp/ogc-client';
 import { type ServerType, serve } from '@hono/node-server';
@@ -18,6 +19,17 @@ const run = promisify(execFile);
 const hasGdal = (() => {
   try {
     return /OAPIF/.test(execFileSync('ogr2ogr', ['--formats'], { encoding: 'utf8', timeout: 30_000 }));
+  } catch {
+    return false;
+  }
+})();
+
+// Of the system: QGIS comes with its packages.
+const python = '/usr/bin/python3';
+const hasQgis = (() => {
+  try {
+    execFileSync(python, ['-c', 'import qgis.core'], { stdio: 'ignore', timeout: 30_000 });
+    return true;
   } catch {
     return false;
   }
@@ -101,6 +113,34 @@ describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no 
       const features = await copy(name, '-oo', 'PAGE_SIZE=7');
       assert.deepEqual(sorted(features.map(({ properties }) => properties[key])), sorted(expected.map(({ id }) => id)), name);
     }
+  });
+});
+
+describe('QGIS', { skip: hasQgis ? false : 'PyQGIS is not installed (python3-qgis)' }, () => {
+  it('O2, O3 reads features page by page and of a box, counts and boundaries, and draws tiles', async () => {
+    const box = '7.7,49.7,8,49.8';
+    const script = fileURLToPath(new URL('../support/ask_qgis.py', import.meta.url));
+    const { stdout } = await run(python, [script, root.replace(/\/ogc$/, ''), box], { timeout: 120_000, maxBuffer: 2 ** 26 });
+    const answers = JSON.parse(stdout) as Record<string, Json>;
+    const expected: Record<string, Json[]> = {
+      sightings: await walkOgc(service, '/collections/sichtbeobachtung/items'),
+      inBox: await walkOgc(service, `/collections/sichtbeobachtung/items?bbox=${box}`),
+      squares: await walkOgc(service, '/collections/raster_5km/items'),
+      tenants: await walkOgc(service, '/collections/mandant/items'),
+    };
+    for (const [what, features] of Object.entries(expected)) {
+      const { isValid, problem, features: got } = answers[what];
+      assert.ok(isValid, `${what}: ${problem}`);
+      assert.deepEqual(sorted(got.map(({ id }: Json) => id)), sorted(features.map(({ id }) => id)), what);
+    }
+    const places = new Map<number, string>(answers.sightings.features.map(({ id, place }: Json) => [id, place]));
+    for (const { id, geometry } of expected.sightings ?? []) {
+      const [, type = '', ...numbers] = /^(\w+) \(+(-?[\d.]+) (-?[\d.]+)/.exec(places.get(id) ?? '') ?? [];
+      const first = geometry.type === 'Point' ? geometry.coordinates : geometry.coordinates[0][0];
+      assert.equal(type, geometry.type);
+      for (const axis of [0, 1]) assert.ok(Math.abs(Number(numbers[axis]) - first[axis]) < 1e-6, `${id}: ${places.get(id)}`);
+    }
+    assert.ok(answers.tiles.isValid && answers.tiles.drawn > 100, JSON.stringify(answers.tiles));
   });
 });
 
