@@ -26,6 +26,8 @@ export interface RequestScope {
   readonly account: number | null;
   /** Tells which account asks. */
   identify(account: number): void;
+  /** Takes from this one's shares too: who is asked for, before it is known who asks. */
+  countFor(owner: string): void;
   /** Counts bytes of the answer, which are held until the client has read them; fails when its network holds too many. */
   hold(bytes: number): void;
   /** Whether whoever asked has gone, and nothing but the answer was asked for. */
@@ -78,6 +80,10 @@ class Scope implements RequestScope {
     this.account = account;
     // A new list: what runs goes on holding what it took.
     this.owners = [`network ${this.network}`, `account ${account}`];
+  }
+
+  countFor(owner: string): void {
+    this.owners = [...this.owners, owner];
   }
 
   startEarlier(ms: number): void {

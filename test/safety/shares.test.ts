@@ -8,6 +8,7 @@ import type { ServerType } from '@hono/node-server';
 import { callBounds, poolSize, reservedConnections } from '../../src/db/client.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { networkOf } from '../../src/guard/network.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
 import { limitRate } from '../../src/guard/rate.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { freeChunks, listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
@@ -104,6 +105,21 @@ describe('what is scarce', () => {
     assert.equal(rate.take('b'), true);
     await sleep(5100);
     assert.equal(rate.take('c'), true, 'five seconds at most');
+  });
+
+  it('S5.3 passwords: who logs in as one account from many networks leaves a place to everybody else', async () => {
+    const shared = await startTestService({ config: { ...testConfig, trustedHops: 1 } });
+    const done: string[] = [];
+    const login = async (name: string, address: string) => {
+      const { status } = await shared.request(`/login?loginname=${name}&password=${sha1OfPlain(name)}`, {
+        headers: { 'x-forwarded-for': address },
+      });
+      done.push(`${name} ${status}`);
+    };
+    const many = Array.from({ length: 20 }, (_, n) => login('melder', `198.51.100.${n + 1}`));
+    await sleep(1);
+    await Promise.all([...many, login('nachbarin', '203.0.113.1')]);
+    assert.ok(done.indexOf('nachbarin 200') < 10, done.join());
   });
 
   it('is divided for transactions too', async () => {
@@ -264,10 +280,14 @@ describe('over sockets', () => {
       assert.doesNotMatch(answer, /keep-alive/);
       assert.ok(socket.destroyed);
     }
+    // Of 64 bytes each a fast sender's kept others waiting for seconds.
+    const small = await open('127.0.0.12');
+    small.write(`${post}Transfer-Encoding: chunked\r\n\r\n${`40\r\n${'a'.repeat(64)}\r\n`.repeat(freeChunks + 400)}`);
+    assert.equal(await readAll(small).catch(() => ''), '');
     const socket = await open('127.0.0.8');
-    const chunk = `${(200).toString(16)}\r\n${'a'.repeat(200)}\r\n`;
+    const chunk = `${(1000).toString(16)}\r\n${'a'.repeat(1000)}\r\n`;
     socket.write(`${post}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(freeChunks - 10)}`);
-    socket.write(`${chunk.repeat(500)}0\r\n\r\n`);
+    socket.write(`${chunk.repeat(120)}0\r\n\r\n`);
     assert.match(await readAll(socket), /^HTTP\/1\.1 400 .*fehlt/s);
   });
 
