@@ -133,6 +133,7 @@ interface ComposeService {
   healthcheck?: unknown;
   depends_on?: Record<string, { condition: string }>;
   stop_grace_period?: string;
+  logging?: { options?: Record<string, string> };
 }
 
 describe('compose.yaml', () => {
@@ -189,6 +190,13 @@ describe('compose.yaml', () => {
   it('opens no port to others, and lets the service end by itself', () => {
     for (const port of Object.values(services).flatMap(({ ports = [] }) => ports)) assert.match(port, /^127\.0\.0\.1:/);
     for (const [, { stop_grace_period }] of own) assert.ok(Number.parseInt(stop_grace_period ?? '', 10) * 1000 > longestMs);
+  });
+
+  it('keeps no more of the logs than the disk has room for, however many requests there are', () => {
+    for (const [name, { logging }] of Object.entries(services)) {
+      assert.match(logging?.options?.['max-size'] ?? '', /^\d+m$/, name);
+      assert.match(logging?.options?.['max-file'] ?? '', /^\d+$/, name);
+    }
   });
 });
 
