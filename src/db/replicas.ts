@@ -20,6 +20,8 @@ export interface ReplicaOptions {
   tell(replica: string, leftOut: LeftOut | null): void;
 }
 
+type IsPrimaryAway = () => boolean;
+
 /** What has to be the same on a replica as on the primary. */
 interface Facts {
   verlauf: number | null;
@@ -111,14 +113,16 @@ export class Replica {
   readonly #watch: Watch;
   readonly #trail: PrimaryTrail;
   readonly #options: ReplicaOptions;
+  readonly #isPrimaryAway: IsPrimaryAway;
   #hasSettings = false;
   #told: LeftOut | null | undefined;
 
-  constructor(url: string, trail: PrimaryTrail, options: ReplicaOptions) {
+  constructor(url: string, trail: PrimaryTrail, options: ReplicaOptions, isPrimaryAway: IsPrimaryAway) {
     this.#server = new Server(url);
     this.name = this.#server.name;
     this.#trail = trail;
     this.#options = options;
+    this.#isPrimaryAway = isPrimaryAway;
     this.sql = this.#server.connect({ max: options.connections, settings: requestSettings });
     this.#watch = watchServer(
       url,
@@ -160,7 +164,8 @@ export class Replica {
 
   #reasonAgainst(answer: { state: ServerState; facts: Facts | null } | null): LeftOut | null {
     if (answer === null) return 'no answer';
-    if (answer.state.isPrimary) return 'no replica';
+    // One that was read has all that it had after its promotion: it goes on being read until the primary is found, which may be this one.
+    if (answer.state.isPrimary) return this.leftOut === null && this.#isPrimaryAway() ? null : 'no replica';
     if (!answer.facts) return 'other release';
     if (!this.#trail.hasVerlaufOf(answer.facts)) return 'other history';
     if (!this.#trail.hasCodeOf(answer.facts)) return 'other release';
@@ -209,12 +214,13 @@ export async function watchReplicas(hosts: Hosts, urls: readonly string[], optio
   const trail = new PrimaryTrail((options.maxLagSeconds + 10) * 1000);
   hosts.askToo((state, sql) => trail.note(state, sql).catch(() => {}));
   await Promise.race([trail.begun, sleep(beginMs)]);
-  const all = urls.map((url) => new Replica(url, trail, options));
+  const isPrimaryAway = () => hosts.isAway;
+  const all = urls.map((url) => new Replica(url, trail, options, isPrimaryAway));
   await Promise.all(all.map(({ first }) => first));
   return {
     all,
     get isPrimaryAway() {
-      return hosts.isAway;
+      return isPrimaryAway();
     },
     async close() {
       await Promise.all(all.map((replica) => replica.close()));

@@ -38,7 +38,7 @@ interface Place<C> {
   /** What comes next must not be older. */
   hasRead: boolean;
   /** Servers that failed it. */
-  failures: number;
+  failed: Set<Running<C>>;
   /** Its answers come from several servers. */
   isMixed: boolean;
 }
@@ -53,20 +53,19 @@ interface Running<C> {
 /** A server that was not heard of for so long hangs, in milliseconds: what waits there goes on elsewhere, with time left for it. */
 export const silentMs = 800;
 
-// The connection is lost or can't be made, the server ends, was in the way of what it replays, has no connection, memory or disk left, can't
-// do that while it replays, lacks a function, or is broken; or it knows no such place in the feed.
-const failures = new Set(
-  'CONNECTION_CLOSED CONNECTION_ENDED CONNECTION_DESTROYED CONNECT_TIMEOUT EAI_AGAIN 25006 55P03 42883 NEUBE VERLF'.split(' '),
-);
-const classes = /^(E[A-Z]{4,}|(08|40|53|58|XX)...|57P0.)$/;
-const isFailure = (code: string) => failures.has(code) || classes.test(code);
+// The connection is lost or can't be made, or the server ends.
+const isLost = (code: string) =>
+  /^(CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|EAI_AGAIN|E[A-Z]{4,}|08...|57P0.)$/.test(code);
+// Or it was in the way of what it replays, has no connection, memory or disk left, can't do that while it replays, lacks a function, or is
+// broken; or it knows no such place in the feed.
+const isFailure = (code: string) => isLost(code) || /^((40|53|58|XX)...|25006|55P03|42883|NEUBE|VERLF)$/.test(code);
 // There is no such record or tenant: the primary may have it since a moment ago.
 const isUnknown = /^(NFUND|MANUN)$/;
 
 /**
  * The primary's client, whose calls go to other servers where they may: those of requests that nobody is logged in with. A request stays
- * with one server, so that its answer is never older than its version. It goes on at the primary as soon as that server fails it; while
- * the primary is away and nothing was read yet, at another.
+ * with one server, so that its answer is never older than its version. It goes on at the primary as soon as that server fails it; where
+ * nothing was read yet, at another while the primary is away, and when it turns out to be so.
  */
 export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: ReadServers<C>): ReadWays<C> {
   const servers = all.map((of): Running<C> => ({ of, running: 0, answeredAt: 0 }));
@@ -88,13 +87,13 @@ export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: R
       clearTimeout(timer);
     }
   };
-  const choose = (except: Running<C> | null): Running<C> | null => {
+  const choose = (except?: ReadonlySet<Running<C>>): Running<C> | null => {
     let chosen: Running<C> | null = null;
     // Of servers that have as much to do, each in its turn.
     servers.push(...servers.splice(0, 1));
     for (const server of servers)
       if (
-        server !== except &&
+        !except?.has(server) &&
         server.of.mayRead() &&
         !isSilent(server) &&
         server.running < (chosen?.running ?? Number.POSITIVE_INFINITY)
@@ -103,15 +102,30 @@ export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: R
     return chosen;
   };
   const placeOf = (scope: RequestScope | undefined): Place<C> => {
+    const at = (server: Running<C> | null, hasRead = false): Place<C> => ({ server, hasRead, failed: new Set(), isMixed: false });
     // What the service itself reads for everybody.
-    if (!scope) return { server: isPrimaryAway() ? choose(null) : null, hasRead: false, failures: 0, isMixed: false };
-    if (scope.account !== null) return { server: null, hasRead: true, failures: 0, isMixed: false };
+    if (!scope) return at(isPrimaryAway() ? choose() : null);
+    if (scope.account !== null) return at(null, true);
     let place = places.get(scope);
     if (!place) {
-      place = { server: choose(null), hasRead: false, failures: 0, isMixed: false };
+      place = at(choose());
       places.set(scope, place);
     }
     return place;
+  };
+  // Where a request goes on that a server failed: null where nowhere, and it has to be told of it.
+  const goOn = (place: Place<C>, server: Running<C> | null, error: unknown): boolean => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!server) {
+      if (!isLost(code) || place.hasRead) return false;
+    } else if (!(isFailure(code) || error instanceof SilentError || (isUnknown.test(code) && !isPrimaryAway()))) return false;
+    // Another call of the request may have gone elsewhere already.
+    if (place.server !== server) return true;
+    if (server) place.failed.add(server);
+    if (place.hasRead) place.isMixed = true;
+    const mayChoose = !place.hasRead && (server === null || isPrimaryAway());
+    place.server = mayChoose ? choose(place.failed) : null;
+    return server !== null || place.server !== null;
   };
 
   const send = async (call: (chosen: C) => unknown): Promise<unknown> => {
@@ -122,29 +136,20 @@ export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: R
     await null;
     for (;;) {
       const { server } = place;
-      if (!server) {
-        count('primary');
-        return call(primary);
-      }
-      server.running++;
+      if (server) server.running++;
       try {
-        const answer = await ask(server, call(server.of.client));
-        server.answeredAt = performance.now();
+        if (!server) count('primary');
+        const answer = await (server ? ask(server, call(server.of.client)) : call(primary));
         place.hasRead = true;
+        if (!server) return answer;
+        server.answeredAt = performance.now();
         if (place.server !== server) place.isMixed = true;
         count(server.of.name);
         return answer;
       } catch (error) {
-        const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-        if (!(isFailure(code) || error instanceof SilentError || (isUnknown.test(code) && !isPrimaryAway()))) throw error;
-        // Another call of the request may have gone elsewhere already.
-        if (place.server !== server) continue;
-        place.failures++;
-        if (place.hasRead) place.isMixed = true;
-        const mayChoose = isPrimaryAway() && !place.hasRead && place.failures < servers.length;
-        place.server = mayChoose ? choose(server) : null;
+        if (!goOn(place, server, error)) throw error;
       } finally {
-        server.running--;
+        if (server) server.running--;
       }
     }
   };

@@ -68,6 +68,10 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
 
   const stale: string[] = [];
   const failed: string[] = [];
+  // What is played, and since when.
+  let scene = { name: 'nothing yet', since: performance.now() };
+  const fail = (what: string) =>
+    failed.push(`${what}, ${((performance.now() - scene.since) / 1000).toFixed(1)} s after ${scene.name}`);
   let answers = 0;
   let unchanged = 0;
   // The newest record that was released for long enough when something is asked: every answer must know of it.
@@ -86,13 +90,13 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
         if (answer.status === 200) {
           const { result } = JSON.parse(text) as { result: { id: number }[] };
           copy = { tag: answer.headers.get('etag') ?? '', newest: Math.max(0, ...result.map(({ id }) => id)) };
-        } else if (answer.status !== 304) failed.push(`${answer.status}`);
+        } else if (answer.status !== 304) fail(`${answer.status}`);
         if (answer.status === 304) unchanged++;
         if (answer.ok || answer.status === 304) answers++;
         if ((answer.ok || answer.status === 304) && (copy?.newest ?? 0) < must)
           stale.push(`${answer.status}: ${copy?.newest} instead of ${must}`);
       } catch (error) {
-        failed.push(String(error instanceof Error ? (error.cause ?? error) : error));
+        fail(String(error instanceof Error ? (error.cause ?? error) : error));
       }
       await sleep(20);
     }
@@ -206,6 +210,7 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
   for (let act = 0; performance.now() < until; act++) {
     const [name, play] = acts[act % acts.length] as (typeof acts)[number];
     const standby = standbys[act % standbys.length] as Cluster;
+    scene = { name, since: performance.now() };
     await play(standby);
     played.set(name, (played.get(name) ?? 0) + 1);
     await sleep(4000);

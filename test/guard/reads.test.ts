@@ -204,3 +204,54 @@ describe('while the primary is away, a read', () => {
     );
   });
 });
+
+describe('while nobody knows yet that the primary is away, a read', () => {
+  it('S5.2 that a replica fails as well goes to another one; one that is the first of its answer only', async () => {
+    const { all, primary, request } = setUp();
+    primary.fails = 'ECONNREFUSED';
+    all[0].fails = 'CONNECTION_CLOSED';
+    for (let turn = 0; turn < 4; turn++) assert.equal(await request((read) => read()), 'replica 2');
+    for (const server of all) server.isUsed = false;
+    const lost = request(async (read) => {
+      primary.fails = null;
+      const first = await read();
+      for (const server of all) server.isUsed = true;
+      primary.fails = '57P01';
+      return [first, await read()];
+    });
+    await assert.rejects(lost, { code: '57P01' });
+    const own = request((read, scope) => {
+      scope.identify(1);
+      return read();
+    });
+    await assert.rejects(own, { code: '57P01' });
+  });
+
+  it('ends where all fail', async () => {
+    const { all, primary, request } = setUp();
+    for (const server of [...all, primary]) server.fails = 'CONNECTION_CLOSED';
+    await assert.rejects(
+      request((read) => read()),
+      { code: 'CONNECTION_CLOSED' },
+    );
+    assert.ok(all.every(({ asked }) => asked === 1));
+  });
+
+  it('takes what the primary says of the request itself', async () => {
+    const { all, primary, request } = setUp();
+    for (const code of ['NEUBE', 'NFUND', '57014', 'OVERLOADED']) {
+      primary.fails = code;
+      for (const server of all) server.isUsed = false;
+      const asked = request((read) => {
+        const answer = read();
+        for (const server of all) server.isUsed = true;
+        return answer;
+      });
+      await assert.rejects(asked, { code });
+    }
+    assert.deepEqual(
+      all.map((server) => server.asked),
+      [0, 0],
+    );
+  });
+});

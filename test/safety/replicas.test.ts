@@ -8,6 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
+import { Hosts } from '../../src/db/hosts.ts';
+import { watchReplicas } from '../../src/db/replicas.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
 import { onPostgres } from '../support/database.ts';
@@ -230,8 +232,22 @@ describe('a service over replicas', { skip }, () => {
     });
     assert.deepEqual((await readBy('/sichtbeobachtungen?limit=50', 6)).read, [nameOf(second), nameOf(third)].sort());
 
+    const failures: string[] = [];
+    let isOver = false;
+    const readers = [1, 2, 3, 4].map(async () => {
+      while (!isOver) {
+        const answer = await get('/sichtbeobachtungen?limit=50');
+        if (!answer.ok) failures.push(`${answer.status} ${await answer.text()}`);
+        else await answer.text();
+      }
+    });
+    await third.stop('fast');
     await second.promote();
     await until('the new primary is written to', async () => (await report('vier')).status === 201);
+    isOver = true;
+    await Promise.all(readers);
+    assert.deepEqual(failures, []);
+    await third.start();
     await release(second);
     // Nothing of what the third still replays is the new primary's.
     await until('the third is left out', async () => !(await isInUse(third)));
@@ -258,5 +274,29 @@ describe('a service over replicas', { skip }, () => {
     await until('it is a replica now', () => isInUse(first));
     await until('the other one has followed', () => isInUse(third));
     assert.deepEqual((await readBy('/sichtbeobachtungen?limit=50', 6)).read, [nameOf(first), nameOf(third)].sort());
+  });
+
+  it('S5.2 goes on reading a replica that was promoted until it is known as the primary', async () => {
+    const [first, second] = servers;
+    const hosts = new Hosts(second.url, false);
+    const replicas = await watchReplicas(hosts, [first.url], { maxLagSeconds: 2, connections: 2, tell: () => {} });
+    const [replica] = replicas.all;
+    const isRead = () => replica?.leftOut === null;
+    try {
+      await until('the replica is read', async () => isRead());
+      await second.stop('immediate');
+      await until('the primary is missed', async () => replicas.isPrimaryAway);
+      await first.promote();
+      // This one is not told of the promoted one: it stays as long as it takes to be found.
+      const asked = performance.now();
+      await until('it has answered twice', async () => {
+        assert.equal(replica?.leftOut, null);
+        return (replica?.heardAt ?? 0) > asked + 1000;
+      });
+      await second.rebuild(first);
+    } finally {
+      await replicas.close();
+      await hosts.close();
+    }
   });
 });
