@@ -352,6 +352,13 @@ describe('the SQL of the functions', () => {
     }
   });
 
+  it('never notifies: every login can fill the queue of messages, and whoever notifies then fails at the commit', () => {
+    assert.deepEqual(
+      functions.filter((f) => /\bnotify\b|pg_notify/i.test(f.body)).map((f) => f.name),
+      [],
+    );
+  });
+
   it('keeps what analysts read out of api and private', () => {
     assert.deepEqual(
       functions.filter((f) => !f.name.startsWith('ausgabe.') && /\bgis\./i.test(f.body)).map((f) => f.name),

@@ -19,7 +19,7 @@ begin
   on conflict (sichtbeobachtung_id) do update
     set stelle = excluded.stelle, geaendert = excluded.geaendert
     where a.stelle <> excluded.stelle;
-  perform private.tell_abgleich();
+  perform private.count_stand(shown => 1, protokoll => 0);
 end
 $$;
 
@@ -34,20 +34,7 @@ begin
   insert into portal.abgleich_block (stelle, von, bis)
   values (private.get_stelle(), create_abgleich_block.von, create_abgleich_block.bis)
   on conflict (stelle, von) do update set bis = greatest(abgleich_block.bis, excluded.bis);
-  perform private.tell_abgleich();
-end
-$$;
-
--- Counts the change for ETags, and wakes those that wait for it when it is committed. The message carries nothing: every login may
--- listen.
-create or replace function private.tell_abgleich()
-  returns void
-  language plpgsql
-  volatile
-as $$
-begin
   perform private.count_stand(shown => 1, protokoll => 0);
-  perform pg_catalog.pg_notify('abgleich', '');
 end
 $$;
 

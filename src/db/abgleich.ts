@@ -49,14 +49,11 @@ export async function listAbgleich(
   };
 }
 
-/** The last place that may be read, null for an empty feed; and whether changes wait behind a transaction that is still going on. */
-async function getAbgleichKopf(sql: Sql): Promise<{ stelle: number | null; pending: boolean }> {
-  const [row] = await afterRestart(
-    sql,
-    () => sql<{ stelle: number | null; pending: boolean }[]>`select k.stelle, k.pending from api.get_abgleich_kopf() k`,
-  );
+/** The last place that may be read; null for an empty feed. */
+async function getAbgleichKopf(sql: Sql): Promise<number | null> {
+  const [row] = await afterRestart(sql, () => sql<{ stelle: number | null }[]>`select k.stelle from api.get_abgleich_kopf() k`);
   if (!row) throw new Error('api.get_abgleich_kopf returned no row');
-  return row;
+  return row.stelle;
 }
 
 // Reads write nothing: that the database was started or restored is noted by a statement of its own.
@@ -111,57 +108,42 @@ export interface FeedWatch {
   release(): void;
 }
 
-// While somebody waits, it is looked now and then whether a message was lost; the embedded database sends none.
-const lookMs = { postgres: 1000, embedded: 100 };
-// A change that is committed can be read when the transactions that began before it have ended.
-const pendingMs = { first: 10, last: 1000 };
+// While somebody waits, it is looked so often: a tenth of a millisecond each time. Not by NOTIFY: whoever has a login of the database
+// fills the queue of its messages, or commits many of them at once, and every write that notifies fails or waits meanwhile.
+const lookMs = { postgres: 40, embedded: 100 };
+const afterErrorMs = 1000;
 
 /**
  * Watches the feed of a database.
  * @param sql by which it is looked
  * @param onError is told what went wrong; those that wait go on waiting
  */
-export function watchAbgleich(database: Database, sql: Sql, onError: (error: unknown) => void): FeedWatch {
+export function watchAbgleich({ kind }: Pick<Database, 'kind'>, sql: Sql, onError: (error: unknown) => void): FeedWatch {
   const waiters = new Set<() => void>();
   let isReleased = false;
-  let isLooking = false;
-  let hasNews = false;
+  let timer: NodeJS.Timeout | null = null;
+  // Undefined while nobody looks.
   let known: number | null | undefined;
+  const lookAfter = (pause: number) => {
+    if (!isReleased) timer = setTimeout(look, pause);
+  };
   const look = async () => {
     if (waiters.size === 0) {
-      // Nobody looked meanwhile: what is known may be old.
+      timer = null;
       known = undefined;
       return;
     }
-    if (isLooking) return;
-    isLooking = true;
+    let pause = lookMs[kind];
     try {
-      for (let pause = pendingMs.first; waiters.size > 0; pause = Math.min(2 * pause, pendingMs.last)) {
-        hasNews = false;
-        const { stelle, pending } = await getAbgleichKopf(sql);
-        if (stelle !== known) for (const wake of [...waiters]) wake();
-        known = stelle;
-        if (!pending && !hasNews) break;
-        if (pending) await new Promise((resolve) => setTimeout(resolve, pause));
-      }
+      const stelle = await getAbgleichKopf(sql);
+      if (stelle !== known) for (const wake of [...waiters]) wake();
+      known = stelle;
     } catch (error) {
       onError(error);
-    } finally {
-      isLooking = false;
+      pause = afterErrorMs;
     }
+    lookAfter(pause);
   };
-  const timer = setInterval(look, lookMs[database.kind]).unref();
-  if (database.kind === 'postgres') {
-    const onNews = () => {
-      hasNews = true;
-      look();
-    };
-    // The driver listens again by itself after the connection was lost.
-    database
-      .connect({ settings: { idle_session_timeout: 0 } })
-      .listen('abgleich', onNews, onNews)
-      .catch(onError);
-  }
   return {
     get waiting() {
       return waiters.size;
@@ -176,12 +158,13 @@ export function watchAbgleich(database: Database, sql: Sql, onError: (error: unk
         };
         const timeout = setTimeout(end, milliseconds);
         waiters.add(end);
+        if (!timer) lookAfter(lookMs[kind]);
         onWait(end);
       });
     },
     release() {
       isReleased = true;
-      clearInterval(timer);
+      if (timer) clearTimeout(timer);
       for (const end of [...waiters]) end();
     },
   };
