@@ -243,9 +243,10 @@ export interface NutzerChange {
   artengruppen?: number[] | undefined;
 }
 
-/** Fails with NRCHT unless a reader may change anything of an account. */
-export async function requireNutzerRight(sql: Sql, reader: number, id: number): Promise<void> {
-  await sql`select api.require_nutzer_right(reader => ${reader}::bigint, id => ${id}::bigint, fields => '{}'::text[])`;
+/** Fails with NRCHT unless a reader may change these fields of an account; with none of them, anything. */
+export async function requireNutzerRight(sql: Sql, reader: number, id: number, fields: readonly string[]): Promise<void> {
+  await sql`
+    select api.require_nutzer_right(reader => ${reader}::bigint, id => ${id}::bigint, fields => ${`{${fields}}`}::text[])`;
 }
 
 /**

@@ -240,19 +240,29 @@ class Admission {
     if (this.#waiting > 0) this.#admitNext();
   }
 
-  // One slot came free: it goes to the first network in turn that has somebody who may run.
+  // One slot came free: it goes to the first network in turn that has somebody who may run; of those whose account has something running,
+  // to the one that has least, and only where there are no others. An account that asks from twenty networks would have twenty turns.
   #admitNext(): void {
+    let chosen: { network: string | null; line: Waiting[]; entry: Waiting; held: number } | null = null;
     for (const [network, line] of this.#lines) {
-      const next = this.#nextOf(network, line);
-      if (!next) continue;
-      clearTimeout(next.timer);
-      this.#remove(network, line, next);
-      // Behind the others.
-      if (this.#lines.delete(network)) this.#lines.set(network, line);
-      this.#take(next.keys);
-      next.resolve();
-      return;
+      const entry = this.#nextOf(network, line);
+      if (!entry) continue;
+      const held = this.#heldByAccount(entry.keys);
+      if (!chosen || held < chosen.held) chosen = { network, line, entry, held };
+      if (held === 0) break;
     }
+    if (!chosen) return;
+    const { network, line, entry } = chosen;
+    clearTimeout(entry.timer);
+    this.#remove(network, line, entry);
+    // Behind the others.
+    if (this.#lines.delete(network)) this.#lines.set(network, line);
+    this.#take(entry.keys);
+    entry.resolve();
+  }
+
+  #heldByAccount([_network, ...others]: readonly string[]): number {
+    return Math.max(0, ...others.map((key) => this.#held.get(key) ?? 0));
   }
 
   // The first that may run; those before it who have gone are told that nobody waits for them.

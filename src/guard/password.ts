@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { limitRuns, listUsage } from './admission.ts';
+import { currentScope } from './request.ts';
 
 const deriveKey = promisify(argon2);
 
@@ -35,6 +36,15 @@ function hashed<T>(hash: () => Promise<T>): Promise<T> {
   };
   places(run).catch(reject);
   return promise;
+}
+
+/**
+ * Tells whose passwords the present request has hashed, whoever asks for it: whoever has an account and many networks would else have all
+ * places for passwords, those of logins as well as those of changes.
+ * @param account its id; a login name of which there is none
+ */
+export function countPasswordsOf(account: number | string): void {
+  currentScope()?.countFor(`passwords ${account}`);
 }
 
 /** The SHA-1 that a client sends for a plain password. */

@@ -8,7 +8,7 @@ import type { ServerType } from '@hono/node-server';
 import { callBounds, poolSize, reservedConnections } from '../../src/db/client.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { networkOf } from '../../src/guard/network.ts';
-import { sha1OfPlain } from '../../src/guard/password.ts';
+import { hashPassword, sha1OfPlain, turnBounds } from '../../src/guard/password.ts';
 import { limitRate } from '../../src/guard/rate.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { freeChunks, listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
@@ -42,6 +42,23 @@ describe('what is scarce', () => {
     await Promise.all(all);
     assert.ok(order.indexOf('other') <= 3, order.join());
     assert.ok(order.indexOf('third') <= 4, order.join());
+  });
+
+  it('goes to an account by turns as well: one that asks from many networks waits for itself', async () => {
+    const limited = limitRuns({ slots: 2, queue: 100, waitMs: 10_000 });
+    const order: (number | null)[] = [];
+    const ask = (network: string, account: number | null) =>
+      runInScope(network, async (scope) => {
+        if (account !== null) scope.identify(account);
+        await limited(async () => {
+          order.push(account);
+          await sleep(5);
+        });
+      });
+    const many = Array.from({ length: 40 }, (_, n) => ask(`net ${n % 20}`, 7));
+    await Promise.all([...many, ask('other', 8), ask('third', null), ask('third', null)]);
+    for (const account of [8, null]) assert.ok(order.indexOf(account) <= 4, order.join());
+    assert.ok(order.lastIndexOf(null) <= 6, order.join());
   });
 
   it('is not all of one network’s or one account’s, also when nobody else asks', async () => {
@@ -120,6 +137,34 @@ describe('what is scarce', () => {
     await sleep(1);
     await Promise.all([...many, login('nachbarin', '203.0.113.1')]);
     assert.ok(done.indexOf('nachbarin 200') < 10, done.join());
+  });
+
+  it('S5.3 passwords: none is hashed for a change that is refused', async () => {
+    const shared = await startTestService();
+    const [account] = await shared.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
+    const change = () =>
+      shared.request(`/nutzer/${account?.id}`, {
+        method: 'PUT',
+        as: 'melder',
+        form: { passwort: sha1OfPlain('neu und lang'), vorname: 'Max' },
+      });
+    assert.equal((await change()).status, 403);
+    // All places in the line are taken: whoever comes with another one takes one away.
+    const refused = new Set<string>();
+    let isOver = false;
+    const lanes = Array.from({ length: turnBounds.slots + turnBounds.queue }, async () => {
+      while (!isOver)
+        await hashPassword(sha1OfPlain('x')).catch((error: OverloadError) => {
+          refused.add(error.reason);
+          return sleep(5);
+        });
+    });
+    await sleep(100);
+    const { status } = await change();
+    isOver = true;
+    await Promise.all(lanes);
+    assert.equal(status, 403);
+    assert.ok(!refused.has('pushed_out'));
   });
 
   it('is divided for transactions too', async () => {

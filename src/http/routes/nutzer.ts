@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import type { Sql } from '../../db/client.ts';
 import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
-import { hashPassword } from '../../guard/password.ts';
+import { countPasswordsOf, hashPassword } from '../../guard/password.ts';
 import type { Deps } from '../context.ts';
 import { requireEmailAllowed, runRegexp } from '../limits.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
@@ -47,8 +47,13 @@ export function nutzerRoutes(deps: Deps): Route[] {
       const { c, reader } = asked;
       const id = readPathId(c);
       // Before anything is computed: hashing is dear, and somebody else's password is none of the reader's.
-      await requireNutzerRight(sql, reader, id);
-      const { passwort, artengruppenbeschraenkung, ...input } = await asked.readForm();
+      await requireNutzerRight(sql, reader, id, []);
+      const form = await asked.readForm();
+      const { passwort, artengruppenbeschraenkung, ...input } = form;
+      if (passwort !== undefined) {
+        await requireNutzerRight(sql, reader, id, Object.keys(form));
+        countPasswordsOf(id);
+      }
       // An administrator sees all addresses anyway.
       if (input.email && id === reader) await requireEmailAllowed(deps, reader);
       const change: NutzerChange = {
