@@ -185,13 +185,18 @@ export function clientAddress(c: Context<Env>, trustedHops: number): string {
 export function requestHost(c: Context<Env>, trustedHops: number): string {
   const host = (forwarded(c, 'x-forwarded-host', trustedHops) || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
   if (!readable.has(host)) {
-    // Addresses are made of it.
-    if (!/^[^\s/?#@\\]+$/.test(host) || !URL.canParse(`http://${host}`)) throw new PortalError('ungueltige_anfrage');
+    // Addresses are made of it, one for each row of an answer.
+    if (host.length > maxHostLength || !isHost.test(host) || !URL.canParse(`http://${host}`))
+      throw new PortalError('ungueltige_anfrage');
     if (readable.size >= readableAtMost) readable.clear();
     readable.add(host);
   }
   return host;
 }
+
+/** A name of the Internet, of 253 letters at most, or an address, and a port. */
+export const maxHostLength = 253 + ':65535'.length;
+const isHost = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/;
 
 /** Hosts that were looked at: nearly all requests name one of a few. */
 const readable = new Set<string>();

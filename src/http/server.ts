@@ -1,6 +1,7 @@
 // The server and its connections: how many there are, how long they may take to send, and to be sent to.
 import { createServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Config } from '../config.ts';
 import { networkOf, trustedEntry } from '../guard/network.ts';
@@ -61,7 +62,7 @@ export function listen(
   server.maxConnections = settings.maxConnections;
   // One more than is allowed, so that it is seen where node:http leaves out the rest without a word; newer ones refuse it themselves.
   server.maxHeadersCount = maxHeaders + 1;
-  readUnreadable(server, underWay);
+  readUnreadable(server, underWay, (socket) => payForFlood(socket, rate));
   // Behind a proxy all connections are the proxy's.
   if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
   endIdlers(server, settings.minSendRate, underWay);
@@ -79,7 +80,7 @@ export function listen(
 /** Fields of a request's head at most: each is made a text and compared with those before it, before anybody takes turns. */
 export const maxHeaders = 100;
 
-/** New connections that a flood of pipelined requests, or of tiny chunks, costs its network. */
+/** New connections that a flood of pipelined requests, of tiny chunks, or of fields in a head or a trailer costs its network. */
 export const floodTokens = 250;
 
 /** Requests that had to wait for their turn → for how long, in milliseconds. */
@@ -149,16 +150,25 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay)
     const { socket } = request;
     if (socket.destroyed) return;
     const state = underWay.add(request, response);
-    if (request.rawHeaders.length > 2 * maxHeaders) return refuseRequest(response, 'kopf_zu_gross');
-    boundChunks(request, state, () => rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens));
+    const payFlood = () => payForFlood(socket, rate);
+    if (request.rawHeaders.length > 2 * maxHeaders) {
+      payFlood();
+      refuseRequest(response, 'kopf_zu_gross');
+      return;
+    }
+    boundChunks(request, state, payFlood);
     if (state.requests <= maxPipelined) return answer(request, response);
     if (state.requests > 2 * maxPipelined) {
-      rate.owe(networkOf(socket.remoteAddress ?? ''), floodTokens);
+      payFlood();
       stopReading(socket);
       return;
     }
     refuseRequest(response, 'ueberlastet');
   };
+}
+
+function payForFlood(socket: Duplex, rate: Rate): void {
+  rate.owe(networkOf((socket as Socket).remoteAddress ?? ''), floodTokens);
 }
 
 // What of node:http stands between a connection and its requests; not part of its types.

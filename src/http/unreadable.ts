@@ -100,8 +100,9 @@ export function whenSent(connection: Duplex, done: () => void): void {
 /**
  * Takes what the parser refuses.
  * @param server before anybody else listens to its connections: what it does with one is done again for those inside
+ * @param onFlood is told of connections that sent more in a head or a trailer than is read of one
  */
-export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
+export function readUnreadable(server: HttpServer, underWay: UnderWay, onFlood: (socket: Duplex) => void): void {
   const attend = server.listeners('connection');
   /** Client's connection → the pair that it is joined to now. */
   const pairs = new WeakMap<Socket, { joined: Duplex; served: Duplex }>();
@@ -132,6 +133,7 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay): void {
       socket.destroy();
       return;
     }
+    if (error.code === 'HPE_HEADER_OVERFLOW') onFlood(socket);
     const client = clients.get(socket) ?? socket;
     const broken = underWay.inBody(socket);
     if (broken) {

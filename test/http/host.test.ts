@@ -135,6 +135,25 @@ describe('the tenant is the one whose domain the request is addressed to (D1.15)
     }
   });
 
+  it('S3.1 a Host that is no name, or longer than names are, is refused: it stands in every link of an answer', async () => {
+    const long = 15_000;
+    const hosts = [
+      `localhost${"'".repeat(long)}`,
+      '&'.repeat(long),
+      `n.test:${'0'.repeat(long)}80`,
+      `${'a'.repeat(254)}`,
+      `${'a.'.repeat(long)}test`,
+      "n'.test",
+      'n&.test',
+    ];
+    for (const host of hosts) assert.equal((await ask({}, host)).status, 400, host.slice(0, 20));
+    for (const host of hosts) assert.equal((await ask({ trustedHops: 1 }, 'n.test', { 'X-Forwarded-Host': host })).status, 400);
+    const page = '/ogc/collections/sichtbeobachtung/items?f=html';
+    for (const host of hosts) assert.equal((await service.request(page, { below: '', host })).status, 400, host.slice(0, 20));
+    for (const host of ['[::1]:8080', '127.0.0.1:80', 'xn--bcher-kva.example', 'a_b.test', `${'a'.repeat(63)}.test`])
+      assert.equal((await service.request(page, { below: '', host })).status, 200, host);
+  });
+
   it('a domain that moves to another tenant is noticed within seconds', async () => {
     const { sql } = service.database;
     assert.equal((await ask({}, 'neu.example')).status, 421);

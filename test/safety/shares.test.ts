@@ -351,6 +351,32 @@ describe('over sockets', () => {
     return socket;
   };
 
+  it('a head or a trailer of more fields than there may be costs its network further connections, others go on', async () => {
+    const fields = 'a:\r\n'.repeat(1000);
+    const line = 'GET /api/v2/arten?limit=1 HTTP/1.1\r\n';
+    const floods: Record<string, { sent: string; told: RegExp }> = {
+      'a head of many fields': { sent: `${line}Host: n.test\r\n${fields}\r\n`, told: /^HTTP\/1\.1 431 / },
+      'a head of too many bytes': { sent: `${line}Host: n.test\r\na: ${'x'.repeat(20_000)}\r\n\r\n`, told: /^HTTP\/1\.1 431 / },
+      'a trailer of many fields': {
+        sent: `${line}Host: n.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${fields}\r\n`,
+        told: /^HTTP\/1\.1 431 /,
+      },
+      'a trailer of too many bytes': {
+        sent: `${line}Host: n.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: ${'x'.repeat(20_000)}\r\n\r\n`,
+        told: /^HTTP\/1\.1 431 /,
+      },
+    };
+    for (const [n, [name, { sent, told }]] of Object.entries(floods).entries()) {
+      const address = `127.0.0.${20 + n}`;
+      const socket = await open(address);
+      socket.write(sent);
+      assert.match(await readAll(socket).catch(() => ''), told, name);
+      const next = await Promise.all([1, 2, 3].map(() => ask(address).catch(() => '')));
+      assert.deepEqual(next, ['', '', ''], name);
+    }
+    assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
+  });
+
   it('a field without a name gives the places of its form back', async () => {
     const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': await service.tokenOf('melder') };
     const head = (about: string) => `--b\r\nContent-Disposition: form-data${about}\r\n\r\n`;

@@ -11,7 +11,7 @@ import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
-import { maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
+import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxWaiting, maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { maxRecords } from '../../src/http/outputs/atlas.ts';
@@ -74,10 +74,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       `503; beyond twice as many closed, at the cost of ${floodTokens} new connections of its network \\*`,
     ],
     [
-      'head of a request',
+      'head of a request, and what stands behind its chunks',
       `16 KiB and ${maxHeaders} fields in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`,
-      '431, 408',
+      '431, at the same cost; 408',
     ],
+    ['`Host`, `X-Forwarded-Host`', `${number(maxHostLength)} characters: letters, digits, \`.\`, \`-\`, \`_\`, or an address`, '400'],
     [
       'whole request',
       `${config.requestTimeoutSeconds} s (\`REQUEST_TIMEOUT\`), ${number(config.minReceiveRate)} bytes a second after ${seconds(receiveGraceMs)} (\`MIN_RECEIVE_RATE\`)`,
