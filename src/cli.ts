@@ -12,7 +12,8 @@ import type { DemoLogin } from './catalog/demo.ts';
 import type { ImportMedia } from './catalog/import-media.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
-import { type Database, DatabaseError, embeddedDirectory, openDatabase, unreachable } from './db/client.ts';
+import { checkDatabase, type UrlSetting, unreachable } from './db/check.ts';
+import { type Database, DatabaseError, embeddedDirectory, openDatabase } from './db/client.ts';
 import { countNutzerSaetze, setNutzerLoeschung } from './db/loeschung.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
 import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from './db/nutzer.ts';
@@ -424,6 +425,11 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
 // Commands write as the owner; the service's role may only do what its users do.
 const ownersUrl = (config: Config) => config.migrateDatabaseUrl ?? config.directDatabaseUrl ?? config.databaseUrl;
 
+function settingOf({ migrateDatabaseUrl, directDatabaseUrl }: Config): UrlSetting {
+  if (migrateDatabaseUrl !== null) return 'MIGRATE_DATABASE_URL';
+  return directDatabaseUrl === null ? 'DATABASE_URL' : 'DIRECT_DATABASE_URL';
+}
+
 // Whoever meant PostgreSQL and lost DATABASE_URL on the way would work on a new database without a word.
 async function sayNewEmbedded(config: Config): Promise<void> {
   const directory = resolve(embeddedDirectory(config.dataDir));
@@ -513,7 +519,8 @@ async function main(): Promise<void> {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     // A backup is of what is there, by a newer release too.
     if (database.kind === 'embedded' && name !== 'backup') await migrateDatabase(database);
-    else if (name !== 'migrate') await requireReady(database);
+    else if (name === 'migrate') await checkDatabase(database.sql, settingOf(config));
+    else await requireReady(database, settingOf(config));
     await commands[name]?.(database, values, rest, config);
   } catch (error) {
     if (error instanceof ImportError && values.errors) await writeFile(values.errors, formatProblems(error.problems));
@@ -525,10 +532,10 @@ async function main(): Promise<void> {
 
 // What is not there yet, or not to be used by this role, is told by a code of PostgreSQL's class 42 or 3F; a parameter of the address that the
 // server does not know, as the connection that it is.
-async function requireReady({ sql }: Database): Promise<void> {
+async function requireReady({ sql }: Database, setting: UrlSetting): Promise<void> {
   const ready = await isMigrated(sql).catch((error: unknown) => {
     if (/^(42|3F)/.test(codeOfFault(error) ?? '') && codeOfFault(error) !== '42704') return false;
-    throw unreachable(error);
+    throw unreachable(error, setting);
   });
   if (!ready) throw new DatabaseError('Die Datenbank ist nicht erreichbar oder nicht migriert: npm run migrate');
 }

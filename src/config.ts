@@ -33,6 +33,7 @@ export interface Config {
   /** Requests with files that may be under way at once, and those of one account. */
   maxUploads: number;
   maxUploadsPerAccount: number;
+  maxWritesPerAccount: number;
   maxConnections: number;
   maxConnectionsPerNetwork: number;
   /** New connections of a network in a second. */
@@ -173,6 +174,10 @@ export const settings = {
     meaning: 'Meldungen mit Dateien, die zugleich angenommen werden, aus einem Netz die Hälfte; weitere: 503',
   },
   MAX_UPLOADS_PER_ACCOUNT: { fallback: '2', meaning: 'davon von einem Konto zugleich; weitere: 503' },
+  MAX_WRITES_PER_ACCOUNT: {
+    fallback: '100000',
+    meaning: 'Meldungen und Änderungen eines Kontos an einem Tag, je Prozess; weitere: 429',
+  },
   MAX_CONNECTIONS: { fallback: '2000', meaning: 'Verbindungen zugleich; weitere werden geschlossen' },
   MAX_CONNECTIONS_PER_NETWORK: {
     fallback: '150',
@@ -392,6 +397,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ...(photoWorkers !== undefined && { photoWorkers }),
     maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
     maxUploadsPerAccount: readInteger('MAX_UPLOADS_PER_ACCOUNT', 1, 1000),
+    maxWritesPerAccount: readInteger('MAX_WRITES_PER_ACCOUNT', 1, 1_000_000_000),
     maxConnections: readInteger('MAX_CONNECTIONS', 10, 100_000),
     maxConnectionsPerNetwork: readInteger('MAX_CONNECTIONS_PER_NETWORK', 1, 100_000),
     connectionRate: readInteger('CONNECTION_RATE', 1, 100_000),

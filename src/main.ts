@@ -16,6 +16,7 @@ import {
 } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
 import { admitCalls } from './guard/admission.ts';
+import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { watchService } from './http/figures.ts';
@@ -129,6 +130,7 @@ async function main(): Promise<void> {
           slowSql,
           queue: boss,
           media,
+          writes: limitPerDay(config.maxWritesPerAccount),
           config,
           build: readBuild(),
           secretKey,

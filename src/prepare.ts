@@ -1,6 +1,7 @@
 // Brings a database to this release before the service or a command works with it: tables, functions, the queue, rights.
 import type { Config } from './config.ts';
-import { checkDatabase, checkSettings, type Database, openDatabase } from './db/client.ts';
+import { checkDatabase, checkSameDatabase, checkSettings } from './db/check.ts';
+import { type Database, openDatabase } from './db/client.ts';
 import { listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
 import { startBoss } from './jobs/boss.ts';
@@ -8,12 +9,14 @@ import { startBoss } from './jobs/boss.ts';
 /**
  * Migrates everything, as a role that owns it or may make it.
  * @param report told what goes on, and what the server's administrator still has to do
+ * @param tellsAlways what the administrator has to do is told also where nothing was migrated
  */
-export async function migrateAll(database: Database, report: (line: string) => void): Promise<CodeOutcome> {
+export async function migrateAll(database: Database, report: (line: string) => void, tellsAlways = true): Promise<CodeOutcome> {
   const outcome = await migrateDatabase(database, { report });
   // The queue's own tables too, so that the service may run without the right to create any.
   await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
-  for (const warning of await listGrantWarnings(database.sql)) report(warning);
+  // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
+  if (tellsAlways || outcome === 'replaced') for (const warning of await listGrantWarnings(database.sql)) report(warning);
   return outcome;
 }
 
@@ -31,18 +34,24 @@ export async function prepareDatabase(
   if (migrateDatabaseUrl !== null) {
     const owned = await openDatabase({ databaseUrl: migrateDatabaseUrl, dataDir: '' });
     try {
-      await migrateAll(owned, report);
+      await checkDatabase(owned.sql, 'MIGRATE_DATABASE_URL');
+      await checkDatabase(database.sql);
+      await checkSameDatabase(database.sql, owned.sql, 'MIGRATE_DATABASE_URL');
+      await migrateAll(owned, report, false);
     } finally {
       await owned.close();
     }
   }
   await checkDatabase(database.sql);
+  if (directDatabaseUrl !== null) {
+    await checkDatabase(database.versions, 'DIRECT_DATABASE_URL');
+    await checkSameDatabase(database.sql, database.versions, 'DIRECT_DATABASE_URL');
+  }
   if (database.kind === 'postgres') await checkSettings(database.sql, directDatabaseUrl !== null);
   const mayChange = await mayMigrate(database.sql);
   if (migrateDatabaseUrl !== null || !mayChange) await requireMigrated(database.sql);
   else {
     const outcome = await migrateDatabase(database, { report });
-    // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
     if (outcome === 'replaced') for (const warning of await listGrantWarnings(database.sql)) report(warning);
   }
   return mayChange;

@@ -1,6 +1,7 @@
 // P2.1: the service behind PgBouncer in transaction mode, and what it says where it can not be sure of its time limits.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,6 +97,40 @@ describe('PgBouncer before the database', { skip }, () => {
     } finally {
       assert.equal(await service.stop(), 0);
     }
+  });
+
+  it('is no way for migrations, and the other way leads to the same database', async () => {
+    const refusals: [settings: Record<string, string>, says: RegExp][] = [
+      [{ MIGRATE_DATABASE_URL: pooler.through(direct()) }, /^MIGRATE_DATABASE_URL führt zu einem Pooler/m],
+      [{ MIGRATE_DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }, /Verbindung abgelehnt\)\. Stimmt MIGRATE_DATABASE_URL/],
+      [{ DIRECT_DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }, /Verbindung abgelehnt\)\. Stimmt DIRECT_DATABASE_URL/],
+      [
+        { DIRECT_DATABASE_URL: databaseUrlOf('postgres') },
+        /^DIRECT_DATABASE_URL führt zu einer anderen Datenbank als DATABASE_URL\.$/m,
+      ],
+      [
+        { MIGRATE_DATABASE_URL: databaseUrlOf('postgres') },
+        /^MIGRATE_DATABASE_URL führt zu einer anderen Datenbank als DATABASE_URL\.$/m,
+      ],
+    ];
+    for (const [settings, says] of refusals) {
+      const { code, err } = await runMain({ ...site.env, DIRECT_DATABASE_URL: direct(), ...settings });
+      assert.equal(code, 1);
+      assert.match(err, says);
+      assert.ok(!err.includes(password) && !err.includes('    at '));
+    }
+    const migrate = await runCli({ ...site, env: { ...site.env, MIGRATE_DATABASE_URL: pooler.through(direct()) } }, ['migrate']);
+    assert.match(migrate.err, /^MIGRATE_DATABASE_URL führt zu einem Pooler/m);
+  });
+
+  it('reads the file that docs/operations.md shows', async () => {
+    const text = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8');
+    const [, block = ''] = /```ini\n\[databases\][^[]*\[pgbouncer\]\n([^`]*)```/.exec(text) ?? [];
+    // Where it listens and whom it lets in is the machine's.
+    const lines = block.split('\n').filter((line) => line !== '' && !/^(listen_addr|auth_type|auth_file) /.test(line));
+    assert.ok(lines.some((line) => line.startsWith('query_wait_timeout =')));
+    const shown = await startPooler(databaseUrlOf(name), { [name]: password }, lines);
+    await shown.stop();
   });
 
   it('loses no answer when more is asked at once than there are connections', async () => {

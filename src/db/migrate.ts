@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
-import { checkDatabase, type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { checkDatabase } from './check.ts';
+import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
 import { completeRaster } from './raster.ts';
 import { codeOf, isLocked, migrateTables, runPatiently } from './tables.ts';
 

@@ -1,6 +1,7 @@
 // Replicas of the primary that are read in its place: which of them may be at present (P3.3).
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkSettings, DatabaseError, requestSettings } from './client.ts';
+import { checkSettings } from './check.ts';
+import { DatabaseError, requestSettings } from './client.ts';
 import type { Sql } from './connection.ts';
 import type { Hosts, PrimaryState } from './hosts.ts';
 import { listServers, readServerState, Server, type ServerState, type Watch, watchServer } from './server.ts';

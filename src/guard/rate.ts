@@ -1,4 +1,4 @@
-// How often something may be done, counted by network.
+// How often something may be done, counted in this process: by network, or by account.
 
 /** Tokens that come back with time: what is done costs one, and may not be done without. */
 export interface Rate {
@@ -6,6 +6,37 @@ export interface Rate {
   take(network: string): boolean;
   /** Takes tokens as a penalty, also those that are not there: their network waits the longer, some seconds at most. */
   owe(network: string, tokens: number): void;
+}
+
+/** So many in a day, counted from the first. */
+export interface Quota {
+  /** Counts one; returns 0 when it may go on, else the seconds until the day is over. */
+  take(who: number): number;
+}
+
+const dayMs = 86_400_000;
+
+/** @param limit of each in a day, in this process */
+export function limitPerDay(limit: number): Quota {
+  const days = new Map<number, { since: number; count: number }>();
+  let sweptAt = performance.now();
+  return {
+    take(who) {
+      const now = performance.now();
+      if (now - sweptAt > dayMs) {
+        for (const [name, { since }] of days) if (now - since > dayMs) days.delete(name);
+        sweptAt = now;
+      }
+      let day = days.get(who);
+      if (!day || now - day.since > dayMs) {
+        day = { since: now, count: 0 };
+        days.set(who, day);
+      }
+      if (day.count >= limit) return Math.max(1, Math.ceil((day.since + dayMs - now) / 1000));
+      day.count++;
+      return 0;
+    },
+  };
 }
 
 const maxDebtSeconds = 5;

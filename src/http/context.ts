@@ -11,6 +11,7 @@ import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
 import type { Replica } from '../db/replicas.ts';
 import { trustedEntry } from '../guard/network.ts';
+import type { Quota } from '../guard/rate.ts';
 import { currentScope, type RequestScope, runOutsideScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
@@ -55,6 +56,8 @@ export interface Deps {
   /** The feed for mirrors: which installation it is of, and who waits for it. */
   feed: { installation: string; watch: FeedWatch };
   media: Media;
+  /** What an account may store in a day. */
+  writes: Quota;
   /** Differs with everything that the service is made of. */
   build: string;
   /** Signs cursors and the addresses of files. */

@@ -1,7 +1,8 @@
 // What operators are shown beside requests: the database, the queue, the limits, the feed, the boundaries. Names are those of
 // docs/monitoring.
 import { getAbgleichLag } from '../db/abgleich.ts';
-import { isReadOnly, type Sql } from '../db/client.ts';
+import { isReadOnly } from '../db/check.ts';
+import type { Sql } from '../db/client.ts';
 import { getGrenzlaufAlter } from '../db/grenzlauf.ts';
 import { listQueue } from '../db/queue.ts';
 import type { Replica } from '../db/replicas.ts';

@@ -74,6 +74,14 @@ export async function requireFilesAllowed({ sql }: Deps, reader: number, files: 
 }
 
 /**
+ * 429 when this account made or changed so many sightings in a day: each stays, with its entries in the logs, in the one disk that all
+ * share. Counted by each process for itself: in the database it would make each report slower.
+ */
+export function requireWriteAllowed({ writes }: Deps, reader: number): void {
+  refuse(writes.take(reader));
+}
+
+/**
  * Runs what has a regular expression in it; 429 when this client's network sent too many, each of which may compute for half a
  * second.
  */

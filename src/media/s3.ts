@@ -131,7 +131,7 @@ export class S3Storage implements Storage {
         const answer = await this.#try(method, url, content, AbortSignal.any([total, AbortSignal.timeout(tryMs)]));
         if ((answer.status < 500 && answer.status !== 429) || left === 0) return answer;
       } catch (cause) {
-        if (left === 0) throw new StorageError('S3 does not answer', { cause });
+        if (left === 0) throw new StorageError(describeSilence(cause), { cause });
       }
       await sleep(pause, undefined, { signal: total }).catch((cause) => {
         throw new StorageError('S3 does not answer in time', { cause });
@@ -158,6 +158,13 @@ export class S3Storage implements Storage {
     const response = await fetch(request, { signal, redirect: 'error' });
     return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
   }
+}
+
+// A connection that fails is told by its code: the message names the server.
+function describeSilence(cause: unknown): string {
+  for (let each = cause; each instanceof Error; each = each.cause)
+    if ('code' in each && typeof each.code === 'string') return `S3 does not answer (${each.code})`;
+  return 'S3 does not answer';
 }
 
 // Servers that don't know encoding-type give keys as they are, and a foreign one may hold a stray percent sign.

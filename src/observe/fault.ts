@@ -8,7 +8,6 @@ const expected = new Set([
   'ConfigError',
   'DatabaseError',
   'ImportError',
-  'StorageError',
   'UsageError',
   'EmbeddedBusyError',
   'EmbeddedOpenError',
@@ -17,6 +16,7 @@ const expected = new Set([
 /** The line for an error that ends a command; faults of the service itself come with their stack, they are to be reported. */
 export function describeStartError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error.constructor.name === 'StorageError') return `Die Ablage der Dateien (MEDIA_URL) geht nicht: ${error.message}`;
   if (expected.has(error.constructor.name)) return error.message;
   const refusal = findDatabaseError(error);
   if (refusal) {
@@ -44,10 +44,11 @@ function findDatabaseError(error: Error): (Error & { code: string }) | null {
   return null;
 }
 
-/** SQLSTATE or system code of an error, of its cause where that is the database's. Never its stack, which takes long to make. */
+/** SQLSTATE or system code of an error, or of its cause where it has none itself. Never its stack, which takes long to make. */
 export function codeOfFault(error: unknown): string | undefined {
-  const source = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return source instanceof Error && 'code' in source ? String(source.code) : undefined;
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error) return String(error.code);
+  return error.cause instanceof Error && 'code' in error.cause ? String(error.cause.code) : undefined;
 }
 
 /** A defect for the log: where it came from, never its message, which may carry a user's data. */

@@ -135,7 +135,7 @@ describe('the tenant is the one whose domain the request is addressed to (D1.15)
     }
   });
 
-  it('S3.1 a Host that is no name, or longer than names are, is refused: it stands in every link of an answer', async () => {
+  it('S3.8 a Host that is no name, or longer than names are, is refused: it stands in every link of an answer', async () => {
     const long = 15_000;
     const hosts = [
       `localhost${"'".repeat(long)}`,

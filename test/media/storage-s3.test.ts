@@ -6,6 +6,7 @@ import { makeMediumName } from '../../src/media/name.ts';
 import { S3Storage } from '../../src/media/s3.ts';
 import type { Storage } from '../../src/media/storage.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
+import { codeOfFault } from '../../src/observe/fault.ts';
 import { type Call, type FakeServer, isSigned, startFakeServer, startS3Server } from '../support/s3.ts';
 import { collectMedia } from '../support/storage.ts';
 
@@ -99,6 +100,17 @@ describe('calls', () => {
       await assert.rejects(run(new S3Storage({ bucket: 'nowhere', prefix: '', settings: server.settings, limits })), isFault);
     });
   }
+
+  it('that nothing answers say by which code the connection failed, which the log has as the reason', async () => {
+    const server = await startFakeServer(() => {});
+    await server.close();
+    const storage = new S3Storage({ bucket: 'media', prefix: '', settings: server.settings, limits });
+    await assert.rejects(storage.get(name), (error: Error) => {
+      assert.equal(error.message, 'S3 does not answer (ECONNREFUSED)');
+      assert.equal(codeOfFault(error), 'STORAGE');
+      return isFault(error);
+    });
+  });
 
   it('end when their time is up, however many tries are left', async (t) => {
     const server = await startFakeServer(() => {});

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { it } from 'node:test';
-import { describeStartError } from '../../src/observe/fault.ts';
+import { StorageError } from '../../src/media/storage-error.ts';
+import { codeOfFault, describeStartError } from '../../src/observe/fault.ts';
 
 it('an error of the database ends a command with its own sentence and code, not with the statement and a stack', () => {
   const refused = Object.assign(new Error('relation "x" does not exist'), { code: '42P01', severity: 'ERROR' });
@@ -9,6 +10,15 @@ it('an error of the database ends a command with its own sentence and code, not 
   for (const error of [refused, wrapped])
     assert.equal(describeStartError(error), 'Die Datenbank hat das abgelehnt (42P01): relation "x" does not exist');
   assert.match(describeStartError(new TypeError('x is undefined')), /^TypeError: x is undefined\n {4}at /);
+});
+
+it('the code of a fault is its own, and that of its cause where it has none', () => {
+  const cause = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+  assert.equal(codeOfFault(new StorageError('the media directory does not work (ENOSPC)', { cause })), 'STORAGE');
+  assert.equal(codeOfFault(new Error('Failed query', { cause })), 'ENOSPC');
+  assert.equal(codeOfFault(cause), 'ENOSPC');
+  assert.equal(codeOfFault(new Error('x')), undefined);
+  assert.match(describeStartError(new StorageError('x')), /^Die Ablage der Dateien \(MEDIA_URL\) geht nicht: x$/);
 });
 
 it('a missing right comes with the setting that has it, in the database and for a file', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { createApp } from '../../src/app.ts';
+import { limitPerDay } from '../../src/guard/rate.ts';
 import { limits } from '../../src/http/limits.ts';
 import { readBuild } from '../../src/observe/build.ts';
 import { onPostgres } from '../support/database.ts';
@@ -63,6 +64,26 @@ it('photos and sound files of an account are counted for a day; what has none is
   assert.equal(refused.status, 429);
   assert.ok(Number(refused.headers.get('retry-after')) > 3600);
   assert.equal((await report(440002, {})).status, 201);
+});
+
+it('S2.5 reports and changes of an account are counted for a day; reading goes on, and others are not refused', async () => {
+  const few = await startTestService({ writes: limitPerDay(3) });
+  const report = (as: 'melder' | 'nachbarin', lon: number) =>
+    few.request('/sichtbeobachtungen', { as, form: { art: '2', lat: '5530000', lon: String(lon) } });
+  const first = await report('melder', 450001);
+  assert.equal(first.status, 201);
+  assert.equal((await report('melder', 450002)).status, 201);
+  const path = `/sichtbeobachtungen/${first.json.result[0].id}`;
+  assert.equal((await few.request(path, { method: 'PUT', as: 'melder', form: { anzahl: '3' } })).status, 200);
+  for (const refused of [
+    await report('melder', 450003),
+    await few.request(path, { method: 'PUT', as: 'melder', form: { anzahl: '4' } }),
+  ]) {
+    assert.equal(refused.status, 429);
+    assert.ok(Number(refused.headers.get('retry-after')) > 86_000);
+  }
+  assert.equal((await few.request(path, { as: 'melder' })).json.result[0].anzahl, '3');
+  assert.equal((await report('nachbarin', 450003)).status, 201);
 });
 
 it('a change of one’s own address is counted: by the answers nobody learns which addresses are taken', async () => {

@@ -78,7 +78,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       `16 KiB and ${maxHeaders} fields in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`,
       '431, at the same cost; 408',
     ],
-    ['`Host`, `X-Forwarded-Host`', `${number(maxHostLength)} characters: letters, digits, \`.\`, \`-\`, \`_\`, or an address`, '400'],
+    [
+      '`Host`, `X-Forwarded-Host`',
+      `${number(maxHostLength)} characters: letters, digits, \`.\`, \`-\`, \`_\`, or an address`,
+      '400',
+    ],
     [
       'whole request',
       `${config.requestTimeoutSeconds} s (\`REQUEST_TIMEOUT\`), ${number(config.minReceiveRate)} bytes a second after ${seconds(receiveGraceMs)} (\`MIN_RECEIVE_RATE\`)`,
@@ -141,6 +145,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     ['records of an answer to the map', `${maxRecords}`, '400'],
     ['photos and sound files of an account', often(limits.files), '429'],
+    [
+      'reports and changes of an account',
+      `${number(config.maxWritesPerAccount)} in a day (\`MAX_WRITES_PER_ACCOUNT\`), in each process`,
+      '429',
+    ],
     [
       'photos made small and sound files cleaned at once',
       '2 to 4, by cores (`PHOTO_WORKERS`); of a network one fewer',

@@ -11,6 +11,7 @@ import { callBounds, type Database, poolSize, requestSettings, type Sql } from '
 import { Server } from '../../src/db/server.ts';
 import { admitCalls } from '../../src/guard/admission.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
+import { limitPerDay } from '../../src/guard/rate.ts';
 import { readFrom } from '../../src/guard/reads.ts';
 import { makeToken } from '../../src/guard/token.ts';
 import type { Deps } from '../../src/http/context.ts';
@@ -117,6 +118,7 @@ export async function startTestService(overrides: Partial<Deps> = {}): Promise<T
     secretKey: createSecretKey(Buffer.alloc(32, 1)),
     log: createLog('silent'),
     feed: { installation: await getInstallation(sql), watch },
+    writes: limitPerDay(100_000),
     ...overrides,
   };
   const app = createApp(deps);

@@ -1,6 +1,6 @@
 // Photos and sound files of a form on their way into the storage.
 import type { Context } from 'hono';
-import { isReadOnly } from '../../db/client.ts';
+import { isReadOnly } from '../../db/check.ts';
 import { isMediumGesperrt } from '../../db/medium.ts';
 import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../../db/sichtbeobachtung.ts';
 import { currentScope } from '../../guard/request.ts';
@@ -8,7 +8,7 @@ import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../.
 import type { ReceivedFile, Upload } from '../../media/uploads.ts';
 import type { Deps, Env } from '../context.ts';
 import { toPortalError } from '../errors.ts';
-import { requireFilesAllowed } from '../limits.ts';
+import { requireFilesAllowed, requireWriteAllowed } from '../limits.ts';
 import { PortalError, sentences } from '../wire/errors.ts';
 import { type Form, readFormWithFiles } from '../wire/form.ts';
 
@@ -24,7 +24,7 @@ interface FormWithMedia extends Pick<Form, 'fields'> {
 
 /**
  * Reads a form that may hold a sighting's files, and forgets the files as they came when `handle` is done.
- * @throws PortalError as readForm; 413 for a file that is too large, 429 when the reader stored too many, 503 when too many are under way
+ * @throws PortalError as readForm; 413 for a file that is too large, 429 when the reader stored too many of them or of sightings, 503 when too many are under way
  */
 export async function receiveMedia<R>(
   c: Context<Env>,
@@ -76,6 +76,7 @@ async function keepFiles<R>(
     media: { threads, storage },
     log,
   } = deps;
+  requireWriteAllowed(deps, reader);
   // A photo takes a second of a core: not for what can't be stored.
   if (files.size > 0) {
     if (await isReadOnly(sql)) throw new PortalError('ueberlastet');

@@ -1,7 +1,7 @@
 // GET /health/live, GET /health/ready: what supervisors ask.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
-import { isReadOnly } from '../../db/client.ts';
+import { isReadOnly } from '../../db/check.ts';
 import { isMigrated } from '../../db/migrate.ts';
 import type { Deps, Env } from '../context.ts';
 
