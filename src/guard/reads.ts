@@ -113,7 +113,7 @@ export function readFrom<C extends Client>(primary: C, { all, isPrimaryAway }: R
     }
     return place;
   };
-  // Where a request goes on that a server failed: null where nowhere, and it has to be told of it.
+  // Chooses where a request goes on that a server failed; false where nowhere, and it has to be told of it.
   const goOn = (place: Place<C>, server: Running<C> | null, error: unknown): boolean => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (!server) {
