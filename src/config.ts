@@ -397,7 +397,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ...(photoWorkers !== undefined && { photoWorkers }),
     maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
     maxUploadsPerAccount: readInteger('MAX_UPLOADS_PER_ACCOUNT', 1, 1000),
-    maxWritesPerAccount: readInteger('MAX_WRITES_PER_ACCOUNT', 1, 1_000_000_000),
+    maxWritesPerAccount: readInteger('MAX_WRITES_PER_ACCOUNT', 1, 100_000_000),
     maxConnections: readInteger('MAX_CONNECTIONS', 10, 100_000),
     maxConnectionsPerNetwork: readInteger('MAX_CONNECTIONS_PER_NETWORK', 1, 100_000),
     connectionRate: readInteger('CONNECTION_RATE', 1, 100_000),

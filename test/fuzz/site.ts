@@ -65,7 +65,7 @@ export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerO
     };
     const site: Site = {
       // Under load, one account reports more than anybody does in a day.
-      env: { DATA_DIR: dataDir, DATABASE_URL: databaseUrl ?? '', MAX_WRITES_PER_ACCOUNT: '1000000000' },
+      env: { DATA_DIR: dataDir, DATABASE_URL: databaseUrl ?? '', MAX_WRITES_PER_ACCOUNT: '100000000' },
       roles: {
         reporter: await create('melder 1'),
         neighbour: await create('käfer anna'),
