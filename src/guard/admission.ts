@@ -59,6 +59,8 @@ export interface AdmissionOptions {
   waitMs: number;
   /** Time spent here, and with what runs, is not part of a request's age. */
   isApart?: boolean;
+  /** For how long what ran for so many milliseconds counts in its network's and its account's shares after its end; the slot is free at once. */
+  restMs?: (ranMs: number) => number;
 }
 
 export interface CallOptions extends AdmissionOptions {
@@ -97,10 +99,11 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
   return async (run) => {
     const since = performance.now();
     const leave = await admission.enter();
+    const begun = performance.now();
     try {
       return await run();
     } finally {
-      leave();
+      leave(options.restMs?.(performance.now() - begun) ?? 0);
       if (options.isApart) currentScope()?.leaveOut(performance.now() - since);
     }
   };
@@ -161,7 +164,7 @@ interface Waiting {
 const nobody: readonly string[] = [];
 
 class Admission {
-  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count'>>;
+  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs'>>;
   readonly #usage: LimitUsage;
   #running = 0;
   /** Network or account → what it has. */
@@ -174,15 +177,15 @@ class Admission {
     this.#usage = usage;
   }
 
-  /** Waits for a slot; the result gives it back. */
-  async enter(): Promise<() => void> {
+  /** Waits for a slot; the result gives it back, and what it takes of shares so many milliseconds later. */
+  async enter(): Promise<(restMs: number) => void> {
     const scope = currentScope();
     // Work of the service itself has no share.
     const keys = scope?.owners ?? nobody;
     if (scope?.isGone()) throw refusal(this.#usage, 'gone');
     if (this.#mayRun(keys)) this.#take(keys);
     else await this.#wait(keys, scope);
-    return () => this.#leave(keys);
+    return (restMs) => this.#leave(keys, restMs);
   }
 
   #mayRun(keys: readonly string[]): boolean {
@@ -229,20 +232,29 @@ class Admission {
     return true;
   }
 
-  #leave(keys: readonly string[]): void {
+  #leave(keys: readonly string[], restMs: number): void {
     this.#running--;
     this.#usage.running--;
-    for (const key of keys) {
-      const left = (this.#held.get(key) ?? 0) - 1;
-      if (left > 0) this.#held.set(key, left);
-      else this.#held.delete(key);
-    }
+    const giveBack = () => {
+      for (const key of keys) {
+        const left = (this.#held.get(key) ?? 0) - 1;
+        if (left > 0) this.#held.set(key, left);
+        else this.#held.delete(key);
+      }
+    };
+    if (restMs === 0) giveBack();
+    else
+      setTimeout(() => {
+        giveBack();
+        if (this.#waiting > 0) this.#admitNext();
+      }, restMs);
     if (this.#waiting > 0) this.#admitNext();
   }
 
-  // One slot came free: it goes to the first network in turn that has somebody who may run; of those whose account has something running,
+  // A slot, or a share, came free: it goes to the first network in turn that has somebody who may run; of those whose account has something running,
   // to the one that has least, and only where there are no others. An account that asks from twenty networks would have twenty turns.
   #admitNext(): void {
+    if (this.#running >= this.#options.slots) return;
     let chosen: { network: string | null; line: Waiting[]; entry: Waiting; held: number } | null = null;
     for (const [network, line] of this.#lines) {
       const entry = this.#nextOf(network, line);

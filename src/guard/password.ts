@@ -2,7 +2,6 @@
 // sent as it is nor guessed fast.
 import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { limitRuns, listUsage } from './admission.ts';
 import { currentScope } from './request.ts';
@@ -20,23 +19,18 @@ export const hashBounds = { slots, share: slots - 1 };
 // One more than are hashed has its turn, and is counted meanwhile: in the time of the hashing, each login would be 5 % slower.
 export const turnBounds = { slots: slots + 1, share: slots, queue: 100, waitMs: 1500 };
 const inTurn = limitRuns({ name: 'passwords', ...turnBounds });
-// All who had a turn find a place, after a hash or two.
-const places = limitRuns({ ...hashBounds, queue: 2 * turnBounds.slots, waitMs: 60_000, isApart: true });
-
-// A network that does nothing but log in takes most of two cores, and the photos of others as much longer. While there are any, the place of a
-// hash stays empty for three times as long as it took; who waits for nothing before it, waits no longer.
+// A network that does nothing but log in takes most of two cores, and the photos of others as much longer. While there are any, a hash counts
+// as its network's for three times as long again as it took. Others find the place free: left empty, all would wait for one.
 const restPerHash = 3;
-
-function hashed<T>(hash: () => Promise<T>): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const run = async () => {
-    const since = performance.now();
-    await hash().then(resolve, reject);
-    if ((listUsage().get('photos')?.running ?? 0) > 0) await sleep(restPerHash * (performance.now() - since));
-  };
-  places(run).catch(reject);
-  return promise;
-}
+const hasPhotos = () => (listUsage().get('photos')?.running ?? 0) > 0;
+// All who had a turn find a place, after a hash or two.
+const hashed = limitRuns({
+  ...hashBounds,
+  queue: 2 * turnBounds.slots,
+  waitMs: 60_000,
+  isApart: true,
+  restMs: (ranMs) => (hasPhotos() ? restPerHash * ranMs : 0),
+});
 
 /**
  * Tells whose passwords the present request has hashed, whoever asks for it: whoever has an account and many networks would else have all

@@ -62,7 +62,7 @@ export function listen(
   server.maxConnections = settings.maxConnections;
   // One more than is allowed, so that it is seen where node:http leaves out the rest without a word; newer ones refuse it themselves.
   server.maxHeadersCount = maxHeaders + 1;
-  readUnreadable(server, underWay, (socket) => payForFlood(socket, rate));
+  readUnreadable(server, underWay, (socket) => pay(rate, socket, headTokens));
   // Behind a proxy all connections are the proxy's.
   if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
   endIdlers(server, settings.minSendRate, underWay);
@@ -80,8 +80,9 @@ export function listen(
 /** Fields of a request's head at most: each is made a text and compared with those before it, before anybody takes turns. */
 export const maxHeaders = 100;
 
-/** New connections that a flood of pipelined requests, of tiny chunks, or of fields in a head or a trailer costs its network. */
+/** New connections that a flood of pipelined requests, or of tiny chunks, costs its network; and a head or trailer of more than is read. */
 export const floodTokens = 250;
+export const headTokens = 20;
 
 /** Requests that had to wait for their turn → for how long, in milliseconds. */
 const waits = new WeakMap<IncomingMessage, number>();
@@ -150,9 +151,9 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay)
     const { socket } = request;
     if (socket.destroyed) return;
     const state = underWay.add(request, response);
-    const payFlood = () => payForFlood(socket, rate);
+    const payFlood = () => pay(rate, socket, floodTokens);
     if (request.rawHeaders.length > 2 * maxHeaders) {
-      payFlood();
+      pay(rate, socket, headTokens);
       refuseRequest(response, 'kopf_zu_gross');
       return;
     }
@@ -167,8 +168,8 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay)
   };
 }
 
-function payForFlood(socket: Duplex, rate: Rate): void {
-  rate.owe(networkOf((socket as Socket).remoteAddress ?? ''), floodTokens);
+function pay(rate: Rate, socket: Duplex, tokens: number): void {
+  rate.owe(networkOf((socket as Socket).remoteAddress ?? ''), tokens);
 }
 
 // What of node:http stands between a connection and its requests; not part of its types.

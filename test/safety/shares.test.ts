@@ -368,9 +368,12 @@ describe('over sockets', () => {
     };
     for (const [n, [name, { sent, told }]] of Object.entries(floods).entries()) {
       const address = `127.0.0.${20 + n}`;
-      const socket = await open(address);
-      socket.write(sent);
-      assert.match(await readAll(socket).catch(() => ''), told, name);
+      for (let flood = 0; flood < 10; flood++) {
+        const socket = await open(address);
+        socket.write(sent);
+        const answer = await readAll(socket).catch(() => '');
+        if (flood === 0) assert.match(answer, told, name);
+      }
       const next = await Promise.all([1, 2, 3].map(() => ask(address).catch(() => '')));
       assert.deepEqual(next, ['', '', ''], name);
     }

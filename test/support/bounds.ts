@@ -24,6 +24,7 @@ import {
   floodTokens,
   freeChunks,
   graceOfIdleMs,
+  headTokens,
   keepAliveMs,
   maxHeaders,
   maxPipelined,
@@ -76,7 +77,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     [
       'head of a request, and what stands behind its chunks',
       `16 KiB and ${maxHeaders} fields in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`,
-      '431, at the same cost; 408',
+      `431, at the cost of ${headTokens}; 408`,
     ],
     [
       '`Host`, `X-Forwarded-Host`',
