@@ -94,10 +94,10 @@ async function restorePostgres(
     await checkDatabase(sql);
     await requireServer(sql, datenbank.server);
     await requireEmptyDatabase(sql);
+    await requireExtensions(sql, 'restore');
     await requireProgram(target.programs, 'pg_restore', datenbank.programm ?? datenbank.server);
     const { manifest, files } = await restoreFiles(target, dir, progress);
     progress.step('Die Datenbank wird zurückgespielt', 0, 1);
-    await requireExtensions(sql);
     const path = join(dir, datenbank.datei);
     const variables = listConnectionVariables(database);
     // The right to be anybody's is given at the end of the migration: roles are the server's and may not be there.

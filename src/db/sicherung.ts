@@ -115,8 +115,13 @@ export async function listForeignSchemas(sql: Sql): Promise<string[]> {
   return found.filter(({ name, relations }) => !isOurs(name) && relations > 0).map(({ name }) => name);
 }
 
-/** @throws DatabaseError that names what is in the database, when that is anything of the service's or any table */
+/** @throws DatabaseError that names what is in the database, when that is anything of the service's or any table; or the missing right */
 export async function requireEmptyDatabase(sql: Sql): Promise<void> {
+  const [right] = await sql<{ has: boolean }[]>`select has_database_privilege(current_database(), 'create') as has`;
+  if (!right?.has)
+    throw new DatabaseError(
+      'Diese Datenbankrolle darf in der Datenbank nichts anlegen: In MIGRATE_DATABASE_URL gehört die Rolle, der sie gehört. Danach noch einmal restore.',
+    );
   const found = (await listSchemas(sql)).filter(({ name, relations }) => isOurs(name) || relations > 0);
   if (found.length === 0) return;
   const names = found.map(({ name, relations }) => `${name} (${relations} ${relations === 1 ? 'Tabelle' : 'Tabellen'})`);

@@ -99,9 +99,10 @@ const extensions = ['postgis', 'btree_gist', 'uuid-ossp'];
 
 /**
  * Makes them, where this role may: most managed databases leave that to another role.
+ * @param command what is to be run again once the administrator has made them
  * @throws DatabaseError with the statements for the administrator
  */
-export async function requireExtensions(sql: Sql): Promise<void> {
+export async function requireExtensions(sql: Sql, command = 'npm run migrate'): Promise<void> {
   const missing = await sql<{ name: string }[]>`
     select x.name from unnest(${`{${extensions}}`}::text[]) x (name)
     where not exists (select from pg_extension e where e.extname = x.name)`;
@@ -112,7 +113,7 @@ export async function requireExtensions(sql: Sql): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== '42501') throw error;
     throw new DatabaseError(
-      `Diese Datenbankrolle darf keine Erweiterungen anlegen. Als Administrator in dieser Datenbank, und danach noch einmal npm run migrate: ${statements.join('; ')};`,
+      `Diese Datenbankrolle darf keine Erweiterungen anlegen. Als Administrator in dieser Datenbank, und danach noch einmal ${command}: ${statements.join('; ')};`,
     );
   }
 }

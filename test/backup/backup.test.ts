@@ -13,7 +13,7 @@ import { type Restored, restoreBackup, type Target } from '../../src/backup/rest
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { isMigrated } from '../../src/db/migrate.ts';
-import { holdMedia } from '../../src/db/sicherung.ts';
+import { holdMedia, requireEmptyDatabase } from '../../src/db/sicherung.ts';
 import { removeEntfernt, sweepStorage } from '../../src/jobs/media.ts';
 import { makeMediumName } from '../../src/media/name.ts';
 import { openStorage } from '../../src/media/open-storage.ts';
@@ -415,6 +415,16 @@ describe('a restore', () => {
     );
     assert.deepEqual(await namesOf(target.storage), [], 'nothing was touched');
     await target.remove();
+  });
+
+  it('refuses a role that may make nothing there, with the setting that names another', { skip: !onPostgres }, async () => {
+    // Any role but the owner.
+    await service.database.sql.begin(async (tx) => {
+      await tx`set local role pg_monitor`;
+      await assert.rejects(requireEmptyDatabase(tx as unknown as Sql), {
+        message: /MIGRATE_DATABASE_URL .* noch einmal restore\.$/,
+      });
+    });
   });
 
   it('refuses another key than that of the backup, before anything is touched', async () => {
