@@ -121,29 +121,27 @@ const afterErrorMs = 1000;
 export function watchAbgleich({ kind }: Pick<Database, 'kind'>, sql: Sql, onError: (error: unknown) => void): FeedWatch {
   const waiters = new Set<() => void>();
   let isReleased = false;
-  let timer: NodeJS.Timeout | null = null;
+  let isLooking = false;
+  let lookAt = 0;
   // Undefined while nobody looks.
   let known: number | null | undefined;
-  const lookAfter = (pause: number) => {
-    if (!isReleased) timer = setTimeout(look, pause);
-  };
   const look = async () => {
-    if (waiters.size === 0) {
-      timer = null;
-      known = undefined;
-      return;
-    }
-    let pause = lookMs[kind];
+    if (waiters.size === 0) known = undefined;
+    if (waiters.size === 0 || isLooking || performance.now() < lookAt) return;
+    isLooking = true;
     try {
       const stelle = await getAbgleichKopf(sql);
       if (stelle !== known) for (const wake of [...waiters]) wake();
       known = stelle;
     } catch (error) {
       onError(error);
-      pause = afterErrorMs;
+      lookAt = performance.now() + afterErrorMs;
+    } finally {
+      isLooking = false;
     }
-    lookAfter(pause);
   };
+  // Begun here, and not with the first that waits: all looks would be that request's, and wait with its network.
+  const timer = setInterval(look, lookMs[kind]).unref();
   return {
     get waiting() {
       return waiters.size;
@@ -158,13 +156,12 @@ export function watchAbgleich({ kind }: Pick<Database, 'kind'>, sql: Sql, onErro
         };
         const timeout = setTimeout(end, milliseconds);
         waiters.add(end);
-        if (!timer) lookAfter(lookMs[kind]);
         onWait(end);
       });
     },
     release() {
       isReleased = true;
-      if (timer) clearTimeout(timer);
+      clearInterval(timer);
       for (const end of [...waiters]) end();
     },
   };

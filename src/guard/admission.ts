@@ -251,15 +251,16 @@ class Admission {
     if (this.#waiting > 0) this.#admitNext();
   }
 
-  // A slot, or a share, came free: it goes to the first network in turn that has somebody who may run; of those whose account has something running,
-  // to the one that has least, and only where there are no others. An account that asks from twenty networks would have twenty turns.
+  // A slot, or a share, came free: it goes to the first network in turn that has somebody who may run; of those whose account has something running
+  // from other networks, to the one that has least, and only where there are no others. An account that asks from twenty networks would have
+  // twenty turns.
   #admitNext(): void {
     if (this.#running >= this.#options.slots) return;
     let chosen: { network: string | null; line: Waiting[]; entry: Waiting; held: number } | null = null;
     for (const [network, line] of this.#lines) {
       const entry = this.#nextOf(network, line);
       if (!entry) continue;
-      const held = this.#heldByAccount(entry.keys);
+      const held = this.#heldElsewhere(entry.keys);
       if (!chosen || held < chosen.held) chosen = { network, line, entry, held };
       if (held === 0) break;
     }
@@ -273,8 +274,9 @@ class Admission {
     entry.resolve();
   }
 
-  #heldByAccount([_network, ...others]: readonly string[]): number {
-    return Math.max(0, ...others.map((key) => this.#held.get(key) ?? 0));
+  #heldElsewhere([network = '', ...others]: readonly string[]): number {
+    const here = this.#held.get(network) ?? 0;
+    return Math.max(0, ...others.map((key) => (this.#held.get(key) ?? 0) - here));
   }
 
   // The first that may run; those before it who have gone are told that nobody waits for them.
