@@ -316,7 +316,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
       import('./db/sicherung.ts'),
     ]);
     const warn = (sentence: string) => console.error(`Hinweis: ${sentence}.`);
-    const source = { ...config, databaseUrl: ownersUrl(config), database, storage: openStorage(config.media) };
+    const source = { ...config, databaseUrl: ownersAddress(config).url, database, storage: openStorage(config.media) };
     const { manifest, copied } = await createBackup(source, dir, progress, warn);
     const foreign = await listForeignSchemas(database.sql);
     if (foreign.length > 0) warn(`Nicht gesichert ist, was der Dienst nicht angelegt hat: Schema ${foreign.join(', ')}`);
@@ -408,7 +408,7 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
       import('./backup/restore.ts'),
       import('./media/open-storage.ts'),
     ]);
-    const target = { ...config, databaseUrl: ownersUrl(config), storage: openStorage(config.media) };
+    const target = { ...config, databaseUrl: ownersAddress(config).url, storage: openStorage(config.media) };
     const { database, manifest, files } = await restoreBackup(target, dir, progress, (line) => console.error(line));
     try {
       const { migrateAll } = await import('./prepare.ts');
@@ -423,11 +423,11 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
 };
 
 // Commands write as the owner; the service's role may only do what its users do.
-const ownersUrl = (config: Config) => config.migrateDatabaseUrl ?? config.directDatabaseUrl ?? config.databaseUrl;
-
-function settingOf({ migrateDatabaseUrl, directDatabaseUrl }: Config): UrlSetting {
-  if (migrateDatabaseUrl !== null) return 'MIGRATE_DATABASE_URL';
-  return directDatabaseUrl === null ? 'DATABASE_URL' : 'DIRECT_DATABASE_URL';
+function ownersAddress(config: Config): { url: string | null; setting: UrlSetting } {
+  const { migrateDatabaseUrl, directDatabaseUrl, databaseUrl } = config;
+  if (migrateDatabaseUrl !== null) return { url: migrateDatabaseUrl, setting: 'MIGRATE_DATABASE_URL' };
+  if (directDatabaseUrl !== null) return { url: directDatabaseUrl, setting: 'DIRECT_DATABASE_URL' };
+  return { url: databaseUrl, setting: 'DATABASE_URL' };
 }
 
 // Whoever meant PostgreSQL and lost DATABASE_URL on the way would work on a new database without a word.
@@ -437,7 +437,7 @@ async function sayNewEmbedded(config: Config): Promise<void> {
     () => true,
     () => false,
   );
-  if (ownersUrl(config) === null && !isThere)
+  if (ownersAddress(config).url === null && !isThere)
     console.error(`Ohne DATABASE_URL: eine eingebettete Datenbank wird angelegt, in ${directory}.`);
 }
 
@@ -510,17 +510,18 @@ async function main(): Promise<void> {
   if (plainCommands[name]) return plainCommands[name](rest);
   const config = loadConfig(process.env);
   await sayNewEmbedded(config);
+  const { url, setting } = ownersAddress(config);
   const database = await openDatabase({
     ...config,
-    databaseUrl: ownersUrl(config),
+    databaseUrl: url,
     directDatabaseUrl: null,
   });
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     // A backup is of what is there, by a newer release too.
     if (database.kind === 'embedded' && name !== 'backup') await migrateDatabase(database);
-    else if (name === 'migrate') await checkDatabase(database.sql, settingOf(config));
-    else await requireReady(database, settingOf(config));
+    else if (name === 'migrate') await checkDatabase(database.sql, setting);
+    else await requireReady(database, setting);
     await commands[name]?.(database, values, rest, config);
   } catch (error) {
     if (error instanceof ImportError && values.errors) await writeFile(values.errors, formatProblems(error.problems));

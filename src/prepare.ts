@@ -31,18 +31,17 @@ export async function prepareDatabase(
   { migrateDatabaseUrl, directDatabaseUrl }: Pick<Config, 'migrateDatabaseUrl' | 'directDatabaseUrl'>,
   report: (line: string) => void,
 ): Promise<boolean> {
+  await checkDatabase(database.sql);
   if (migrateDatabaseUrl !== null) {
     const owned = await openDatabase({ databaseUrl: migrateDatabaseUrl, dataDir: '' });
     try {
       await checkDatabase(owned.sql, 'MIGRATE_DATABASE_URL');
-      await checkDatabase(database.sql);
       await checkSameDatabase(database.sql, owned.sql, 'MIGRATE_DATABASE_URL');
       await migrateAll(owned, report, false);
     } finally {
       await owned.close();
     }
   }
-  await checkDatabase(database.sql);
   if (directDatabaseUrl !== null) {
     await checkDatabase(database.versions, 'DIRECT_DATABASE_URL');
     await checkSameDatabase(database.sql, database.versions, 'DIRECT_DATABASE_URL');

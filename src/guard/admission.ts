@@ -1,48 +1,8 @@
 // Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
 import { type Client, wrapCalls } from './calls.ts';
-import { currentScope, type RequestScope } from './request.ts';
-
-/** What is limited, as operators are shown it. */
-export const limitNames = [
-  'database',
-  'replicas',
-  'slow',
-  'regexp',
-  'outputs',
-  'pages',
-  'features',
-  'passwords',
-  'photos',
-] as const;
-export type LimitName = (typeof limitNames)[number];
-
-/** Why somebody was not admitted. */
-export const refusalReasons = ['queue_full', 'pushed_out', 'waited_too_long', 'no_answer', 'gone'] as const;
-export type RefusalReason = (typeof refusalReasons)[number];
-
-/** What a limit has under way at present, and whom it refused since the process began. */
-export interface LimitUsage {
-  slots: number;
-  running: number;
-  waiting: number;
-  readonly refused: Record<RefusalReason, number>;
-}
-
-const makeUsage = (): LimitUsage => ({
-  slots: 0,
-  running: 0,
-  waiting: 0,
-  refused: { queue_full: 0, pushed_out: 0, waited_too_long: 0, no_answer: 0, gone: 0 },
-});
-
-// Of the process, like the limits that are variables of modules.
-const usages = new Map<LimitName, LimitUsage>(limitNames.map((name) => [name, makeUsage()]));
-
-/** The limits of this process by name. */
-export function listUsage(): ReadonlyMap<LimitName, Readonly<LimitUsage>> {
-  return usages;
-}
+import { currentScope, isAccount, type RequestScope } from './request.ts';
+import { type LimitName, type LimitUsage, type RefusalReason, usageOf } from './usage.ts';
 
 export interface AdmissionOptions {
   /** Under which it is counted for operators; not at all without it. */
@@ -112,12 +72,6 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
 function refusal({ refused }: LimitUsage, reason: RefusalReason): OverloadError {
   refused[reason]++;
   return new OverloadError(reason);
-}
-
-function usageOf({ name, slots, count = 1 }: AdmissionOptions): LimitUsage {
-  const usage = (name && usages.get(name)) ?? makeUsage();
-  usage.slots = slots * count;
-  return usage;
 }
 
 /**
@@ -251,11 +205,14 @@ class Admission {
     if (this.#waiting > 0) this.#admitNext();
   }
 
-  // A slot, or a share, came free: it goes to the first network in turn that has somebody who may run; of those whose account has something running
-  // from other networks, to the one that has least, and only where there are no others. An account that asks from twenty networks would have
-  // twenty turns.
+  // A slot, or a share, came free, and with it perhaps more than one may run.
   #admitNext(): void {
-    if (this.#running >= this.#options.slots) return;
+    while (this.#running < this.#options.slots && this.#admitOne());
+  }
+
+  // The first network in turn that has somebody who may run; of those whose account or login name has something running elsewhere, the one
+  // that has least, and only where there are no others. An account that asks from twenty networks would have twenty turns.
+  #admitOne(): boolean {
     let chosen: { network: string | null; line: Waiting[]; entry: Waiting; held: number } | null = null;
     for (const [network, line] of this.#lines) {
       const entry = this.#nextOf(network, line);
@@ -264,7 +221,7 @@ class Admission {
       if (!chosen || held < chosen.held) chosen = { network, line, entry, held };
       if (held === 0) break;
     }
-    if (!chosen) return;
+    if (!chosen) return false;
     const { network, line, entry } = chosen;
     clearTimeout(entry.timer);
     this.#remove(network, line, entry);
@@ -272,11 +229,14 @@ class Admission {
     if (this.#lines.delete(network)) this.#lines.set(network, line);
     this.#take(entry.keys);
     entry.resolve();
+    return true;
   }
 
+  // What an account has from its own network is no reason to wait. Who is only asked for, anybody can name: all who name the same are alike,
+  // or whoever floods a login name would come before its owner.
   #heldElsewhere([network = '', ...others]: readonly string[]): number {
     const here = this.#held.get(network) ?? 0;
-    return Math.max(0, ...others.map((key) => (this.#held.get(key) ?? 0) - here));
+    return Math.max(0, ...others.map((key) => (this.#held.get(key) ?? 0) - (isAccount(key) ? here : 0)));
   }
 
   // The first that may run; those before it who have gone are told that nobody waits for them.

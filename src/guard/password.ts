@@ -3,8 +3,9 @@
 import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { limitRuns, listUsage } from './admission.ts';
+import { limitRuns } from './admission.ts';
 import { currentScope } from './request.ts';
+import { listUsage } from './usage.ts';
 
 const deriveKey = promisify(argon2);
 
@@ -38,7 +39,8 @@ const hashed = limitRuns({
  * @param account its id; a login name of which there is none
  */
 export function countPasswordsOf(account: number | string): void {
-  currentScope()?.countFor(`passwords ${account}`);
+  // A login name may look like an id.
+  currentScope()?.countFor(`passwords of ${typeof account} ${account}`);
 }
 
 /** The SHA-1 that a client sends for a plain password. */

@@ -51,6 +51,10 @@ const longMs = 5000;
 const holdNothing = () => {};
 const stays = () => false;
 
+const accountPrefix = 'account ';
+/** Whether one of a request's owners is the account that asks: nobody else can name it. */
+export const isAccount = (owner: string) => owner.startsWith(accountPrefix);
+
 /** What a client may call its request: it gets into the log and into a header of the answer. */
 export const maxRequestIdLength = 64;
 const isRequestId = (text: string) => text.length <= maxRequestIdLength && /^[A-Za-z0-9._-]+$/.test(text);
@@ -79,7 +83,7 @@ class Scope implements RequestScope {
   identify(account: number): void {
     this.account = account;
     // A new list: what runs goes on holding what it took.
-    this.owners = [`network ${this.network}`, `account ${account}`];
+    this.owners = [`network ${this.network}`, `${accountPrefix}${account}`];
   }
 
   countFor(owner: string): void {

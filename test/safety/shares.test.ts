@@ -79,6 +79,24 @@ describe('what is scarce', () => {
     assert.ok(order.lastIndexOf('home') <= 5, order.join());
   });
 
+  it('of a login name goes to networks by turns: who floods a name keeps its owner waiting no longer than others', async () => {
+    for (const names of [['anna'], ['anna', 'x', 'y']]) {
+      const limited = limitRuns({ slots: 4, share: 3, queue: 200, waitMs: 10_000 });
+      const order: string[] = [];
+      const ask = (network: string, name: string) =>
+        runInScope(network, async (scope) => {
+          scope.countFor(`passwords ${name}`);
+          await limited(async () => {
+            order.push(network);
+            await sleep(5);
+          });
+        });
+      const flood = Array.from({ length: 60 }, (_, n) => ask('flood', names[n % names.length] ?? ''));
+      await Promise.all([...flood, ask('home', 'anna')]);
+      assert.ok(order.indexOf('home') <= 8, order.join());
+    }
+  });
+
   it('is not all of one network’s or one account’s, also when nobody else asks', async () => {
     const limited = limitRuns({ slots: 4, share: 2, queue: 100, waitMs: 10_000 });
     let most = 0;

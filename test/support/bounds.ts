@@ -187,7 +187,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'passwords hashed at once',
-      '3 or 4, by cores; of a network or a login name one fewer; a fourth of them while photos are made small',
+      '3 or 4, by cores; of a network or an account one fewer, and a fourth as often while photos are made small',
       `by turns of networks, ${seconds(turnBounds.waitMs)}, then 503`,
     ],
     [
