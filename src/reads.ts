@@ -5,6 +5,7 @@ import { Hosts } from './db/hosts.ts';
 import { listReplicas, type Replica, watchReplicas } from './db/replicas.ts';
 import { admitCalls } from './guard/admission.ts';
 import { type ReadCounts, readFrom } from './guard/reads.ts';
+import { codeOfFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 
 export interface Reads {
@@ -43,8 +44,10 @@ export async function openReads(
   const replicas = await watchReplicas(hosts, addresses, {
     maxLagSeconds,
     connections,
-    tell: (replica, reason) =>
-      reason === null ? log.info({ replica }, 'replica is read') : log.warn({ replica, reason }, 'replica is left out'),
+    tell: (replica, reason, fault) =>
+      reason === null
+        ? log.info({ replica }, 'replica is read')
+        : log.warn({ replica, reason, code: codeOfFault(fault) }, 'replica is left out'),
   });
   const { reads, counts, isMixed, apart } = readFrom(sql, {
     all: replicas.all.map((replica) => ({

@@ -17,8 +17,8 @@ export interface ReplicaOptions {
   maxLagSeconds: number;
   /** Connections to each at most. */
   connections: number;
-  /** Told when a replica is read from now on, and when it is not, and why. */
-  tell(replica: string, leftOut: LeftOut | null): void;
+  /** Told when a replica is read from now on, and when it is not, and why; where it does not answer, with what a connection failed of. */
+  tell(replica: string, leftOut: LeftOut | null, fault: unknown): void;
 }
 
 type IsPrimaryAway = () => boolean;
@@ -129,7 +129,7 @@ export class Replica {
       url,
       false,
       (sql) => this.#ask(sql),
-      (answer) => this.#judge(answer),
+      (answer, fault) => this.#judge(answer, fault),
     );
   }
 
@@ -149,7 +149,7 @@ export class Replica {
     return { state, facts };
   }
 
-  #judge(answer: { state: ServerState; facts: Facts | null } | null): void {
+  #judge(answer: { state: ServerState; facts: Facts | null } | null, fault: unknown): void {
     if (answer !== null) this.heardAt = performance.now();
     this.lag = answer && !answer.state.isPrimary ? this.#trail.lagAt(answer.state.position) : null;
     const leftOut = this.#reasonAgainst(answer);
@@ -159,7 +159,7 @@ export class Replica {
       this.#hasSettings = false;
     }
     this.leftOut = leftOut;
-    if (leftOut !== this.#told) this.#options.tell(this.name, leftOut);
+    if (leftOut !== this.#told) this.#options.tell(this.name, leftOut, fault);
     this.#told = leftOut;
   }
 

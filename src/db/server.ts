@@ -156,13 +156,13 @@ export interface Watch {
  * Asks twice a second, by one connection that is made anew whenever there is no answer.
  * @param isPooled whether the address is a pooler's
  * @param read what is asked
- * @param tell is told each answer, and null for none in time
+ * @param tell is told each answer, and null for none in time, with what the connection failed of
  */
 export function watchServer<T>(
   url: string,
   isPooled: boolean,
   read: (sql: Sql) => Promise<T>,
-  tell: (answer: T | null) => void,
+  tell: (answer: T | null, fault: unknown) => void,
 ): Watch {
   // Its own: what hangs here is ended, whatever becomes of other connections.
   const server = new Server(url);
@@ -175,9 +175,11 @@ export function watchServer<T>(
     // What has come meanwhile counts, when this process was the one that was late.
     const deadline = setTimeout(() => setImmediate(() => reject(new Error('no answer in time'))), askMs);
     let answer: T | null = null;
+    let fault: unknown;
     try {
       answer = await Promise.race([read(sql), late]);
-    } catch {
+    } catch (error) {
+      fault = error;
       sql.end({ timeout: 0 }).catch(() => {});
       server.cut();
       if (!isClosed) sql = connect();
@@ -185,7 +187,7 @@ export function watchServer<T>(
       clearTimeout(deadline);
     }
     if (isClosed) return;
-    tell(answer);
+    tell(answer, fault);
     timer = setTimeout(ask, pauseMs);
   };
   return {

@@ -1,14 +1,16 @@
 // Who may load a stored file: every reader, every state of its record, every kind of address (D3.20).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { createLog } from '../../src/observe/log.ts';
 import type { Account } from '../support/catalogue.ts';
 import { makeJpeg } from '../support/photo.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
+const log = createLog('silent');
 let service: TestService;
 let photo: Blob;
 before(async () => {
-  service = await startTestService();
+  service = await startTestService({ log });
   photo = new Blob([await makeJpeg({ width: 64, height: 48 })]);
 });
 
@@ -201,6 +203,18 @@ describe('a stored file is served', () => {
     assert.deepEqual([again.status, again.text], [304, '']);
     const head = await service.request(address, { method: 'HEAD' });
     assert.deepEqual([head.status, head.text, head.headers.get('content-type')], [200, '', 'image/jpeg']);
+  });
+
+  it('and 404 where it is gone, of which the log has enough to find the record', async (t) => {
+    const lost = (await addressFor(await makeWithPhoto('freigegeben'), null)) as string;
+    const name = lost.slice('/medien/'.length);
+    await service.media.storage.remove([name]);
+    const error = t.mock.method(log, 'error', () => {});
+    assert.equal(await load(lost), 404);
+    assert.deepEqual(
+      error.mock.calls.map((call) => call.arguments),
+      [[{ file: name.slice(0, 8) }, 'a stored file is missing']],
+    );
   });
 
   for (const name of [

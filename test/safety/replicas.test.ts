@@ -276,6 +276,20 @@ describe('a service over replicas', { skip }, () => {
     assert.deepEqual((await readBy('/sichtbeobachtungen?limit=50', 6)).read, [nameOf(first), nameOf(third)].sort());
   });
 
+  it('P3.3 tells why one does not answer', async () => {
+    const [, second, third] = servers;
+    const elsewhere = new URL(third.url);
+    elsewhere.pathname = '/nirgends';
+    const hosts = new Hosts(second.url, false);
+    const told: unknown[] = [];
+    const tell = (name: string, leftOut: string | null, fault: unknown) =>
+      told.push([name, leftOut, (fault as { code?: string } | undefined)?.code]);
+    const replicas = await watchReplicas(hosts, [elsewhere.href], { maxLagSeconds: 2, connections: 2, tell });
+    await replicas.close();
+    await hosts.close();
+    assert.deepEqual(told, [[nameOf(third), 'no answer', '3D000']]);
+  });
+
   it('S5.2 goes on reading a replica that was promoted until it is known as the primary', async () => {
     const [first, second] = servers;
     const hosts = new Hosts(second.url, false);
