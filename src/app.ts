@@ -20,7 +20,7 @@ import { keepAnswers } from './http/wire/kept.ts';
 import { replyError, respond } from './http/wire/reply.ts';
 import { codeOfFault, describeFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
-import { watchOutages } from './observe/outages.ts';
+import { watchOutages } from './observe/seldom.ts';
 
 /** What a process needs that answers its supervisors alone. */
 export type WorkerDeps = Pick<Deps, 'sql' | 'drain' | 'replicas' | 'config' | 'metrics' | 'log'>;

@@ -34,10 +34,11 @@ import { createMediaThreads } from './media/threads.ts';
 import { createUploads } from './media/uploads.ts';
 import { readBuild } from './observe/build.ts';
 import { surviveDefects } from './observe/defects.ts';
-import { describeFault, describeStartError } from './observe/fault.ts';
+import { describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
+import { watchFaults } from './observe/seldom.ts';
 import { prepareDatabase } from './prepare.ts';
 import { openReads } from './reads.ts';
 import { endOnSignal, stopOnSignal } from './stop.ts';
@@ -93,7 +94,7 @@ async function main(): Promise<void> {
     storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';
-  const boss = await startBoss(database, (error) => log.warn(describeFault(error), 'queue'), {
+  const boss = await startBoss(database, watchFaults(log, 'queue'), {
     supervise: isWorker,
     mayChange,
     ...(isWorker && { keepDays: config.keepDays }),
@@ -110,12 +111,10 @@ async function main(): Promise<void> {
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
     await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
   }
-  const endRaster = isWorker
-    ? workRaster(database.work, (error) => log.warn(describeFault(error), 'counts by squares'))
-    : undefined;
+  const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;
   const drain = { active: false };
   const metrics = createMetrics();
-  const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, (error) => log.warn(describeFault(error), 'feed'));
+  const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, watchFaults(log, 'feed'));
   watchService(metrics, { sql, ...read, feed: watch, hasBoundarySource: config.boundary !== null });
   const feed = watch && { installation: await getInstallation(database.sql), watch };
   const app =

@@ -34,14 +34,14 @@ const daySeconds = 86_400;
 
 /**
  * Starts pg-boss; creates or migrates its schema.
- * @param onError told about faults between the queue and the database
+ * @param onError told about faults between the queue and the database, and in which queue
  * @param options `supervise`: this process maintains the queue; off for one that only enqueues. `mayChange`: its role may make and
  *   change the queue's tables; without, they have to be there. `keepDays`: how long mails stay noted that were sent, and that were given
  *   up; for those that come from then on, and as it was where it is left out
  */
 export async function startBoss(
   database: Database,
-  onError: (error: Error) => void,
+  onError: (error: unknown, part: { queue?: string }) => void,
   options: { supervise: boolean; mayChange: boolean; keepDays?: { mails: number; deadMails: number } },
 ): Promise<Boss> {
   // JSON passes through as text: pg-boss serializes its own, and a second time would turn objects into strings.
@@ -55,7 +55,11 @@ export async function startBoss(
     ...((database.kind === 'embedded' || !options.mayChange) && { reindex: false, monitorVacuum: false }),
     ...(!options.mayChange && { migrate: false, createSchema: false }),
   });
-  boss.on('error', onError);
+  // Told of its workers' faults by plain objects that have what the error had.
+  boss.on('error', (fault: Error & { queue?: string }) => {
+    const { queue } = fault;
+    onError(fault instanceof Error ? fault : Object.assign(new Error(), fault), queue === undefined ? {} : { queue });
+  });
   await boss.start();
   if (options.mayChange) await grantWarteschlange(database.sql);
   await ensureQueue(boss, mailDeadLetter, { retentionSeconds: 30 * daySeconds });

@@ -1,23 +1,24 @@
-// The queue's connections: pg-boss sends whole transactions as one text.
+// What the queue tells of itself.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startBoss } from '../../src/jobs/boss.ts';
-import { closeAtEnd, openTestDatabase } from '../support/database.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ensureQueue, startBoss } from '../../src/jobs/boss.ts';
+import { openTestDatabase } from '../support/database.ts';
 
-it('a transaction of the queue that fails leaves no connection behind in it', async () => {
+it('tells what fails between the queue and the database as an error with its code, and in which queue', async (t) => {
   const database = await openTestDatabase();
-  const boss = await startBoss(database, () => {}, { supervise: false, mayChange: true });
-  closeAtEnd(() => boss.stop());
-  const db = boss.boss.getDb();
-  for (let n = 0; n < 4; n++) {
-    await assert.rejects(db.executeSql('BEGIN;\nselect 1 / 0;\nCOMMIT', []), { code: '22012' });
+  const told: [error: unknown, queue: string | undefined][] = [];
+  const boss = await startBoss(database, (error, { queue }) => told.push([error, queue]), { supervise: false, mayChange: true });
+  t.after(() => boss.stop());
+  await ensureQueue(boss.boss, 'probe', {});
+  await boss.boss.work('probe', { pollingIntervalSeconds: 0.5 }, async () => {});
+  await database.sql`alter schema pgboss rename to pgboss_anders`;
+  for (let waited = 0; told.length === 0; waited++) {
+    assert.ok(waited < 100, 'nothing was told for ten seconds');
+    await sleep(100);
   }
-  for (let n = 0; n < 4; n++) {
-    const results = await Promise.all([1, 2, 3].map(() => db.executeSql('BEGIN;\nselect 1 as one;\nCOMMIT', [])));
-    assert.deepEqual(
-      results.map(({ rows }) => rows),
-      [1, 2, 3].map(() => [{ one: 1 }]),
-    );
-    assert.equal((await db.executeSql('select $1::integer as two', [2])).rows.length, 1);
-  }
+  await database.sql`alter schema pgboss_anders rename to pgboss`;
+  const [[error, queue] = []] = told;
+  assert.ok(error instanceof Error);
+  assert.deepEqual([error.name, (error as { code?: string }).code, queue], ['PostgresError', '42P01', 'probe']);
 });
