@@ -148,6 +148,21 @@ describe('docs/interface.md', () => {
 });
 
 describe('docs/operations.md', () => {
+  it('explains every line of the log, and no others', () => {
+    const [, chapter = ''] = read('docs/operations.md').split(/^### Logs$/m);
+    const [table = ''] = chapter.split(/^### /m);
+    const explained = [...table.matchAll(/^\| (`.*?) \| /gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, message]) => message),
+    );
+    const written = globSync('src/**/*.ts', { cwd: root }).flatMap((path) =>
+      [
+        ...read(path).matchAll(/\blog\.(?:debug|info|warn|error|fatal)\((?:[^;]*?, )?'([^']+)'\)|watchFaults\(log, '([^']+)'\)/g),
+      ].map(([, message, fault]) => message ?? fault),
+    );
+    assert.ok(written.length > 15, `${written.length}`);
+    assert.deepEqual([...new Set(explained)].sort(), [...new Set([...written, 'request'])].sort());
+  });
+
   it('names every column of a file of sightings in its table', () => {
     const [, chapter = ''] = read('docs/operations.md').split(/^### Sightings: .*$/m);
     const table = chapter.slice(0, chapter.indexOf('```'));

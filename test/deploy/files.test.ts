@@ -29,6 +29,8 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const { scripts, optionalDependencies } = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 /** What `npm start` gives Node.js, and the entry. */
 const start = scripts?.start?.split(' ').slice(1) ?? [];
+/** The same of `npm run cli`. */
+const cli = scripts?.cli?.split(' ').slice(1) ?? [];
 
 describe('the Dockerfile', () => {
   const dockerfile = DockerfileParser.parse(read('Dockerfile'));
@@ -204,6 +206,7 @@ describe('the units of systemd', {
   skip: spawnSync('systemd-analyze', ['--version']).status !== 0 && 'systemd is not installed',
 }, () => {
   const names = ['species-sighting.service', 'species-sighting-worker.service'];
+  const [backupName, timerName] = ['species-sighting-backup.service', 'species-sighting-backup.timer'];
   const home = '/opt/species-sighting';
 
   /** What systemd has to say of units that find everything which they name. */
@@ -222,8 +225,14 @@ describe('the units of systemd', {
     rmSync(place, { recursive: true });
     return stdout + stderr;
   }
-  const units = Object.fromEntries(names.map((name) => [name, read(`docs/deploy/${name}`)]));
+  const units = Object.fromEntries([...names, backupName, timerName].map((name) => [name, read(`docs/deploy/${name}`)]));
   const [unit = ''] = Object.values(units);
+
+  const assertConfined = (name: string) => {
+    const args = ['security', '--offline=true', '--threshold=15', '--no-pager', join(root, 'docs/deploy', name)];
+    const { status, stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+    assert.equal(status, 0, stdout.split('\n').at(-2));
+  };
 
   it('are understood', () => {
     assert.equal(verify(units), '');
@@ -242,9 +251,14 @@ describe('the units of systemd', {
           .map((pair) => pair.split('=')),
       );
       assert.equal(loadConfig(env).role, name.includes('worker') ? 'worker' : 'web');
-      const args = ['security', '--offline=true', '--threshold=15', '--no-pager', join(root, 'docs/deploy', name)];
-      const { status, stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
-      assert.equal(status, 0, stdout.split('\n').at(-2));
+      assertConfined(name);
     });
   }
+
+  it(`${backupName} backs up and verifies by the command line, as confined as the service`, () => {
+    const commands = [...(units[backupName] ?? '').matchAll(/^ExecStart=(.*)$/gm)].map(([, command]) => command?.split(' '));
+    const command = (...args: string[]) => [`${home}/node_modules/.bin/node`, ...cli, ...args, '/srv/sicherung'];
+    assert.deepEqual(commands, [command('backup'), command('backup', 'verify')]);
+    assertConfined(backupName);
+  });
 });

@@ -143,6 +143,42 @@ for (const name of proxies) {
       await assert.rejects(broken);
       await untilWaiting(0);
     });
+
+    it('loses no request while its instances are started again, one after the other', async () => {
+      const start = (port: number) => listen(service.app.fetch, '127.0.0.1', port, loadConfig({ TRUST_PROXY: '1' }));
+      const end = async (instance: ServerType) => {
+        instance.close();
+        if ('closeIdleConnections' in instance) instance.closeIdleConnections();
+        await once(instance, 'close');
+      };
+      let [first, second] = [await start(0), await start(0)];
+      const [firstPort, secondPort] = [first, second].map((each) => (each.address() as AddressInfo).port) as [number, number];
+      const pair = await startProxy(name, firstPort, secondPort);
+      const answers: number[] = [];
+      const askFor = async (ms: number) => {
+        for (const until = performance.now() + ms; performance.now() < until; await sleep(50))
+          answers.push((await ask(pair, 'n.test', '/api/v2/stadien')).status);
+      };
+      try {
+        await askFor(200);
+        await end(first);
+        await askFor(500);
+        first = await start(firstPort);
+        await askFor(2000);
+        await end(second);
+        await askFor(1000);
+        second = await start(secondPort);
+        assert.ok(answers.length > 20);
+        assert.deepEqual(
+          answers.filter((status) => status !== 200),
+          [],
+        );
+      } finally {
+        await pair.end();
+        await end(first);
+        await end(second);
+      }
+    });
   });
 }
 

@@ -49,8 +49,8 @@ function replace(text: string, parts: readonly (readonly [from: string | RegExp,
   }, text);
 }
 
-/** Starts one that hands on to the service at this port what is asked of n.test and s.test. */
-export async function startProxy(name: ProxyName, servicePort: number): Promise<StartedProxy> {
+/** Starts one that hands on to the service's instances at these ports what is asked of n.test and s.test. */
+export async function startProxy(name: ProxyName, ...servicePorts: number[]): Promise<StartedProxy> {
   const home = mkdtempSync(join(tmpdir(), 'sighting-proxy-'));
   const [httpPort, httpsPort] = [await freePort(), await freePort()];
   const [certificate, key] = [join(home, 'cert.pem'), join(home, 'key.pem')];
@@ -68,7 +68,7 @@ export async function startProxy(name: ProxyName, servicePort: number): Promise<
       [/listen 80;/g, `listen 127.0.0.1:${httpPort};`],
       [/listen 443 /g, `listen 127.0.0.1:${httpsPort} `],
       [/rp\.example\.org he\.example\.org/g, 'n.test s.test'],
-      [/127\.0\.0\.1:8080/g, `127.0.0.1:${servicePort}`],
+      [/server 127\.0\.0\.1:8080(.*)/g, servicePorts.map((port) => `server 127.0.0.1:${port}$1`).join(' ')],
       [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
       [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
       [/\/var\/lib\/nginx/g, home],
@@ -83,7 +83,7 @@ export async function startProxy(name: ProxyName, servicePort: number): Promise<
     const site = replace(readProxyFile(name), [
       [/^\{\n/gm, `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n`],
       [/rp\.example\.org, he\.example\.org \{/g, `n.test, s.test {\n\ttls ${certificate} ${key}`],
-      [/127\.0\.0\.1:8080/g, `127.0.0.1:${servicePort}`],
+      [/127\.0\.0\.1:8080/g, servicePorts.map((port) => `127.0.0.1:${port}`).join(' ')],
     ]);
     writeFileSync(file, site);
   }
