@@ -12,7 +12,7 @@ import type { DemoLogin } from './catalog/demo.ts';
 import type { ImportMedia } from './catalog/import-media.ts';
 import { importSichtbeobachtungen } from './catalog/sichtbeobachtungen.ts';
 import { type Config, describeSettings, loadConfig } from './config.ts';
-import { checkDatabase, type UrlSetting, unreachable } from './db/check.ts';
+import { checkDatabase, readOnlySentence, type UrlSetting, unreachable } from './db/check.ts';
 import { type Database, DatabaseError, embeddedDirectory, openDatabase } from './db/client.ts';
 import { countNutzerSaetze, setNutzerLoeschung } from './db/loeschung.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
@@ -29,7 +29,8 @@ const usage = `Aufruf: npm run cli -- BEFEHL
                                             großen Änderungen, wenn es schon Beobachtungen gibt
   catalog export VERZEICHNIS                den Katalog, wie er ist, in ein leeres Verzeichnis schreiben
   catalog template VERZEICHNIS              dasselbe ohne Inhalt, zum Ausfüllen; Format: catalog import --help
-  nutzer import DATEI.csv                   viele Konten anlegen, ohne Passwort; Format: nutzer import --help
+  nutzer import DATEI.csv [--ignore-columns] [--dry-run]
+                                            viele Konten anlegen, ohne Passwort; Format: nutzer import --help
   sichtbeobachtungen import DATEI.csv [--loginname L] [--quelle NAME] [--dateien VERZEICHNIS]
       [--skip-duplicates] [--ignore-columns] [--dry-run]
                                             viele Beobachtungen laden, alle oder keine; ohne die, die es schon gibt; ohne
@@ -259,7 +260,9 @@ const commands: Record<string, (database: Database, values: Values, rest: string
       `${countOf(gone, 'Beobachtung wird', 'Beobachtungen werden')} gelöscht`,
       `${countOf(alle - gone, 'bleibt', 'bleiben')} ohne Namen`,
     ].join(', ');
-    if (!values.ja && !values.yes) await confirm(`Das Konto „${stored}“ (${name}) wird für immer gelöscht: ${fate}.`);
+    const sentence = `Das Konto „${stored}“ (${name}) wird für immer gelöscht: ${fate}.`;
+    if (values.ja || values.yes) console.error(sentence);
+    else await confirm(sentence);
     await setNutzerLoeschung(database.sql, id, records === 'keep' ? 'behalten' : 'loeschen').catch(
       refuseLast('Der letzte aktive Administrator kann nicht gelöscht werden; zuerst braucht ein anderes Konto diese Rolle.'),
     );
@@ -525,6 +528,7 @@ async function main(): Promise<void> {
     await commands[name]?.(database, values, rest, config);
   } catch (error) {
     if (error instanceof ImportError && values.errors) await writeFile(values.errors, formatProblems(error.problems));
+    if (codeOfFault(error) === '25006') throw new DatabaseError(readOnlySentence);
     throw error;
   } finally {
     await database.close();

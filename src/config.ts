@@ -137,7 +137,8 @@ export const settings = {
   },
   DATA_DIR: {
     fallback: '.data',
-    meaning: 'Verzeichnis der eingebetteten Datenbank, der Fotos und Tonaufnahmen, der Mails und des Schlüssels',
+    meaning:
+      'Verzeichnis der eingebetteten Datenbank, der Fotos und Tonaufnahmen, auch beim Hochladen, der Mails und des Schlüssels',
   },
   HOST: { fallback: '127.0.0.1', meaning: 'Adresse, auf der der Dienst lauscht' },
   PORT: { fallback: '8080', meaning: 'Port, auf dem der Dienst lauscht' },
@@ -167,7 +168,8 @@ export const settings = {
   AWS_SESSION_TOKEN: { fallback: null, meaning: 'befristeter Schlüssel für S3, falls der Server einen verlangt' },
   PHOTO_WORKERS: {
     fallback: null,
-    meaning: 'Fotos, die zugleich verkleinert werden, aus einem Netz eines weniger; ohne Angabe: 2 bis 4, je nach Rechenkernen',
+    meaning:
+      'Fotos und Tonaufnahmen, die zugleich bearbeitet werden, aus einem Netz eine weniger; ohne Angabe: 2 bis 4, je nach Rechenkernen',
   },
   MAX_UPLOADS: {
     fallback: '8',

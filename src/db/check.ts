@@ -2,6 +2,10 @@
 import { requestSettings } from './client.ts';
 import { DatabaseError, type Sql } from './connection.ts';
 
+/** What an operator is told of a database that can only be read. */
+export const readOnlySentence =
+  'Die Datenbank ist schreibgeschützt (Ersatzserver, voller Speicher oder default_transaction_read_only); bitte noch einmal, sobald sie wieder beschrieben werden kann.';
+
 /** The setting that an address of the database comes from. */
 export type UrlSetting = 'DATABASE_URL' | 'DIRECT_DATABASE_URL' | 'MIGRATE_DATABASE_URL';
 
@@ -48,9 +52,7 @@ export async function checkDatabase(sql: Sql, setting: UrlSetting = 'DATABASE_UR
     throw new DatabaseError('Auf dem Datenbankserver fehlt PostGIS. Unter Debian: apt-get install postgresql-15-postgis-3');
   }
   if (facts.read_only) {
-    throw new DatabaseError(
-      'Die Datenbank ist schreibgeschützt (Ersatzserver, voller Speicher oder default_transaction_read_only); bitte noch einmal, sobald sie wieder beschrieben werden kann.',
-    );
+    throw new DatabaseError(readOnlySentence);
   }
   const [major = 0, minor = 0] = facts.postgis.split('.').map(Number);
   if (major < 3 || (major === 3 && minor < 3)) {

@@ -103,15 +103,18 @@ describe('while the database can only be read', { skip: !onPostgres && 'needs a 
 });
 
 describe('a start on a database that can only be read', { skip: !onPostgres && 'needs a database of its own' }, () => {
-  it('and a migration say so in one sentence', async () => {
+  it('a migration, and a command say so in one sentence', async () => {
     const site = await makeSite();
     const readOnly = { ...site.env, PGOPTIONS: '-c default_transaction_read_only=on' };
     const url = new URL(site.env.DATABASE_URL ?? '');
     url.searchParams.set('options', readOnly.PGOPTIONS);
     try {
+      await runCli(site, ['migrate']);
+      const there = { ...site, env: { ...site.env, DATABASE_URL: url.href } };
       for (const outcome of [
-        await runMain({ ...site.env, DATABASE_URL: url.href }),
-        await runCli({ ...site, env: { ...site.env, DATABASE_URL: url.href } }, ['migrate']),
+        await runMain(there.env),
+        await runCli(there, ['migrate']),
+        await runCli(there, ['abgleich', 'neu']),
       ]) {
         assert.equal(outcome.code, 1);
         assert.match(outcome.err, /^Die Datenbank ist schreibgeschützt [^\n]+\n$/);
