@@ -19,6 +19,7 @@ import { admitCalls } from './guard/admission.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
 import { loadSecretKey } from './guard/secret.ts';
+import { patientMs } from './guard/share.ts';
 import { watchService } from './http/figures.ts';
 import { listen } from './http/server.ts';
 import { workAbgleich } from './jobs/abgleich.ts';
@@ -74,7 +75,11 @@ async function main(): Promise<void> {
   const { close: closeReads, apart, ...read } = await openReads(database, sql, config, log);
   // Shared by all who ask at the same time, a look is nobody's: in the line of requests it waited for a turn of every network, and answers
   // that are kept were refused under load (S5.3).
-  const versionSql = database.kind === 'postgres' ? admitCalls(database.versions, versionBounds) : sql;
+  const versions = {
+    sql: admitCalls(database.versions, versionBounds),
+    // The embedded database answers one after the other, and looks of nobody's took the places of others.
+    patience: database.kind === 'postgres' ? patientMs : null,
+  };
   const slowSql = admitCalls(read.reads, { name: 'slow', ...slowCallBounds });
   const regexpSql =
     database.kind === 'postgres'
@@ -123,7 +128,7 @@ async function main(): Promise<void> {
       : createApp({
           sql,
           ...read,
-          versionSql,
+          versions,
           drain,
           regexpSql,
           slowSql,

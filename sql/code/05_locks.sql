@@ -117,7 +117,8 @@ comment on function api.is_medium_gesperrt() is 'Whether stored files must not b
 
 -- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
 -- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
--- or that queue for a lock on a table before they ask for rights on it. 99_grants.sql takes them away.
+-- or that queue for a lock on a table before they ask for rights on it, or that write a file each, which no limit counts
+-- (pg_export_snapshot). 99_grants.sql takes them away.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_sperrende_funktion(public_only boolean)
   returns setof regprocedure
@@ -129,7 +130,7 @@ as $$
   where p.pronamespace = 'pg_catalog'::regnamespace
     and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
       or p.proname in (
-        'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink', 'pg_logical_emit_message',
+        'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink', 'pg_logical_emit_message', 'pg_export_snapshot',
         'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list'))
     and (not list_sperrende_funktion.public_only or exists (
       select from pg_catalog.aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a

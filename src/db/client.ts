@@ -15,7 +15,7 @@ export interface Database {
   sql: Sql;
   /** A few more connections like those, for requests that find them all taken. */
   reserve: Sql;
-  /** One connection for what every kept answer asks first: versions, one after the other. With the embedded database that of requests. */
+  /** One connection for what every kept answer asks first: versions, one after the other. */
   versions: Sql;
   /** For jobs: two connections of their own, past a pooler; with the embedded database those of requests. */
   work: Sql;
@@ -138,7 +138,7 @@ function databaseOver(target: Target, size = poolSize): Database {
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql,
     reserve: open({ max: reservedConnections, settings: requestSettings }, hasPooler),
-    versions: 'url' in target ? open({ max: 1, settings: requestSettings }, false) : sql,
+    versions: open({ max: 1, settings: requestSettings }, false),
     // Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing. With one of theirs on the same
     // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
     // answers then, it waited for ever.

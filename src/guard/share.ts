@@ -7,8 +7,9 @@ export const patientMs = 20;
 /**
  * Makes of a read one that is done for all who ask before it begins. What is under way already began too early for whoever comes now: it
  * might not know what was true by then. So at most one runs and one waits to, unless the one that runs takes long.
+ * @param patience how long that is in milliseconds; null: no second one begins beside it, where it would only stand behind the first
  */
-export function shareLooks<T>(look: () => Promise<T>): () => Promise<T> {
+export function shareLooks<T>(look: () => Promise<T>, patience: number | null = patientMs): () => Promise<T> {
   let running = 0;
   let next: { promise: Promise<T>; begin: () => void } | null = null;
   const run = async (): Promise<T> => {
@@ -30,7 +31,7 @@ export function shareLooks<T>(look: () => Promise<T>): () => Promise<T> {
       next = null;
       resolve(run());
     };
-    const timer = setTimeout(begin, patientMs);
+    const timer = patience === null ? undefined : setTimeout(begin, patience);
     next = { promise, begin };
     return promise;
   };

@@ -1,5 +1,6 @@
 // Turns on the one thread that everything is computed on. What comes in at once would be computed at once, before anybody who comes
 // a moment later is even heard: after some milliseconds networks take turns, and who sends more waits for itself.
+import { OverloadError } from './admission.ts';
 import { currentScope } from './request.ts';
 
 // How long is computed before those that came meanwhile are heard.
@@ -96,10 +97,17 @@ export function runInTurn(network: string | null, run: () => void, patience?: Pa
   return leave;
 }
 
-/** Waits until the current request, or the service itself, may compute for some milliseconds; null when it may at once. */
+/**
+ * Waits until the current request, or the service itself, may compute for some milliseconds; null when it may at once.
+ * @returns fails with OverloadError when whoever asked has gone meanwhile: thousands who ask and go would have all of it made
+ */
 export function waitForTurn(): Promise<void> | null {
   if (isFree()) return null;
-  return new Promise((resolve) => runInTurn(currentScope()?.network ?? null, resolve, undefined, true));
+  const scope = currentScope();
+  return new Promise((resolve, reject) => {
+    const run = () => (scope?.isGone() ? reject(new OverloadError('gone')) : resolve());
+    runInTurn(scope?.network ?? null, run, undefined, true);
+  });
 }
 
 /** The same, but no longer than that: whether its turn came. */

@@ -7,6 +7,7 @@ export const limitNames = [
   'regexp',
   'outputs',
   'pages',
+  'short pages',
   'features',
   'passwords',
   'photos',

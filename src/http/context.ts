@@ -31,8 +31,8 @@ export interface Deps {
   regexpSql: Sql;
   /** The same as `reads`, with a small share of it: for combinations of filters that compute for long. */
   slowSql: Sql;
-  /** For versions of what is read at the primary; `sql` without it. */
-  versionSql?: Sql;
+  /** For versions of what is read at the primary, and how long a look at one is waited for (shareLooks); `sql` without it. */
+  versions?: { sql: Sql; patience: number | null };
   config: Pick<
     Config,
     | 'publicUrl'

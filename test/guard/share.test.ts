@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { currentScope, runInScope } from '../../src/guard/request.ts';
 import { patientMs, shareLooks } from '../../src/guard/share.ts';
 
-function setUp() {
+function setUp(patience?: number | null) {
   const begun: PromiseWithResolvers<number>[] = [];
   const look = shareLooks(() => {
     const run = Promise.withResolvers<number>();
     begun.push(run);
     return run.promise;
-  });
+  }, patience);
   const end = (index: number) => begun[index]?.resolve(index);
   return { begun, look, end };
 }
@@ -44,6 +44,19 @@ describe('a look that is shared', () => {
     assert.equal(await next, 1);
     end(0);
     assert.equal(await hanging, 0);
+  });
+
+  it('is waited for, however long it takes, where another one would stand behind it', async () => {
+    const { begun, look, end } = setUp(null);
+    const first = look();
+    const later = [look(), look()];
+    await sleep(2 * patientMs);
+    assert.equal(begun.length, 1);
+    end(0);
+    assert.equal(await first, 0);
+    end(1);
+    assert.deepEqual(await Promise.all(later), [1, 1]);
+    assert.equal(begun.length, 2);
   });
 
   it('fails for those who share it, and for nobody after them', async () => {

@@ -5,7 +5,9 @@ import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
 import { createToken, getLogin, getNutzerLink, setNutzerLink, setNutzerStatus, setPasswordHash } from '../../src/db/nutzer.ts';
+import { OverloadError } from '../../src/guard/admission.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
+import { currentScope } from '../../src/guard/request.ts';
 import { loginLimits } from '../../src/http/limits.ts';
 import { onPostgres } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -115,8 +117,8 @@ describe('a password that was right is worth a key only while it is the accountâ
 });
 
 describe('wrong passwords for an account', () => {
-  const attempt = (address: string, password: string, loginname = 'expertin') =>
-    service.app.request(`http://n.test/api/v2/login?loginname=${loginname}&password=${sha1OfPlain(password)}`, {}, {
+  const attempt = (address: string, password: string, loginname = 'expertin', { app }: Pick<TestService, 'app'> = service) =>
+    app.request(`http://n.test/api/v2/login?loginname=${loginname}&password=${sha1OfPlain(password)}`, {}, {
       incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: '/' },
     } as never);
 
@@ -157,6 +159,19 @@ describe('wrong passwords for an account', () => {
       where schluessel = private.to_versuch_key('login adresse', '192.0.2.30')
         or zweck = 'login netz ' || (select id from portal.nutzer where loginname = 'nachbarin')`;
     assert.equal(row?.wrong, 0);
+  });
+
+  it('do not count a right one that is found so late that its request would be refused its key (S2.5)', async () => {
+    const { sql: quick } = service.deps;
+    const strict = Object.assign(
+      async (...args: Parameters<typeof quick>) => {
+        if (String(args[0]).includes('create_token') && currentScope()) throw new OverloadError('waited_too_long');
+        return quick(...args);
+      },
+      { begin: quick.begin },
+    ) as unknown as typeof quick;
+    const app = createApp({ ...service.deps, sql: strict });
+    assert.match(await (await attempt('192.0.2.31', 'nachbarin', 'nachbarin', { app })).text(), /"token"/);
   });
 
   it('no address of a network is stored', async () => {

@@ -55,7 +55,13 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
         array(select format('%L::%s', 1, t::regtype) from unnest(p.proargtypes) t), ', ')) as call
       from api.list_sperrende_funktion(public_only => false) f
       join pg_proc p on p.oid = f`;
-    for (const name of ['pg_try_advisory_lock', 'lo_create', 'pg_logical_emit_message', 'brin_summarize_new_values'])
+    for (const name of [
+      'pg_try_advisory_lock',
+      'lo_create',
+      'pg_logical_emit_message',
+      'brin_summarize_new_values',
+      'pg_export_snapshot',
+    ])
       assert.ok(
         functions.some(({ call }) => call.startsWith(`${name}(`)),
         name,

@@ -5,17 +5,19 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { createApp } from '../../src/app.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
-import { runInScope } from '../../src/guard/request.ts';
+import { type RequestScope, runInScope } from '../../src/guard/request.ts';
 import { noteArrival, runInTurn, turnMs, waitForTurn } from '../../src/guard/turns.ts';
+import { listUsage } from '../../src/guard/usage.ts';
 import { collections } from '../../src/http/outputs/ogc/collections.ts';
 import { makeCsv } from '../../src/http/outputs/ogc/csv.ts';
 import { eachLot, type Feature } from '../../src/http/outputs/ogc/geometry.ts';
 import { drawMap } from '../../src/http/outputs/ogc/map.ts';
 import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
+import { makeRows, shortPages } from '../../src/http/wire/reply.ts';
 import { toXml } from '../../src/http/wire/xml.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -172,6 +174,28 @@ describe('what computes', () => {
     });
     assert.ok((await other) < 30, `${await other} pages before`);
     await Promise.all(many);
+  });
+
+  it('of short pages is made for few at once, for each network: what is parsed takes ten times its room', async () => {
+    const rows = Buffer.from(JSON.stringify(Array.from({ length: 100 }, () => ({ bemerkung: 'x'.repeat(900) }))));
+    const usage = listUsage().get('short pages');
+    let most = 0;
+    let isOver = false;
+    const watch = runInScope('other', async () => {
+      while (!isOver) {
+        await waitForTurn();
+        most = Math.max(most, usage?.running ?? 0);
+        await nextTurn();
+      }
+    });
+    const many = Array.from({ length: 60 }, () =>
+      runInScope('many', () => makeRows({ format: 'xml', callback: null }, rows, null, undefined, 200)),
+    );
+    const pages = await Promise.all(many);
+    isOver = true;
+    await watch;
+    assert.ok(pages.every(({ body }) => String(body).endsWith('</xml>')));
+    assert.ok(most > 0 && most <= shortPages.share, `${most} at once`);
   });
 });
 
@@ -447,6 +471,23 @@ describe('whoever has gone', () => {
     for (const outcome of [outcomes[1], outcomes[2], outcomes[4]])
       assert.ok(outcome?.status === 'rejected' && outcome.reason instanceof OverloadError);
     await assert.rejects(ask('later', true), OverloadError);
+  });
+
+  it('has nothing more computed: neither a page nor what it is made of', async () => {
+    const page = { result: Array.from({ length: 100 }, () => ({ bemerkung: 'x'.repeat(2000) })) };
+    let isGone = false;
+    const ask = (scope: RequestScope) => {
+      scope.isGone = () => isGone;
+      return toXml('xml', page);
+    };
+    const all = Array.from({ length: 20 }, () => runInScope('network', ask));
+    const stays = runInScope('network', () => toXml('xml', page));
+    await nextTurn();
+    isGone = true;
+    const outcomes = await Promise.allSettled(all);
+    const failed = outcomes.filter((each) => each.status === 'rejected' && each.reason instanceof OverloadError);
+    assert.ok(failed.length > 15, `${failed.length} of 20 were given up`);
+    assert.ok((await stays).length > 200_000);
   });
 
   it('is not read for, and is counted as gone', async () => {

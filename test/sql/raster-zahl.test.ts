@@ -101,6 +101,26 @@ async function gidOf(art: number): Promise<number> {
 }
 
 describe('counts by squares', () => {
+  it('leave a square alone whose counts are what they were, and one without records out', async () => {
+    const read = () => sql`select gitter, x, y, meldungen, xmin::text from portal.raster_zahl order by 1, 2, 3`;
+    const write = (status: string) => sql`update portal.sichtbeobachtung set status = ${status} where bemerkung = 'hin und her'`;
+    await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung)
+      select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(410000, 5510000), 25832), date '2001-05-01',
+        'oeffentlich', 'freigegeben', 'hin und her'`;
+    await countRaster(sql);
+    const counted = await read();
+    assert.equal(counted.length, grids.length);
+    await write('hinweis');
+    await write('freigegeben');
+    await countRaster(sql);
+    assert.deepEqual(await read(), counted);
+    await write('hinweis');
+    await countRaster(sql);
+    assert.equal((await read()).length, 0);
+    await sql`delete from portal.sichtbeobachtung where bemerkung = 'hin und her'`;
+  });
+
   it('O2.3 are those of the records, whatever was written, and whether it was counted since', async () => {
     const dice = makeDice(2023);
     const kinds = [arten.uhu, arten.gelbflechte, arten.hornisse, arten.amsel];

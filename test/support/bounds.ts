@@ -35,7 +35,7 @@ import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { maxValueLength } from '../../src/http/wire/input.ts';
 import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/wire/multipart.ts';
 import { maxFields } from '../../src/http/wire/query.ts';
-import { longPages } from '../../src/http/wire/reply.ts';
+import { longPages, shortPages } from '../../src/http/wire/reply.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';
@@ -182,7 +182,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['`offset` of `/ogc`', number(maxOffset), '400'],
     [
       'pages that are made of parsed rows',
-      `${longPages.slots} long ones at once, of a network ${longPages.share}, others wait by turns of networks`,
+      `${longPages.slots} long and ${shortPages.slots} short ones at once, of a network ${longPages.share} and ${shortPages.share}, others wait by turns of networks`,
       `${seconds(longPages.waitMs)}, then 503`,
     ],
     [

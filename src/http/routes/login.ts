@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import { createToken, deleteToken, getLogin } from '../../db/nutzer.ts';
 import { countPasswordsOf, isSha1, verifyPassword } from '../../guard/password.ts';
+import { runOutsideScope } from '../../guard/request.ts';
 import { hashToken, makeToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
 import { networkOfRequest, requireLoginAllowed } from '../limits.ts';
@@ -31,8 +32,11 @@ export function loginRoutes(deps: Deps): Route[] {
     c.header('Cache-Control', 'private, no-store');
     if (!account?.passwordHash || !right || account.status !== 1) return null;
     const { token, hash } = makeToken();
-    // For the password that was verified only: it may have been changed meanwhile.
-    if (!(await createToken(sql, account.id, hash, account.passwordHash, networkOfRequest()))) return null;
+    // For the password that was verified only: it may have been changed meanwhile. Nobody's request: refused because it has waited for its
+    // password already, a right one would stay counted as a wrong one (S2.5).
+    const { id, passwordHash } = account;
+    const network = networkOfRequest();
+    if (!(await runOutsideScope(() => createToken(sql, id, hash, passwordHash, network)))) return null;
     return { name: account.name, id: account.id, token, loginname: account.loginname };
   };
   return [

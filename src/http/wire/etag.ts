@@ -20,7 +20,7 @@ import { type Answer, respond, send } from './reply.ts';
  * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
 export function answerConditionally(
-  { sql, versionSql = sql, reads, isMixed, secretKey, build, metrics }: Deps,
+  { sql, versions, reads, isMixed, secretKey, build, metrics }: Deps,
   answers: KeptAnswers,
   addressOf = addressAtTenant,
 ) {
@@ -32,7 +32,9 @@ export function answerConditionally(
     `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
   // Of replicas each request asks its own.
   const lookAt = (subject: Subject) =>
-    reads === sql ? shareLooks(() => getStand(versionSql, subject)) : () => getStand(reads, subject);
+    reads === sql
+      ? shareLooks(() => getStand(versions?.sql ?? sql, subject), versions?.patience)
+      : () => getStand(reads, subject);
   const looks = { gezeigt: lookAt('gezeigt'), protokoll: lookAt('protokoll') };
   return (subject: Subject | 'told', make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
     const respondAlways = respond(make);

@@ -24,7 +24,14 @@ export interface Answer {
 // two seconds when too many ask for it (S5.3).
 const longRows = 128 * 1024;
 export const longPages = { slots: 4, share: 1, queue: 40, waitMs: 1500 };
-const inTurn = limitRuns({ name: 'pages', ...longPages });
+// Shorter ones are not made one by one, so that none stands behind a long one. They are bounded too: pages that hundreds of connections ask
+// for at once, and are gone from, held a gigabyte.
+const shortRows = 16 * 1024;
+export const shortPages = { slots: 16, share: 2, queue: 400, waitMs: 1500 };
+const limits = {
+  long: limitRuns({ name: 'pages', ...longPages }),
+  short: limitRuns({ name: 'short pages', ...shortPages }),
+};
 const xmlType = 'text/xml; charset=utf-8';
 const resultHead = Buffer.from('{"result":');
 
@@ -44,12 +51,16 @@ export function makeRows(
   const names = restrictNames(restrict);
   // The usual case passes the database's text on unread: twice the requests per second.
   if (format.format === 'json' && names === null) {
-    const isLong = format.callback !== null && rows.length > longRows;
-    return isLong ? inTurn(() => passRows(format, rows, next, status)) : passRows(format, rows, next, status);
+    const make = () => passRows(format, rows, next, status);
+    return format.callback === null ? make() : inTurn(rows.length, make);
   }
-  return rows.length > longRows
-    ? inTurn(() => parseRows(format, rows, next, names, status))
-    : parseRows(format, rows, next, names, status);
+  return inTurn(rows.length, () => parseRows(format, rows, next, names, status));
+}
+
+/** What takes one turn, a single record for example, waits for nothing else. */
+function inTurn<T>(bytes: number, make: () => Promise<T>): Promise<T> {
+  if (bytes > longRows) return limits.long(make);
+  return bytes > shortRows ? limits.short(make) : make();
 }
 
 function passRows(format: Format, rows: Json, next: string | null, status: ContentfulStatusCode): Promise<Answer> {

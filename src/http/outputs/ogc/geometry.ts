@@ -1,8 +1,6 @@
 // Features as they come from the database, where they are not passed on as they are.
 import type { FeaturePage } from '../../../db/ausgabe-ogc.ts';
-import { limitRuns } from '../../../guard/admission.ts';
 import { makePace, type Pace, waitForTurn } from '../../../guard/turns.ts';
-import { longPages } from '../../wire/reply.ts';
 
 type Position = readonly number[];
 
@@ -20,19 +18,16 @@ const featuresAtOnce = 200;
 const bytesAtOnce = 128 * 1024;
 // Two milliseconds as text.
 const positionsAtOnce = 4000;
-const inTurn = limitRuns({ name: 'features', ...longPages });
 
 /** Hands the features of a page over in small lots, as everybody else is to be answered in between. */
-export function eachLot(page: FeaturePage, use: (lot: Feature[]) => unknown): Promise<void> {
-  return inTurn(async () => {
-    if (page.returned === 0) return;
-    for (let at = 0; at < page.features.length; ) {
-      await waitForTurn();
-      const end = endOfLot(page.features, at);
-      await use(JSON.parse(`[${page.features.toString('utf8', at, end)}]`) as Feature[]);
-      at = end + separator.length;
-    }
-  });
+export async function eachLot(page: FeaturePage, use: (lot: Feature[]) => unknown): Promise<void> {
+  if (page.returned === 0) return;
+  for (let at = 0; at < page.features.length; ) {
+    await waitForTurn();
+    const end = endOfLot(page.features, at);
+    await use(JSON.parse(`[${page.features.toString('utf8', at, end)}]`) as Feature[]);
+    at = end + separator.length;
+  }
 }
 
 // Line breaks inside of texts are escaped: these stand between features only.

@@ -3,11 +3,12 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { FeatureFilter, FeaturePage, OutputBox } from '../../../db/ausgabe-ogc.ts';
 import type { Sql } from '../../../db/client.ts';
+import { limitRuns } from '../../../guard/admission.ts';
 import { isStorable } from '../../../guard/text.ts';
 import type { Deps, Env } from '../../context.ts';
 import { PortalError } from '../../wire/errors.ts';
 import * as field from '../../wire/fields.ts';
-import { send } from '../../wire/reply.ts';
+import { longPages, send } from '../../wire/reply.ts';
 import { queryReader } from '../query.ts';
 import type { InTurn } from '../runs.ts';
 import { type Collection, collections } from './collections.ts';
@@ -24,6 +25,11 @@ export const maxFeatures = 10_000;
 export const defaultFeatures = 100;
 /** The same of a page that people look at. */
 export const maxFeaturesOfPage = 500;
+
+// What is parsed, and what is made of it, takes ten times its room until it is done: for each network one after the other.
+const parsed = limitRuns({ name: 'features', ...longPages });
+// One turn, the page of a sighting for example: it does not wait for others.
+const shortFeature = 16 * 1024;
 
 const allowedLimit = `eine ganze Zahl ab 1 (mehr als ${maxFeatures} zählt wie ${maxFeatures})`;
 const limitField = v.optional(
@@ -100,9 +106,9 @@ export async function answerItems(c: Context<Env>, deps: Deps, inTurn: InTurn, c
     });
   links.push(...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson));
   c.header('Link', links.map(({ href, rel, type }) => `<${href}>; rel="${rel}"; type="${type}"`).join(', '));
-  if (format === html) return makeItemsPage(c, { collection, page, links, addresses });
+  if (format === html) return parsed(() => makeItemsPage(c, { collection, page, links, addresses }));
   setCrs(c, crs);
-  if (format === csv) return send(c, { body: await makeCsv(collection, page), type: csv.type, status: 200 });
+  if (format === csv) return send(c, { body: await parsed(() => makeCsv(collection, page)), type: csv.type, status: 200 });
   return send(c, {
     body: makeCollection(page, links, cursor === undefined && input.offset === 0),
     type: geojson.type,
@@ -124,7 +130,10 @@ export async function answerItem(c: Context<Env>, deps: Deps, collection: Collec
     ...addresses.own(format, itemFormats),
     ...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson),
   ];
-  if (format === html) return makeItemPage(c, { collection, feature, links, addresses });
+  if (format === html) {
+    const make = () => makeItemPage(c, { collection, feature, links, addresses });
+    return feature.length > shortFeature ? parsed(make) : make();
+  }
   setCrs(c, crs);
   // Before the brace that ends it.
   const tail = Buffer.from(`,"links":${JSON.stringify(links)}}`);
