@@ -19,6 +19,30 @@ begin
 end
 $$;
 
+-- Keeps the counts of squares. What they were already is not written again: behind a transaction that is open for long, whatever was written
+-- stays to be looked through.
+--   x, y    numbers of the squares that were counted, pairwise
+--   zahlen  the counts of those in which there is something
+create or replace function private.put_raster_zahl(gitter text, x integer[], y integer[], zahlen portal.raster_zahl[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  delete from portal.raster_zahl k
+  using unnest(put_raster_zahl.x, put_raster_zahl.y) f (x, y)
+  where k.gitter = put_raster_zahl.gitter and k.x = f.x and k.y = f.y
+    and not exists (select from unnest(put_raster_zahl.zahlen) z where z.x = f.x and z.y = f.y);
+  insert into portal.raster_zahl as k
+  select z.* from unnest(put_raster_zahl.zahlen) z
+  on conflict (gitter, x, y) do update
+  set meldungen = excluded.meldungen, arten = excluded.arten, verschleiert = excluded.verschleiert, erstes_jahr = excluded.erstes_jahr,
+    letztes_jahr = excluded.letztes_jahr, artenmenge = excluded.artenmenge
+  where k.* is distinct from excluded.*;
+end
+$$;
+
 -- Counts squares that changed, and keeps the counts. One session at a time; another one finds nothing to do. The same as the branches of
 -- gis.raster_zahl, but for squares that are chosen first: that view counts all that are named.
 --   row_limit  places of changes at most, with what else was named in the same cells
@@ -56,91 +80,43 @@ begin
   select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
   from (select distinct o.cell_x, o.cell_y from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
   where f.x is not null;
-  with z (x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr, artenmenge) as (
-    select f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum)), bit_or(set_bit(v_zero, p.platz, 1))
+  perform private.put_raster_zahl('5km', v_x, v_y, array(
+    select row('5km', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
+      extract(year from min(g.datum)), extract(year from max(g.datum)), bit_or(set_bit(v_zero, p.platz, 1)))::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.cell_x = f.x and g.cell_y = f.y
     left join portal.art_platz p on p.art = g.art
-    group by f.x, f.y
-  ), leer as (
-    delete from portal.raster_zahl k
-    using unnest(v_x, v_y) f (x, y)
-    where k.gitter = '5km' and k.x = f.x and k.y = f.y and not exists (select from z where z.x = f.x and z.y = f.y)
-  )
-  insert into portal.raster_zahl as k (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr, artenmenge)
-  select '5km', z.* from z
-  on conflict (gitter, x, y) do update
-  set (meldungen, arten, verschleiert, erstes_jahr, letztes_jahr, artenmenge) = (
-    excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr, excluded.artenmenge)
-  where (k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge)
-    is distinct from (excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr, excluded.artenmenge);
+    group by f.x, f.y));
   select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
   from (select distinct o.eea10 / 1000, o.eea10 % 1000 from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
   where f.x is not null;
   perform private.delete_doppeltes_feld('eea10', v_x, v_y);
-  with z (x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr) as (
-    select f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum))
+  perform private.put_raster_zahl('eea10', v_x, v_y, array(
+    select row('eea10', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
+      extract(year from min(g.datum)), extract(year from max(g.datum)), null)::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.eea10 = f.x * 1000 + f.y
-    group by f.x, f.y
-  ), leer as (
-    delete from portal.raster_zahl k
-    using unnest(v_x, v_y) f (x, y)
-    where k.gitter = 'eea10' and k.x = f.x and k.y = f.y and not exists (select from z where z.x = f.x and z.y = f.y)
-  )
-  insert into portal.raster_zahl as k (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
-  select 'eea10', z.* from z
-  on conflict (gitter, x, y) do update
-  set (meldungen, arten, verschleiert, erstes_jahr, letztes_jahr) = (
-    excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr)
-  where (k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr)
-    is distinct from (excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr);
+    group by f.x, f.y));
   select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
   from (select distinct o.tk / 1000, o.tk / 10 % 100 from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
   where f.x is not null;
   perform private.delete_doppeltes_feld('mtb', v_x, v_y);
-  with z (x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr) as (
-    select f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum))
+  perform private.put_raster_zahl('mtb', v_x, v_y, array(
+    select row('mtb', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
+      extract(year from min(g.datum)), extract(year from max(g.datum)), null)::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.tk between (f.x * 100 + f.y) * 10 + 1 and (f.x * 100 + f.y) * 10 + 4
-    group by f.x, f.y
-  ), leer as (
-    delete from portal.raster_zahl k
-    using unnest(v_x, v_y) f (x, y)
-    where k.gitter = 'mtb' and k.x = f.x and k.y = f.y and not exists (select from z where z.x = f.x and z.y = f.y)
-  )
-  insert into portal.raster_zahl as k (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
-  select 'mtb', z.* from z
-  on conflict (gitter, x, y) do update
-  set (meldungen, arten, verschleiert, erstes_jahr, letztes_jahr) = (
-    excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr)
-  where (k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr)
-    is distinct from (excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr);
+    group by f.x, f.y));
   select array_agg(f.x), array_agg(f.y), v_count + count(*)::integer into v_x, v_y, v_count
   from (select distinct o.tk / 10, o.tk % 10 from unnest(v_offen) u (id) join portal.raster_offen o on o.id = u.id) f (x, y)
   where f.x is not null;
   perform private.delete_doppeltes_feld('mtbq', v_x, v_y);
-  with z (x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr) as (
-    select f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum))
+  perform private.put_raster_zahl('mtbq', v_x, v_y, array(
+    select row('mtbq', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
+      extract(year from min(g.datum)), extract(year from max(g.datum)), null)::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.tk = f.x * 10 + f.y
-    group by f.x, f.y
-  ), leer as (
-    delete from portal.raster_zahl k
-    using unnest(v_x, v_y) f (x, y)
-    where k.gitter = 'mtbq' and k.x = f.x and k.y = f.y and not exists (select from z where z.x = f.x and z.y = f.y)
-  )
-  insert into portal.raster_zahl as k (gitter, x, y, meldungen, arten, verschleiert, erstes_jahr, letztes_jahr)
-  select 'mtbq', z.* from z
-  on conflict (gitter, x, y) do update
-  set (meldungen, arten, verschleiert, erstes_jahr, letztes_jahr) = (
-    excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr)
-  where (k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr)
-    is distinct from (excluded.meldungen, excluded.arten, excluded.verschleiert, excluded.erstes_jahr, excluded.letztes_jahr);
+    group by f.x, f.y));
   delete from portal.raster_offen o using unnest(v_offen) u (id) where o.id = u.id;
   return v_count;
 end

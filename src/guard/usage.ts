@@ -7,7 +7,7 @@ export const limitNames = [
   'regexp',
   'outputs',
   'pages',
-  'short pages',
+  'short_pages',
   'features',
   'passwords',
   'photos',

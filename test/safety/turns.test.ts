@@ -178,7 +178,7 @@ describe('what computes', () => {
 
   it('of short pages is made for few at once, for each network: what is parsed takes ten times its room', async () => {
     const rows = Buffer.from(JSON.stringify(Array.from({ length: 100 }, () => ({ bemerkung: 'x'.repeat(900) }))));
-    const usage = listUsage().get('short pages');
+    const usage = listUsage().get('short_pages');
     let most = 0;
     let isOver = false;
     const watch = runInScope('other', async () => {

@@ -30,7 +30,7 @@ const shortRows = 16 * 1024;
 export const shortPages = { slots: 16, share: 2, queue: 400, waitMs: 1500 };
 const limits = {
   long: limitRuns({ name: 'pages', ...longPages }),
-  short: limitRuns({ name: 'short pages', ...shortPages }),
+  short: limitRuns({ name: 'short_pages', ...shortPages }),
 };
 const xmlType = 'text/xml; charset=utf-8';
 const resultHead = Buffer.from('{"result":');
