@@ -1,12 +1,12 @@
 // GET /karte: the map (O4.1). Everything it loads comes from here, but a background that the operator names.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Config } from '../../config.ts';
 import type { Deps, Env } from '../context.ts';
+import { readOnce } from '../wire/asset.ts';
 import { send, sendPage } from '../wire/reply.ts';
 import { checkFirst, queryReader } from './query.ts';
 
@@ -53,11 +53,10 @@ export function karteRoutes({ config }: Deps): Hono<Env> {
     ...Object.entries(packaged).map(([name, path]): [string, string] => [name, require.resolve(path)]),
   ];
   for (const [name, path] of files) {
-    let content: Promise<Uint8Array<ArrayBuffer>> | null = null;
+    const read = readOnce(path);
     const type = types[name.endsWith('.js') ? 'js' : 'css'];
     routes.get(`${base}/${name}`, async (c) => {
-      content ??= readFile(path).then((bytes) => new Uint8Array(bytes));
-      const body = await content;
+      const body = await read();
       c.header('Cache-Control', 'public, max-age=31536000, immutable');
       return send(c, { body, type, status: 200 });
     });

@@ -1,12 +1,12 @@
 // The interface's documentation: GET /openapi.json, and the page that shows it. Everything the page loads comes from here.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Deps, type Env, requestHost } from '../context.ts';
 import { makeOpenapi } from '../openapi/document.ts';
 import type { Operation } from '../openapi/operation.ts';
+import { readOnce } from '../wire/asset.ts';
 import { send, sendPage } from '../wire/reply.ts';
 
 const base = '/api/v2';
@@ -138,11 +138,8 @@ export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<E
     .get('/docs/initializer.js', (c) => sendForGood(c, initializer, assets['swagger-ui-bundle.js']))
     .get('/docs/page.css', (c) => sendForGood(c, style, assets['swagger-ui.css']));
   for (const [name, type] of Object.entries(assets)) {
-    let content: Promise<Uint8Array<ArrayBuffer>> | null = null;
-    routes.get(`/docs/${name}`, async (c) => {
-      content ??= readFile(require.resolve(`swagger-ui-dist/${name}`)).then((bytes) => new Uint8Array(bytes));
-      return sendForGood(c, await content, type);
-    });
+    const read = readOnce(require.resolve(`swagger-ui-dist/${name}`));
+    routes.get(`/docs/${name}`, async (c) => sendForGood(c, await read(), type));
   }
   return routes;
 }
