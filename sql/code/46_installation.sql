@@ -10,6 +10,26 @@ as $$
 $$;
 comment on function api.get_release() is 'Release of the functions of this database, as numbers';
 
+-- What keeps PostgreSQL from tidying up, and how far that has gone.
+-- returns  aelteste_s: seconds for which the oldest transaction goes on that still sees what was changed since, as far as this role may
+--          see others, 0 for none; nummern: numbers of transactions used since the oldest that some database of the server still
+--          needs. At 2 147 million of them PostgreSQL writes no more.
+create or replace function api.get_transaktionen()
+  returns table (aelteste_s float8, nummern integer)
+  language sql
+  stable
+  rows 1
+as $$
+  select
+    (
+      select coalesce(max(extract(epoch from clock_timestamp() - a.xact_start)), 0)::float8
+      from pg_stat_activity a
+      where a.backend_xmin is not null and a.backend_type <> 'autovacuum worker' and a.pid <> pg_backend_pid()
+    ),
+    (select max(age(d.datfrozenxid)) from pg_database d)
+$$;
+comment on function api.get_transaktionen() is 'Age in seconds of the oldest open transaction, and numbers of transactions used since the oldest that is needed';
+
 -- Lets the role of the service use the queue, whose tables are pg-boss' own. Nothing happens without the one or the other.
 create or replace function private.grant_warteschlange()
   returns void

@@ -104,6 +104,17 @@ export async function isReadOnly(sql: Sql): Promise<boolean> {
   return row?.is_read_only === true;
 }
 
+/**
+ * What keeps the database from tidying up.
+ * @returns age in seconds of the oldest open transaction that this role may see; numbers of transactions used since the oldest that
+ *   the server still needs
+ */
+export async function getTransaktionen(sql: Sql): Promise<{ oldestSeconds: number; numbersUsed: number } | null> {
+  const [row] = await sql<{ oldestSeconds: number; numbersUsed: number }[]>`
+    select t.aelteste_s as "oldestSeconds", t.nummern as "numbersUsed" from api.get_transaktionen() t`;
+  return row ?? null;
+}
+
 /** What an operator is told when a connection failed. */
 export function unreachable(error: unknown, setting: UrlSetting = 'DATABASE_URL'): DatabaseError {
   return new DatabaseError(

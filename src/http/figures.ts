@@ -1,7 +1,7 @@
 // What operators are shown beside requests: the database, the queue, the limits, the feed, the boundaries. Names are those of
 // docs/monitoring.
 import { getAbgleichLag } from '../db/abgleich.ts';
-import { isReadOnly } from '../db/check.ts';
+import { getTransaktionen, isReadOnly } from '../db/check.ts';
 import type { Sql } from '../db/client.ts';
 import { getGrenzlaufAlter } from '../db/grenzlauf.ts';
 import { listQueue } from '../db/queue.ts';
@@ -63,6 +63,7 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
     const readOnly = await isReadOnly(sql);
     return {
       readOnly,
+      transactions: await orNull(getTransaktionen(sql)),
       queues: await orNull(listQueue(sql)),
       lag: feed && (await orNull(getAbgleichLag(sql))),
       boundaries: hasBoundarySource ? await orNull(getGrenzlaufAlter(sql)) : null,
@@ -80,6 +81,16 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
     name: 'database_read_only',
     help: 'Whether the database can only be read at present',
     read: async () => toNumber((await ask())?.readOnly),
+  });
+  metrics.watch({
+    name: 'database_oldest_transaction_seconds',
+    help: 'Age of the oldest open transaction, since which nothing is tidied up',
+    read: async () => toNumber((await ask())?.transactions?.oldestSeconds),
+  });
+  metrics.watch({
+    name: 'database_transaction_numbers_used',
+    help: 'Numbers of transactions used since the oldest that is still needed; at 2147 million the server stops writing',
+    read: async () => toNumber((await ask())?.transactions?.numbersUsed),
   });
   const queues: [name: string, help: string, of: 'jobs' | 'oldestSeconds' | 'overdueSeconds'][] = [
     ['queue_jobs', 'Jobs that wait for their time or for a worker, counted up to 10000', 'jobs'],

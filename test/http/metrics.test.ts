@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createApp, createWorkerApp } from '../../src/app.ts';
 import type { Sql } from '../../src/db/client.ts';
@@ -11,7 +12,7 @@ import type { Deps, Env } from '../../src/http/context.ts';
 import { watchService } from '../../src/http/figures.ts';
 import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { createMetrics, keepFresh, type Metrics } from '../../src/observe/metrics.ts';
-import { closeAtEnd } from '../support/database.ts';
+import { closeAtEnd, onPostgres } from '../support/database.ts';
 import { type Family, needsPromtool, readExposition, runPromtool } from '../support/exposition.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -178,8 +179,21 @@ describe('/metrics tells', () => {
     assert.equal(figureOf(all, 'database_read_only'), 0);
     assert.equal(figureOf(all, 'feed_waiting_clients'), 2);
     assert.ok((figureOf(all, 'feed_lag_seconds') ?? -1) >= 0);
+    assert.ok((figureOf(all, 'database_oldest_transaction_seconds') ?? -1) >= 0);
+    assert.ok((figureOf(all, 'database_transaction_numbers_used') ?? -1) > 0);
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     assert.equal(figureOf(all, 'build_info', { version }), 1);
+  });
+
+  it('of an open transaction, since when it keeps the database from tidying up', {
+    skip: !onPostgres && 'the embedded database runs one transaction at a time',
+  }, async () => {
+    const other = service.database.connect();
+    await other.begin('isolation level repeatable read', async (tx) => {
+      await tx`select id from portal.nutzer limit 1`;
+      await sleep(1000);
+      assert.ok((figureOf(await families(), 'database_oldest_transaction_seconds') ?? 0) >= 1);
+    });
   });
 
   it('of answers that were kept', async () => {
@@ -237,6 +251,8 @@ describe('while the database is away', () => {
       assert.ok(Number.isNaN(figureOf(all, 'database_read_only')));
       assert.ok(Number.isNaN(figureOf(all, 'mails_dead')));
       assert.ok(Number.isNaN(figureOf(all, 'feed_lag_seconds')));
+      assert.ok(Number.isNaN(figureOf(all, 'database_oldest_transaction_seconds')));
+      assert.ok(Number.isNaN(figureOf(all, 'database_transaction_numbers_used')));
       assert.deepEqual(all.get('queue_jobs')?.samples, []);
       assert.deepEqual(all.get('boundary_run_age_seconds')?.samples, []);
       assert.ok((figureOf(all, 'process_resident_memory_bytes') ?? 0) > 0);
