@@ -6,6 +6,8 @@ export interface Rate {
   take(network: string): boolean;
   /** Takes tokens as a penalty, also those that are not there: their network waits the longer, some seconds at most. */
   owe(network: string, tokens: number): void;
+  /** Tokens that are there; below 0 what is owed. */
+  left(network: string): number;
 }
 
 /** So many in a day, counted from the first. */
@@ -71,5 +73,6 @@ export function limitRate(perSecond: number): Rate {
       const bucket = bucketOf(network);
       bucket.tokens = Math.max(bucket.tokens - tokens, -maxDebtSeconds * perSecond);
     },
+    left: (network) => bucketOf(network).tokens,
   };
 }

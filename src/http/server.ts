@@ -8,8 +8,9 @@ import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { firstPatienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
+import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
-import { allowedMethods, type ConnectionState, readUnreadable, UnderWay } from './unreadable.ts';
+import { allowedMethods, type ConnectionState, clientOf, readUnreadable, UnderWay } from './unreadable.ts';
 
 export type ServerSettings = Pick<
   Config,
@@ -45,6 +46,7 @@ export function listen(
 ): Promise<HttpServer> {
   const rate = limitRate(settings.connectionRate);
   const underWay = new UnderWay();
+  const pace = new ReadingPace();
   // What makes no address together with its host, the adaptor would answer with an empty 400.
   const answer = getRequestListener(fetch, {
     hostname,
@@ -58,13 +60,16 @@ export function listen(
     // Node's own answer to a missing Host would be written before anything here counts the request.
     requireHostHeader: false,
   };
-  const server = createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops, rate), rate, underWay));
+  const server = createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops, rate), rate, underWay, pace));
   server.maxConnections = settings.maxConnections;
   // One more than is allowed, so that it is seen where node:http leaves out the rest without a word; newer ones refuse it themselves.
   server.maxHeadersCount = maxHeaders + 1;
   readUnreadable(server, underWay, (socket) => pay(rate, socket, headTokens));
   // Behind a proxy all connections are the proxy's.
-  if (settings.trustedHops === 0) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
+  if (settings.trustedHops === 0) {
+    boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
+    pace.watch(server);
+  }
   endIdlers(server, settings.minSendRate, underWay);
   server.on('connection', noteArrival);
   countExpectations(server);
@@ -146,7 +151,7 @@ function countExpectations(server: HttpServer): void {
 
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered, nor read to their end.
-function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay): RequestListener {
+function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay, pace: ReadingPace): RequestListener {
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
@@ -157,7 +162,7 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay)
       refuseRequest(response, 'kopf_zu_gross');
       return;
     }
-    boundChunks(request, state, payFlood);
+    boundBody(request, state, pace, payFlood);
     if (state.requests <= maxPipelined) return answer(request, response);
     if (state.requests > 2 * maxPipelined) {
       payFlood();
@@ -198,23 +203,36 @@ function stopReading(socket: Socket): void {
 }
 
 /**
- * Chunks whatever their size, of all bodies under way, and the bytes that each further one must bring on average: with 64, 140 connections
- * that sent 80 MB a second kept others waiting for four seconds, with 256 for a quarter of one.
+ * Chunks or packets whatever their size, of all bodies of a connection under way, and the bytes that each further one must bring on average:
+ * with 64, 140 connections that sent 80 MB a second kept others waiting for four seconds, with 256 for a quarter of one.
  */
 export const freeChunks = 500;
 export const minChunkBytes = 256;
 
-// Each chunk of a body becomes a buffer of its own, also before anybody reads it: a megabyte in chunks of a byte took a gigabyte.
-function boundChunks(request: IncomingMessage, state: ConnectionState, onFlood: () => void): void {
-  if (request.headers['transfer-encoding'] === undefined) return;
+/** Bytes that a chunk costs beside its own, of what is read of its network in a second: as short as they may be, 100 MB of them took all of it. */
+export const chunkCost = 1024;
+const chunksCounted = 64;
+
+// Each chunk of a body, and each packet of one that isn't in chunks, becomes a buffer of its own, also before anybody reads it: a megabyte in
+// pieces of a byte took a gigabyte.
+function boundBody(request: IncomingMessage, state: ConnectionState, pace: ReadingPace, onFlood: () => void): void {
+  const { socket, headers } = request;
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  if (!isChunked && !(Number(headers['content-length']) > 0)) return;
+  const client = clientOf(socket);
   const push = request.push.bind(request);
   request.push = (chunk: Buffer | null) => {
-    if (request.socket.destroyed) return false;
+    if (socket.destroyed) return false;
     state.chunkBytes += chunk?.length ?? 0;
-    if (++state.chunks <= freeChunks + state.chunkBytes / minChunkBytes) return push(chunk);
-    onFlood();
-    stopReading(request.socket);
-    return false;
+    if (++state.chunks > freeChunks + state.chunkBytes / minChunkBytes) {
+      onFlood();
+      stopReading(socket);
+      return false;
+    }
+    const goesOn = push(chunk);
+    // A body that nobody takes at present is not read anyway.
+    if (isChunked ? state.chunks % chunksCounted === 0 : goesOn) pace.look(client, isChunked ? chunksCounted * chunkCost : 0);
+    return goesOn;
   };
 }
 

@@ -39,7 +39,7 @@ export class UnderWay {
     this.#states.set(socket, state);
     state.last = last;
     state.requests++;
-    const client = clients.get(socket) ?? socket;
+    const client = clientOf(socket);
     this.#idle.delete(client);
     response.on('close', () => {
       if (--state.requests > 0) return;
@@ -77,6 +77,9 @@ export class UnderWay {
 
 /** Connections inside → the client's. */
 const clients = new WeakMap<Duplex, Socket>();
+
+/** The client's connection, of one inside too. */
+export const clientOf = (connection: Duplex): Duplex => clients.get(connection) ?? connection;
 
 /**
  * Calls this when a client has what was written to a connection, or is gone: of those inside, all is written long before that.

@@ -18,9 +18,11 @@ import { maxRecords } from '../../src/http/outputs/atlas.ts';
 import { maxFeatures, maxFeaturesOfPage, maxOffset } from '../../src/http/outputs/ogc/items.ts';
 import { outputRuns } from '../../src/http/outputs/runs.ts';
 import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
+import { readRate } from '../../src/http/reading.ts';
 import { archiveRuns } from '../../src/http/routes/konto-daten.ts';
 import { idleBody, maxUnreadBytes } from '../../src/http/scope.ts';
 import {
+  chunkCost,
   floodTokens,
   freeChunks,
   graceOfIdleMs,
@@ -70,6 +72,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'closed',
     ],
     [
+      'what a network sends \\*',
+      `${size(readRate)} a second, twice as much at first; a chunk of a body counts ${number(chunkCost)} bytes more`,
+      'read when it is due',
+    ],
+    [
       'requests of a connection at once',
       `${maxPipelined}`,
       `503; beyond twice as many closed, at the cost of ${floodTokens} new connections of its network \\*`,
@@ -108,7 +115,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'closed as long after the answer',
     ],
     [
-      'chunks of the bodies that a connection has under way',
+      'chunks or packets of the bodies that a connection has under way',
       `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`,
       'closed, at the same cost',
     ],

@@ -1,0 +1,159 @@
+// One network is read only so fast, whatever it sends, and all of it arrives.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerType } from '@hono/node-server';
+import { readRate } from '../../src/http/reading.ts';
+import { freeChunks, listen, minChunkBytes, type ServerSettings } from '../../src/http/server.ts';
+
+const settings: ServerSettings = {
+  maxConnections: 1000,
+  maxConnectionsPerNetwork: 500,
+  connectionRate: 1000,
+  headersTimeoutSeconds: 20,
+  requestTimeoutSeconds: 60,
+  minSendRate: 1,
+  trustedHops: 0,
+};
+const mib = 1024 * 1024;
+
+// Answers with the hash of a body that is wanted; of another one, before any of it has come.
+async function answer(request: Request): Promise<Response> {
+  if (!new URL(request.url).pathname.startsWith('/hash')) return new Response('ok');
+  const hash = createHash('sha1');
+  for await (const chunk of request.body ?? []) hash.update(chunk);
+  return new Response(hash.digest('hex'));
+}
+
+let server: ServerType;
+let port: number;
+const sockets: Socket[] = [];
+before(async () => {
+  server = await listen(answer, '127.0.0.1', 0, settings);
+  server.on('connection', (socket: Socket) => sockets.push(socket));
+  port = (server.address() as AddressInfo).port;
+});
+after(() => {
+  server.close();
+  (server as { closeAllConnections?(): void }).closeAllConnections?.();
+});
+
+async function open(localAddress: string): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, localAddress });
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function readAll(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  return text;
+}
+
+const readOf = (address: string) =>
+  sockets.filter(({ remoteAddress }) => remoteAddress === address).reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+
+// As fast as the other side takes it, until the connection is closed or this returns false.
+function pump(socket: Socket, chunk: Buffer, goesOn: () => boolean): void {
+  const write = () => {
+    while (goesOn() && !socket.destroyed && socket.write(chunk));
+  };
+  socket.on('drain', write);
+  write();
+}
+
+const chunks = (bytes: number) => `${bytes.toString(16)}\r\n${'a'.repeat(bytes)}\r\n`.repeat(Math.ceil(65_536 / bytes));
+const post = (path: string, length: string) => `POST ${path} HTTP/1.1\r\nHost: n.test\r\n${length}\r\n\r\n`;
+const length = `Content-Length: ${1000 * mib}`;
+
+describe('a network that sends as fast as it can', () => {
+  const kinds: Record<string, { head: string; chunk: string; cost: number }> = {
+    'bodies that nobody wants': { head: post('/', length), chunk: 'a'.repeat(65_536), cost: 1 },
+    'bodies that are read': { head: post('/hash', length), chunk: 'a'.repeat(65_536), cost: 1 },
+    'bodies behind a raw line': { head: post('/hash?ä', length), chunk: 'a'.repeat(65_536), cost: 1 },
+    'empty lines': { head: '', chunk: '\r\n'.repeat(32_768), cost: 1 },
+    'short chunks': { head: post('/hash', 'Transfer-Encoding: chunked'), chunk: chunks(300), cost: 4 },
+    'short chunks that nobody wants': { head: post('/', 'Transfer-Encoding: chunked'), chunk: chunks(300), cost: 4 },
+    'short chunks behind a raw line': { head: post('/hash?ä', 'Transfer-Encoding: chunked'), chunk: chunks(300), cost: 4 },
+  };
+  for (const [index, [what, { head, chunk, cost }]] of Object.entries(kinds).entries()) {
+    it(`${what}: is read no faster than it may be, and others are answered`, async () => {
+      const address = `127.0.1.${index + 1}`;
+      let goesOn = true;
+      const begin = performance.now();
+      const senders = await Promise.all(Array.from({ length: 12 }, () => open(address)));
+      for (const sender of senders) {
+        sender.write(head);
+        pump(sender, Buffer.from(chunk), () => goesOn);
+      }
+      await sleep(2000);
+      const other = await open('127.0.0.2');
+      other.write('GET / HTTP/1.1\r\nHost: n.test\r\nConnection: close\r\n\r\n');
+      assert.match(await readAll(other), /ok$/);
+      const seconds = (performance.now() - begin) / 1000;
+      const read = readOf(address);
+      goesOn = false;
+      for (const sender of senders) sender.destroy();
+      // What each may bring before it is looked at, and twice a second's share at first.
+      const allowed = ((2 + seconds) * readRate) / cost + senders.length * 2 * mib;
+      assert.ok(read < allowed, `${Math.round(read / mib)} of ${Math.round(allowed / mib)} MiB`);
+      assert.ok(read > mib, `${read}`);
+    });
+  }
+
+  for (const [what, path, address] of [
+    ['arrives', '/hash', '127.0.2.1'],
+    ['arrives, behind a raw line too', '/hash?ä', '127.0.2.2'],
+  ] as const)
+    it(`all that it sends ${what}`, async () => {
+      // Twice what comes before the first pause.
+      const size = 25 * mib;
+      const block = Buffer.alloc(mib, 'abc');
+      const expected = createHash('sha1');
+      for (let n = 0; n < size / block.length; n++) expected.update(block);
+      const hash = expected.digest('hex');
+      const send = async () => {
+        const socket = await open(address);
+        socket.write(post(path, `Connection: close\r\nContent-Length: ${size}`));
+        let left = size / block.length;
+        pump(socket, block, () => left-- > 0);
+        return (await readAll(socket)).slice(-hash.length);
+      };
+      assert.deepEqual(await Promise.all(Array.from({ length: 5 }, send)), Array(5).fill(hash));
+    });
+});
+
+describe('a body in tiny packets', () => {
+  it('closes the connection, also when nobody reads it', async () => {
+    for (const [index, path] of ['/', '/hash'].entries()) {
+      const socket = await open(`127.0.3.${index + 1}`);
+      socket.setNoDelay(true).write(post(path, 'Content-Length: 100000'));
+      socket.resume();
+      let sent = 0;
+      while (!socket.destroyed && sent < 5 * freeChunks) {
+        socket.write('a');
+        sent++;
+        await sleep(1);
+      }
+      assert.ok(sent < 5 * freeChunks, `${path}: ${sent}`);
+      socket.destroy();
+    }
+  });
+
+  it(`is read when it brings ${minChunkBytes} bytes each`, async () => {
+    const socket = await open('127.0.3.9');
+    const packets = 2 * freeChunks;
+    const packet = 'a'.repeat(2 * minChunkBytes);
+    socket.setNoDelay(true).write(post('/hash', `Connection: close\r\nContent-Length: ${packets * packet.length}`));
+    for (let n = 0; n < packets; n++) {
+      socket.write(packet);
+      await sleep(1);
+    }
+    const hash = createHash('sha1').update(packet.repeat(packets)).digest('hex');
+    assert.equal((await readAll(socket)).slice(-hash.length), hash);
+  });
+});
