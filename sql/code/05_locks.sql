@@ -140,11 +140,34 @@ $$;
 comment on function api.list_sperrende_funktion(boolean) is
   'Functions of PostgreSQL with which a session without any rights could stop the server';
 
+-- Whether a login is an analyst's and nothing else: a member of their groups without the rights of whoever owns the service's tables.
+-- Without those tables nobody is one: they may be on their way out.
+create or replace function private.is_analyst(login name)
+  returns boolean
+  language sql
+  stable
+  set search_path = ''
+as $$
+  select
+    exists (
+      select
+      from pg_catalog.pg_roles r
+      where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(is_analyst.login, r.oid, 'member'))
+    -- Of all roles a superuser is a member, if only on paper.
+    and not coalesce(
+      pg_catalog.pg_has_role(
+        is_analyst.login,
+        (select c.relowner from pg_catalog.pg_class c where c.oid = to_regclass('portal.installation')), 'usage'),
+      true)
+$$;
+
 -- What analysts may define: objects of their own, where an administrator gave them a schema. Everything else PostgreSQL would refuse
--- too, for want of rights, but some of it after it locked the table in question (rules, triggers, what an index depends on), and
--- some with a warning only (grants): with two sessions, analysts who may define nothing kept every new connection waiting, with one
--- they filled the table of locks. Refused before anything is locked. Only a superuser may have PostgreSQL ask this.
--- errors       42501 for members of the analysts' groups
+-- too, for want of rights, but some of it after it locked the table in question (rules, triggers, what an index or a materialized view
+-- depends on), and some with a warning only (grants): with two sessions, analysts who may define nothing kept every new connection
+-- waiting, with one they filled the table of locks. Refused before anything is locked. So are tables that are part of others or refer to
+-- them. The command itself is not told here, only its text: inside a function it could be anything, so tables are defined
+-- outside. Only a superuser may have PostgreSQL ask this.
+-- errors       42501 for analysts
 create or replace function private.refuse_definition()
   returns event_trigger
   language plpgsql
@@ -152,20 +175,24 @@ create or replace function private.refuse_definition()
   security definer
   set search_path = ''
 as $$
+declare
+  v_calls text;
 begin
   if tg_tag !~ '^(CREATE|ALTER|DROP|REFRESH) (TABLE|TABLE AS|VIEW|MATERIALIZED VIEW|FUNCTION|SEQUENCE|TYPE)$'
     and tg_tag not in ('SELECT INTO', 'CREATE INDEX', 'DROP INDEX', 'COMMENT')
-    and exists (
-      select
-      from pg_catalog.pg_roles r
-      where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
-    -- Of all roles a member, if only on paper. Without the service's tables nobody is refused: they may be on their way out.
-    and not coalesce(
-      pg_catalog.pg_has_role(
-        session_user, (select c.relowner from pg_catalog.pg_class c where c.oid = to_regclass('portal.installation')), 'usage'),
-      true)
+    or tg_tag = 'ALTER MATERIALIZED VIEW'
   then
-    raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
+    if private.is_analyst(session_user) then
+      raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
+    end if;
+  elsif tg_tag in ('CREATE TABLE', 'ALTER TABLE') then
+    -- A line for this function, one more for each that called it.
+    get diagnostics v_calls = pg_context;
+    if (strpos(v_calls, E'\n') > 0 or current_query() ~* '\m(partition|inherits?|references|foreign)\M')
+      and private.is_analyst(session_user) then
+      raise exception 'analysts define tables by commands of their own, not inside of functions, without partitions, inheritance and references'
+        using errcode = '42501';
+    end if;
   end if;
 end
 $$;

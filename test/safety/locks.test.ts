@@ -98,23 +98,62 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
           'grant execute on function pg_catalog.now() to public',
           'alter default privileges grant select on tables to gis_public',
           'drop owned by current_user',
+          'alter materialized view pg_catalog.pg_class depends on extension plpgsql',
         ])
           await assert.rejects(session.unsafe(statement), { code: '42501', message: /^analysts do not / }, statement);
       })
       .finally(release);
     await holding;
-    // In a schema of their own they may define what they need, and the service's own role may everything.
-    await holder.unsafe(`create schema eigenes authorization ${one.name}`);
-    await one.run(async (session) => {
-      await session`create view eigenes.amseln as select * from gis.sichtbeobachtung`;
-      await session`create table eigenes.kopie as select * from gis.mandant`;
-      await session`create index on eigenes.kopie (id)`;
-      await session`drop table eigenes.kopie`;
-    });
-    await holder.unsafe('drop schema eigenes cascade');
+    // The service's own role may everything.
     await holder.unsafe('create table public.eigene (id integer)');
     await holder.unsafe('create rule r as on insert to public.eigene do instead nothing');
     await holder.unsafe('drop table public.eigene');
+    await holder.end({ timeout: 1 });
+  });
+
+  it('an analyst waits for no lock by tables in a schema of their own either, where they may define what they need', async () => {
+    const one = await createAnalyst(service.database, 'gis_public');
+    const holder = service.database.connect();
+    await holder.unsafe(`create schema eigenes authorization ${one.name}`);
+    // Such a one may be there: an administrator made it.
+    await holder.unsafe('create table eigenes.geteilt (id oid) partition by list (id)');
+    await holder.unsafe(`alter table eigenes.geteilt owner to ${one.name}`);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+    const holding = holder.begin(async (tx) => {
+      await tx`lock table pg_catalog.pg_class in row exclusive mode`;
+      lock();
+      await released;
+    });
+    await locked;
+    await one
+      .run(async (session) => {
+        await session`set lock_timeout = '1s'`;
+        await session`create table eigenes.kopie (id serial primary key, punkt public.geometry(point, 25832))`;
+        await session`alter table eigenes.kopie add column name text`;
+        await session`create table eigenes.laender as select * from gis.mandant`;
+        await session`create index on eigenes.laender (id)`;
+        await session`drop table eigenes.laender`;
+        await session`create view eigenes.amseln as select * from gis.sichtbeobachtung`;
+        await session`create function eigenes.mache() returns integer language plpgsql as $$
+          begin execute 'alter table eigenes.geteilt att' || 'ach part' || 'ition pg_catalog.pg_class default'; return 1; end $$`;
+        for (const statement of [
+          'create table eigenes.teil partition of pg_catalog.pg_class default',
+          'create table eigenes.verweis (id oid references pg_catalog.pg_class)',
+          'create table eigenes.erbe () inherits (pg_catalog.pg_class)',
+          'alter table eigenes.geteilt attach partition pg_catalog.pg_class default',
+          'alter table eigenes.geteilt detach partition pg_catalog.pg_class',
+          'alter table eigenes.kopie add foreign key (id) references pg_catalog.pg_class',
+          'alter table eigenes.kopie inherit pg_catalog.pg_class',
+          "do $$ begin execute 'alter table eigenes.geteilt att' || 'ach part' || 'ition pg_catalog.pg_class default'; end $$",
+          'select eigenes.mache()',
+          'create table eigenes.leer as select eigenes.mache()',
+        ])
+          await assert.rejects(session.unsafe(statement), { code: '42501', message: /^analysts define tables / }, statement);
+      })
+      .finally(release);
+    await holding;
+    await holder.unsafe('drop schema eigenes cascade');
     await holder.end({ timeout: 1 });
   });
 
