@@ -95,7 +95,7 @@ async function main(): Promise<void> {
       all: config.maxUploads,
       perAccount: config.maxUploadsPerAccount,
     }),
-    threads: createMediaThreads({ workers: config.photoWorkers }),
+    threads: createMediaThreads({ workers: config.photoWorkers, keepsReady: config.role !== 'worker' }),
     storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';

@@ -2,7 +2,7 @@
 import type { Config } from './config.ts';
 import { checkDatabase, checkSameDatabase, checkSettings } from './db/check.ts';
 import { type Database, openDatabase } from './db/client.ts';
-import { listGrantWarnings } from './db/grants.ts';
+import { listAnalystWarnings, listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
 import { startBoss } from './jobs/boss.ts';
 
@@ -16,7 +16,7 @@ export async function migrateAll(database: Database, report: (line: string) => v
   // The queue's own tables too, so that the service may run without the right to create any.
   await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
   // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
-  if (tellsAlways || outcome === 'replaced') for (const warning of await listGrantWarnings(database.sql)) report(warning);
+  if (tellsAlways || outcome === 'replaced') await reportWarnings(database, report);
   return outcome;
 }
 
@@ -51,7 +51,11 @@ export async function prepareDatabase(
   if (migrateDatabaseUrl !== null || !mayChange) await requireMigrated(database.sql);
   else {
     const outcome = await migrateDatabase(database, { report });
-    if (outcome === 'replaced') for (const warning of await listGrantWarnings(database.sql)) report(warning);
+    if (outcome === 'replaced') await reportWarnings(database, report);
   }
   return mayChange;
+}
+
+async function reportWarnings({ sql }: Database, report: (line: string) => void): Promise<void> {
+  for (const list of [listGrantWarnings, listAnalystWarnings]) for (const warning of await list(sql)) report(warning);
 }

@@ -197,11 +197,42 @@ begin
 end
 $$;
 
+-- What analysts make is locked by whoever makes or uses it, in the table of locks that all sessions share: a transaction that made
+-- ten thousand tables kept everybody from reading. So they own few, and hold few locks in a transaction that makes or drops any.
+-- errors       54000 for analysts with more
+create or replace function private.refuse_amount()
+  returns event_trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+declare
+  v_max_objects constant integer := 500;
+  v_max_locks constant integer := 1000;
+begin
+  if not private.is_analyst(session_user) then
+    return;
+  end if;
+  if tg_tag not like 'DROP %'
+    and (select count(*) from pg_catalog.pg_class c where c.relowner = session_user::regrole) > v_max_objects then
+    raise exception 'analysts have at most % tables, views, indexes and sequences', v_max_objects using errcode = '54000';
+  end if;
+  if (select count(*) from pg_catalog.pg_locks l where l.pid = pg_backend_pid()) > v_max_locks then
+    raise exception 'analysts lock at most % tables, views, indexes and sequences in a transaction', v_max_locks using errcode = '54000';
+  end if;
+end
+$$;
+
 do $$
 begin
-  if (select r.rolsuper from pg_roles r where r.rolname = current_user)
-    and not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
-    create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
+  if (select r.rolsuper from pg_roles r where r.rolname = current_user) then
+    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
+      create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
+    end if;
+    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_amount') then
+      create event trigger species_sighting_amount on ddl_command_end execute function private.refuse_amount();
+    end if;
   end if;
 end
 $$;

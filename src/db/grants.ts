@@ -126,3 +126,26 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   }
   return warnings;
 }
+
+/**
+ * Where analysts may log in beside this database: what this one closes is open there, and a session that fills the server's table of
+ * locks from there stops this one too. One German sentence with the statement for the administrator; empty when there is nowhere.
+ */
+export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
+  const [open] = await sql<{ logins: string[]; databases: string[] }[]>`
+    with way as (
+      select r.rolname, d.datname
+      from pg_roles r, pg_database d
+      where r.rolcanlogin and private.is_analyst(r.rolname) and d.datallowconn and d.datname <> current_database()
+        and has_database_privilege(r.oid, d.oid, 'connect')
+        -- The service's own role reads the same views.
+        and not coalesce(pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false))
+    select
+      array_to_json(array(select quote_ident(w.rolname) from way w group by 1 order by 1)) as logins,
+      array_to_json(array(select quote_ident(w.datname) from way w group by 1 order by 1)) as databases`;
+  if (!open || open.databases.length === 0) return [];
+  const { logins, databases } = open;
+  return [
+    `Logins für Auswertungen (${logins.slice(0, 5).join(', ')}${logins.length > 5 ? ' …' : ''}) dürfen in andere Datenbanken dieses Servers und können ihn von dort mit einer Verbindung aufhalten, bis sein Administrator es verbietet: revoke connect on database ${databases.join(', ')} from public;`,
+  ];
+}

@@ -15,16 +15,15 @@ export interface MediaReplies {
   audio: SoundReply;
 }
 
-/** Main thread to worker: the file of an upload. */
-export interface MediaRequest {
-  kind: keyof MediaReplies;
-  path: string;
-}
+/** Main thread to worker: the file of an upload, or that there may be one soon, to which there is no reply. */
+export type MediaRequest = { kind: keyof MediaReplies; path: string } | { kind: 'load' };
+
+// Half a second of loading that a sound doesn't need.
+const loadPhoto = () => import('./photo.ts');
 
 const makers: { [K in keyof MediaReplies]: (bytes: Buffer) => Promise<MediaReplies[K]> } = {
   async photo(bytes) {
-    // Half a second of loading that a sound doesn't need.
-    const { compressPhoto } = await import('./photo.ts');
+    const { compressPhoto } = await loadPhoto();
     return compressPhoto(bytes);
   },
   async audio(bytes) {
@@ -38,7 +37,11 @@ const makers: { [K in keyof MediaReplies]: (bytes: Buffer) => Promise<MediaRepli
   },
 };
 
-parentPort?.on('message', async ({ kind, path }: MediaRequest) => {
-  const reply = await makers[kind](await readFile(path));
+parentPort?.on('message', async (request: MediaRequest) => {
+  if (request.kind === 'load') {
+    await loadPhoto();
+    return;
+  }
+  const reply = await makers[request.kind](await readFile(request.path));
   parentPort?.postMessage(reply, 'bytes' in reply ? [reply.bytes.buffer] : []);
 });

@@ -36,6 +36,8 @@ export interface MediaThreadsOptions {
   jobMs?: number;
   /** After how many milliseconds without work a thread ends, and gives its memory back. */
   idleMs?: number;
+  /** Keeps a thread at hand that has not worked yet: one that must begin while the cores are busy takes seconds for its first file. */
+  keepsReady?: boolean;
 }
 
 /** This file can't become a photo, now or later. */
@@ -70,9 +72,12 @@ const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 
 // one to others.
 const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
 
-/** Starts no thread before the first file. */
+// What a pool that keeps a thread ready waits with it: whatever is under way comes first.
+const readyMs = 1000;
+
+/** Starts no thread before the first file, unless it keeps one ready. */
 export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThreads {
-  const { workers = defaultWorkers, waitMs = 60_000, jobMs = 20_000, idleMs = 10_000 } = options;
+  const { workers = defaultWorkers, waitMs = 60_000, jobMs = 20_000, idleMs = 10_000, keepsReady = false } = options;
   const threads = new Set<MediaThread>();
   const idle = new Set<MediaThread>();
   const inTurn = limitRuns({
@@ -95,12 +100,26 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       idle.delete(rested);
       return rested;
     }
+    return startThread();
+  }
+  function startThread(): MediaThread {
     const thread: MediaThread = new MediaThread({
       onDeath: () => idle.delete(thread),
       onExit: () => threads.delete(thread),
     });
     threads.add(thread);
     return thread;
+  }
+  let ready: NodeJS.Timeout | undefined;
+  function keepReady(): void {
+    if (!keepsReady) return;
+    clearTimeout(ready);
+    ready = setTimeout(() => {
+      if (closed || idle.size > 0 || threads.size >= workers) return;
+      const thread = startThread();
+      thread.load();
+      idle.add(thread);
+    }, readyMs).unref();
   }
   async function make<K extends keyof MediaReplies>(kind: K, path: string): Promise<MediaReplies[K]> {
     requireOpen();
@@ -109,9 +128,10 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       // Seconds of a core, for nobody.
       if (currentScope()?.hasLeft()) throw new MediaUnavailableError('whoever sent the file has gone');
       const thread = takeThread();
+      keepReady();
       const reply = await thread.run({ kind, path }, jobMs);
       idle.add(thread);
-      thread.rest(idleMs);
+      thread.rest(idleMs, keepReady);
       return reply as MediaReplies[K];
     };
     return inTurn(work).catch((error: unknown) => {
@@ -119,6 +139,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     });
   }
 
+  keepReady();
   return {
     async compress(path) {
       const reply = await make('photo', path);
@@ -132,6 +153,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     },
     async close() {
       closed = true;
+      clearTimeout(ready);
       await Promise.all([...threads].map((thread) => thread.end(new MediaUnavailableError('the threads were closed'))));
     },
   };
@@ -176,9 +198,18 @@ class MediaThread {
     }
   }
 
+  /** Loads what a photo needs, before there is one. */
+  load(): void {
+    this.#worker.postMessage({ kind: 'load' } satisfies MediaRequest);
+  }
+
   /** Ends the thread after a while, unless it gets to run again. */
-  rest(idleMs: number): void {
-    this.#timer = setTimeout(() => void this.end(new MediaUnavailableError('an idle thread ended')), idleMs).unref();
+  rest(idleMs: number, onEnd: () => void): void {
+    const end = async () => {
+      await this.end(new MediaUnavailableError('an idle thread ended'));
+      onEnd();
+    };
+    this.#timer = setTimeout(() => void end(), idleMs).unref();
   }
 
   async end(reason: Error): Promise<void> {

@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { runInScope } from '../../src/guard/request.ts';
@@ -258,6 +259,20 @@ describe('a thread', () => {
     await once(thread, 'exit');
     await own.compress(await photo);
     assert.equal(threads.length, 2);
+  });
+
+  it('is kept ready where it should be: before the first photo and after the last', async (t) => {
+    const started = expectThread();
+    const { own, threads } = openPool(t, { idleMs: 1, workers: 2, keepsReady: true });
+    const first = await started;
+    assert.equal(threads.length, 1);
+    const second = expectThread();
+    await own.compress(await photo);
+    assert.equal(threads.length, 1, 'it is the one that works');
+    await once(first, 'exit');
+    await second;
+    await sleep(1500);
+    assert.equal(threads.length, 2, 'one is enough');
   });
 
   it('that got more work in time goes on', async (t) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { listGrantWarnings } from '../../src/db/grants.ts';
+import { listAnalystWarnings, listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { createAnalyst } from '../support/analyst.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
@@ -74,6 +74,24 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     // The service's own role still may.
     await service.database.sql`select pg_advisory_xact_lock(1)`;
     assert.deepEqual(await listGrantWarnings(service.database.sql), []);
+  });
+
+  it('the administrator is told where else analysts may log in: in another database nothing of this is closed', async () => {
+    const { sql } = service.database;
+    const one = await createAnalyst(service.database, 'gis_public');
+    const [here] = await sql<{ name: string }[]>`select current_database() as name`;
+    const elsewhere = here?.name.replace('sighting', 'andere') ?? '';
+    await sql.unsafe(`create database ${elsewhere} template template0`);
+    const { databases = '', logins = '' } =
+      /^Logins für Auswertungen \((?<logins>[^)]*)\) .*: revoke connect on database (?<databases>[^;]*) from public;$/.exec(
+        (await listAnalystWarnings(sql))[0] ?? '',
+      )?.groups ?? {};
+    assert.ok(logins.endsWith('…') || logins.split(', ').includes(one.name), logins);
+    assert.ok(databases.split(', ').includes(elsewhere) && !databases.split(', ').includes(here?.name ?? ''), databases);
+    // As it is printed, but for the databases of others.
+    await sql.unsafe(`revoke connect on database ${elsewhere} from public`);
+    assert.ok(!(await listAnalystWarnings(sql)).some((line) => line.includes(elsewhere)));
+    await sql.unsafe(`drop database ${elsewhere}`);
   });
 
   it('an analyst waits for no lock by what analysts may not define, and fills no table of locks with it', async () => {
@@ -155,6 +173,35 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     await holding;
     await holder.unsafe('drop schema eigenes cascade');
     await holder.end({ timeout: 1 });
+  });
+
+  it('an analyst with a schema of their own fills no table of locks by what they make', async () => {
+    const one = await createAnalyst(service.database, 'gis_public');
+    const holder = service.database.connect();
+    await holder.unsafe(`create schema eigenes authorization ${one.name}`);
+    const refusal = { code: '54000', message: /^analysts have at most 500 / };
+    const many = (statement: string, times = 200) =>
+      `do $$ begin for n in 1 .. ${times} loop execute replace('${statement}', '#', n::text); end loop; end $$`;
+    try {
+      await one.run(async (session) => {
+        await session.unsafe(many('create table eigenes.t# as select 1 as a'));
+        // Each has a table behind it for long values, and an index of that.
+        await assert.rejects(session.unsafe(many('create table eigenes.u# as select a::text from eigenes.t1')), refusal);
+        await assert.rejects(session.unsafe(many('create view eigenes.v# as select 1 as a', 310)), refusal);
+        await session`create view eigenes.v as select * from eigenes.t1`;
+        for (const from of [1, 101])
+          await session.unsafe(many('drop table eigenes.t# cascade', from + 99).replace('in 1 ..', `in ${from} ..`));
+        // Gone again, and still locked until the transaction ends.
+        const toAndFro = 'create view eigenes.w# as select 1 as a; drop view eigenes.w#';
+        const locks = { code: '54000', message: /^analysts lock at most 1000 / };
+        await session.unsafe(many(toAndFro, 100));
+        await assert.rejects(session.unsafe(many(toAndFro, 1000)), locks);
+        await session`create table eigenes.u as select 1 as a`;
+      });
+    } finally {
+      await holder.unsafe('drop schema eigenes cascade');
+      await holder.end({ timeout: 1 });
+    }
   });
 
   it('the tables that are locked are not theirs to lock', async () => {
