@@ -161,6 +161,23 @@ as $$
       true)
 $$;
 
+-- Where analysts may log in beside this database. The service's own role reads the same views, and is none.
+create or replace function api.list_zugang_anderswo()
+  returns table (login name, datenbank name)
+  language sql
+  stable
+as $$
+  select r.rolname, d.datname
+  from pg_catalog.pg_roles r, pg_catalog.pg_database d
+  where r.rolcanlogin
+    and private.is_analyst(r.rolname)
+    and not coalesce(pg_catalog.pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false)
+    and d.datallowconn
+    and d.datname <> pg_catalog.current_database()
+    and pg_catalog.has_database_privilege(r.oid, d.oid, 'connect')
+$$;
+comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
+
 -- What analysts may define: objects of their own, where an administrator gave them a schema. Everything else PostgreSQL would refuse
 -- too, for want of rights, but some of it after it locked the table in question (rules, triggers, what an index or a materialized view
 -- depends on), and some with a warning only (grants): with two sessions, analysts who may define nothing kept every new connection

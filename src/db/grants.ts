@@ -133,16 +133,9 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
  */
 export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
   const [open] = await sql<{ logins: string[]; databases: string[] }[]>`
-    with way as (
-      select r.rolname, d.datname
-      from pg_roles r, pg_database d
-      where r.rolcanlogin and private.is_analyst(r.rolname) and d.datallowconn and d.datname <> current_database()
-        and has_database_privilege(r.oid, d.oid, 'connect')
-        -- The service's own role reads the same views.
-        and not coalesce(pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false))
     select
-      array_to_json(array(select quote_ident(w.rolname) from way w group by 1 order by 1)) as logins,
-      array_to_json(array(select quote_ident(w.datname) from way w group by 1 order by 1)) as databases`;
+      array_to_json(array(select quote_ident(z.login) from api.list_zugang_anderswo() z group by 1 order by 1)) as logins,
+      array_to_json(array(select quote_ident(z.datenbank) from api.list_zugang_anderswo() z group by 1 order by 1)) as databases`;
   if (!open || open.databases.length === 0) return [];
   const { logins, databases } = open;
   return [

@@ -42,6 +42,24 @@ async function repeat(signal: AbortSignal, lanes: number, work: (n: number) => P
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
+const bodyOf = (line: string, length: string, chunk: string) => ({
+  head: `${line} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n${length}\r\n\r\n`,
+  chunk: Buffer.from(chunk),
+});
+const manyBytes = 'a'.repeat(65_536);
+const lengthOf54MB = 'Content-Length: 54000000';
+const shortChunks = `12c\r\n${'a'.repeat(300)}\r\n`.repeat(200);
+const inChunks = 'Transfer-Encoding: chunked';
+/** What is written as fast as the other side takes it. */
+const floods: Record<string, { head: string; chunk: Buffer }> = {
+  'bodies that nobody wants': bodyOf('POST /api/v2/login', lengthOf54MB, manyBytes),
+  'bodies behind a raw line': bodyOf('POST /api/v2/login?ä', lengthOf54MB, manyBytes),
+  'bodies of lists': bodyOf('GET /api/v2/arten', lengthOf54MB, manyBytes),
+  'short chunks': bodyOf('GET /api/v2/arten', inChunks, shortChunks),
+  'short chunks behind a raw line': bodyOf('GET /api/v2/arten?ä', inChunks, shortChunks),
+  'empty lines': { head: '', chunk: Buffer.from('\r\n'.repeat(32_768)) },
+};
+
 export const attacks: Attack[] = [
   {
     name: 'H1 forms without a usable boundary, reset after some milliseconds',
@@ -281,6 +299,20 @@ export const attacks: Attack[] = [
         for (const socket of sockets) socket.write(volley);
         await sleep(1500);
         for (const socket of sockets) socket.destroy();
+      }),
+  })),
+  ...Object.entries(floods).map(([what, { head, chunk }]) => ({
+    name: `${what}, as fast as they are taken, on 140 connections`,
+    run: ({ signal, open }: Arms) =>
+      repeat(signal, 140, async () => {
+        const socket = open(Buffer.from(head));
+        const write = () => {
+          while (!signal.aborted && !socket.destroyed && socket.write(chunk));
+        };
+        socket.once('connect', write).on('drain', write);
+        await Promise.race([once(socket, 'close'), once(signal, 'abort')]);
+        socket.destroy();
+        await sleep(20);
       }),
   })),
   {
