@@ -208,6 +208,8 @@ function stopReading(socket: Socket): void {
  */
 export const freeChunks = 500;
 export const minChunkBytes = 256;
+/** The same of packets: each is a call of the system, of which there are never as many. */
+export const minPacketBytes = 64;
 
 /** Bytes that a chunk costs beside its own, of what is read of its network in a second: as short as they may be, 100 MB of them took all of it. */
 export const chunkCost = 1024;
@@ -220,11 +222,12 @@ function boundBody(request: IncomingMessage, state: ConnectionState, pace: Readi
   const isChunked = headers['transfer-encoding'] !== undefined;
   if (!isChunked && !(Number(headers['content-length']) > 0)) return;
   const client = clientOf(socket);
+  const least = isChunked ? minChunkBytes : minPacketBytes;
   const push = request.push.bind(request);
   request.push = (chunk: Buffer | null) => {
     if (socket.destroyed) return false;
     state.chunkBytes += chunk?.length ?? 0;
-    if (++state.chunks > freeChunks + state.chunkBytes / minChunkBytes) {
+    if (++state.chunks > freeChunks + state.chunkBytes / least) {
       onFlood();
       stopReading(socket);
       return false;

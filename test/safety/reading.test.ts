@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { readRate } from '../../src/http/reading.ts';
-import { freeChunks, listen, minChunkBytes, type ServerSettings } from '../../src/http/server.ts';
+import { freeChunks, listen, minPacketBytes, type ServerSettings } from '../../src/http/server.ts';
 
 const settings: ServerSettings = {
   maxConnections: 1000,
@@ -90,7 +90,7 @@ describe('a network that sends as fast as it can', () => {
         sender.write(head);
         pump(sender, Buffer.from(chunk), () => goesOn);
       }
-      await sleep(2000);
+      await sleep(1500);
       const other = await open('127.0.0.2');
       other.write('GET / HTTP/1.1\r\nHost: n.test\r\nConnection: close\r\n\r\n');
       assert.match(await readAll(other), /ok$/);
@@ -144,10 +144,10 @@ describe('a body in tiny packets', () => {
     }
   });
 
-  it(`is read when it brings ${minChunkBytes} bytes each`, async () => {
+  it(`is read when it brings ${minPacketBytes} bytes each`, async () => {
     const socket = await open('127.0.3.9');
     const packets = 2 * freeChunks;
-    const packet = 'a'.repeat(2 * minChunkBytes);
+    const packet = 'a'.repeat(minPacketBytes + 1);
     socket.setNoDelay(true).write(post('/hash', `Connection: close\r\nContent-Length: ${packets * packet.length}`));
     for (let n = 0; n < packets; n++) {
       socket.write(packet);

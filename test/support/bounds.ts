@@ -31,6 +31,7 @@ import {
   maxHeaders,
   maxPipelined,
   minChunkBytes,
+  minPacketBytes,
   graceMs as sendGraceMs,
 } from '../../src/http/server.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
@@ -116,7 +117,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'chunks or packets of the bodies that a connection has under way',
-      `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each`,
+      `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each, packets ${minPacketBytes}`,
       'closed, at the same cost',
     ],
     ['head of a form part', `${size(maxHeaderBytes)}, of all together ${size(maxHeadersBytes)}`, '400'],
