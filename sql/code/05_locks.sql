@@ -182,8 +182,8 @@ comment on function api.list_zugang_anderswo() is 'Databases of this server, bes
 -- too, for want of rights, but some of it after it locked the table in question (rules, triggers, what an index or a materialized view
 -- depends on), and some with a warning only (grants): with two sessions, analysts who may define nothing kept every new connection
 -- waiting, with one they filled the table of locks. Refused before anything is locked. So are tables that are part of others or refer to
--- them. The command itself is not told here, only its text: inside a function it could be anything, so tables are defined
--- outside. Only a superuser may have PostgreSQL ask this.
+-- them. The command itself is not told here, only its text: that of whoever sent it, or, in functions, of the statements on the way to it,
+-- which functions in SQL do not tell. Words inside of names and texts count too. Only a superuser may have PostgreSQL ask this.
 -- errors       42501 for analysts
 create or replace function private.refuse_definition()
   returns event_trigger
@@ -203,11 +203,10 @@ begin
       raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
     end if;
   elsif tg_tag in ('CREATE TABLE', 'ALTER TABLE') then
-    -- A line for this function, one more for each that called it.
     get diagnostics v_calls = pg_context;
-    if (strpos(v_calls, E'\n') > 0 or current_query() ~* '\m(partition|inherits?|references|foreign)\M')
+    if ((current_query() || v_calls) ~* '\m(partition|inherits?|references|foreign)\M' or v_calls ~ '\nSQL function "')
       and private.is_analyst(session_user) then
-      raise exception 'analysts define tables by commands of their own, not inside of functions, without partitions, inheritance and references'
+      raise exception 'analysts define tables without partitions, inheritance and references, and not inside of functions in SQL'
         using errcode = '42501';
     end if;
   end if;
@@ -232,7 +231,11 @@ begin
     return;
   end if;
   if tg_tag not like 'DROP %'
-    and (select count(*) from pg_catalog.pg_class c where c.relowner = session_user::regrole) > v_max_objects then
+    and (
+      select count(*)
+      from pg_catalog.pg_class c
+      where c.relowner = (select r.oid from pg_catalog.pg_roles r where r.rolname = session_user)) > v_max_objects
+  then
     raise exception 'analysts have at most % tables, views, indexes and sequences', v_max_objects using errcode = '54000';
   end if;
   if (select count(*) from pg_catalog.pg_locks l where l.pid = pg_backend_pid()) > v_max_locks then

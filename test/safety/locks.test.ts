@@ -155,7 +155,14 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
         await session`create view eigenes.amseln as select * from gis.sichtbeobachtung`;
         await session`create function eigenes.mache() returns integer language plpgsql as $$
           begin execute 'alter table eigenes.geteilt att' || 'ach part' || 'ition pg_catalog.pg_class default'; return 1; end $$`;
+        // As tools and scripts do.
+        await session`do $$ begin execute 'create table eigenes.punkte (id integer)'; end $$`;
+        await session`select public.addgeometrycolumn('eigenes', 'punkte', 'lage', 25832, 'POINT', 2)`;
+        await session.unsafe(`create function eigenes.ohne_text() returns void language sql
+          as 'alter table eigenes.geteilt attach partition pg_catalog.pg_class default'`);
         for (const statement of [
+          'select eigenes.ohne_text()',
+          'do $$ begin alter table eigenes.geteilt attach partition pg_catalog.pg_class default; end $$',
           'create table eigenes.teil partition of pg_catalog.pg_class default',
           'create table eigenes.verweis (id oid references pg_catalog.pg_class)',
           'create table eigenes.erbe () inherits (pg_catalog.pg_class)',
@@ -176,9 +183,9 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
   });
 
   it('an analyst with a schema of their own fills no table of locks by what they make', async () => {
-    const one = await createAnalyst(service.database, 'gis_public');
+    const one = await createAnalyst(service.database, 'gis_public', 'Anna-B');
     const holder = service.database.connect();
-    await holder.unsafe(`create schema eigenes authorization ${one.name}`);
+    await holder.unsafe(`create schema eigenes authorization "${one.name}"`);
     const refusal = { code: '54000', message: /^analysts have at most 500 / };
     const many = (statement: string, times = 200) =>
       `do $$ begin for n in 1 .. ${times} loop execute replace('${statement}', '#', n::text); end loop; end $$`;

@@ -19,18 +19,21 @@ const names: string[] = [];
 after(async () => {
   if (names.length === 0) return;
   const server = postgres(process.env.DATABASE_URL ?? '', { max: 1 });
-  for (const name of names) await server.unsafe(`drop role ${name}`);
+  for (const name of names) await server.unsafe(`drop role "${name}"`);
   await server.end({ timeout: 5 });
 });
 
-/** Creates a login role in a group, for the tests of one file. PostgreSQL only. */
-export async function createAnalyst(database: Database, group: Group): Promise<Analyst> {
+/**
+ * Creates a login role in a group, for the tests of one file. PostgreSQL only.
+ * @param begin what its name begins with
+ */
+export async function createAnalyst(database: Database, group: Group, begin = 'test'): Promise<Analyst> {
   const { sql } = database;
-  const name = `test_${randomBytes(6).toString('hex')}`;
+  const name = `${begin}_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
-  await sql.unsafe(`create role ${name} login password '${password}' in role ${group}`);
-  await sql.unsafe(`alter role ${name} set statement_timeout = '1s'`);
-  await sql.unsafe(`alter role ${name} set default_transaction_read_only = on`);
+  await sql.unsafe(`create role "${name}" login password '${password}' in role ${group}`);
+  await sql.unsafe(`alter role "${name}" set statement_timeout = '1s'`);
+  await sql.unsafe(`alter role "${name}" set default_transaction_read_only = on`);
   const [current] = await sql`select current_database() as name`;
   const url = new URL(process.env.DATABASE_URL ?? '');
   url.pathname = `/${current?.name}`;
