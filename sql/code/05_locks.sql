@@ -182,8 +182,9 @@ comment on function api.list_zugang_anderswo() is 'Databases of this server, bes
 -- too, for want of rights, but some of it after it locked the table in question (rules, triggers, what an index or a materialized view
 -- depends on), and some with a warning only (grants): with two sessions, analysts who may define nothing kept every new connection
 -- waiting, with one they filled the table of locks. Refused before anything is locked. So are tables that are part of others or refer to
--- them. The command itself is not told here, only its text: that of whoever sent it, or, in functions, of the statements on the way to it,
--- which functions in SQL do not tell. Words inside of names and texts count too. Only a superuser may have PostgreSQL ask this.
+-- them. The command itself is not told here, only its text: that of whoever sent it, and those of the statements on the way to it. Functions in
+-- SQL tell none: so what they may not do can't be written in one. Words inside of names and texts count too. Only a superuser may have
+-- PostgreSQL ask this.
 -- errors       42501 for analysts
 create or replace function private.refuse_definition()
   returns event_trigger
@@ -202,11 +203,12 @@ begin
     if private.is_analyst(session_user) then
       raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
     end if;
-  elsif tg_tag in ('CREATE TABLE', 'ALTER TABLE') then
+  elsif tg_tag in ('CREATE TABLE', 'ALTER TABLE', 'CREATE FUNCTION') then
     get diagnostics v_calls = pg_context;
-    if ((current_query() || v_calls) ~* '\m(partition|inherits?|references|foreign)\M' or v_calls ~ '\nSQL function "')
+    -- E'': how other texts are read is up to the session.
+    if (current_query() || v_calls) ~* E'\\m(partition(?!\\s+by\\M)|inherits?|references|foreign)\\M'
       and private.is_analyst(session_user) then
-      raise exception 'analysts define tables without partitions, inheritance and references, and not inside of functions in SQL'
+      raise exception 'analysts define tables without partitions, inheritance and references, in functions too'
         using errcode = '42501';
     end if;
   end if;
@@ -214,7 +216,8 @@ end
 $$;
 
 -- What analysts make is locked by whoever makes or uses it, in the table of locks that all sessions share: a transaction that made
--- ten thousand tables kept everybody from reading. So they own few, and hold few locks in a transaction that makes or drops any.
+-- ten thousand tables kept everybody from reading, and so did one command that dropped as many functions. So they own few, and hold few
+-- locks in a transaction that makes or drops any.
 -- errors       54000 for analysts with more
 create or replace function private.refuse_amount()
   returns event_trigger
@@ -230,16 +233,19 @@ begin
   if not private.is_analyst(session_user) then
     return;
   end if;
-  if tg_tag not like 'DROP %'
-    and (
-      select count(*)
-      from pg_catalog.pg_class c
-      where c.relowner = (select r.oid from pg_catalog.pg_roles r where r.rolname = session_user)) > v_max_objects
+  if tg_tag not like 'DROP %' and (
+    select
+      (select count(*) from pg_catalog.pg_class c where c.relowner = r.oid)
+        + (select count(*) from pg_catalog.pg_proc p where p.proowner = r.oid)
+        -- Those of tables and arrays come with them.
+        + (select count(*) from pg_catalog.pg_type t where t.typowner = r.oid and t.typtype in ('d', 'e', 'm', 'r'))
+    from pg_catalog.pg_roles r
+    where r.rolname = session_user) > v_max_objects
   then
-    raise exception 'analysts have at most % tables, views, indexes and sequences', v_max_objects using errcode = '54000';
+    raise exception 'analysts have at most % tables, views, indexes, sequences, functions and types', v_max_objects using errcode = '54000';
   end if;
   if (select count(*) from pg_catalog.pg_locks l where l.pid = pg_backend_pid()) > v_max_locks then
-    raise exception 'analysts lock at most % tables, views, indexes and sequences in a transaction', v_max_locks using errcode = '54000';
+    raise exception 'analysts lock at most % of what they have in a transaction', v_max_locks using errcode = '54000';
   end if;
 end
 $$;

@@ -158,10 +158,11 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
         // As tools and scripts do.
         await session`do $$ begin execute 'create table eigenes.punkte (id integer)'; end $$`;
         await session`select public.addgeometrycolumn('eigenes', 'punkte', 'lage', 25832, 'POINT', 2)`;
-        await session.unsafe(`create function eigenes.ohne_text() returns void language sql
-          as 'alter table eigenes.geteilt attach partition pg_catalog.pg_class default'`);
+        await session`create function eigenes.reihe() returns table (nummer bigint) language sql
+          as 'select row_number() over (partition by id order by id) from eigenes.punkte'`;
         for (const statement of [
-          'select eigenes.ohne_text()',
+          "create function eigenes.ohne_text() returns void language sql as 'alter table eigenes.geteilt detach partition pg_class'",
+          'set standard_conforming_strings = off; create table eigenes.teil partition of pg_catalog.pg_class default',
           'do $$ begin alter table eigenes.geteilt attach partition pg_catalog.pg_class default; end $$',
           'create table eigenes.teil partition of pg_catalog.pg_class default',
           'create table eigenes.verweis (id oid references pg_catalog.pg_class)',
@@ -195,12 +196,15 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
         // Each has a table behind it for long values, and an index of that.
         await assert.rejects(session.unsafe(many('create table eigenes.u# as select a::text from eigenes.t1')), refusal);
         await assert.rejects(session.unsafe(many('create view eigenes.v# as select 1 as a', 310)), refusal);
+        const makeFunction = 'create function eigenes.f#() returns integer language sql as $f$ select 1 $f$';
+        await assert.rejects(session.unsafe(many(makeFunction, 400).replaceAll('$$', '$d$').replaceAll('$f$', "''")), refusal);
+        await assert.rejects(session.unsafe(many('create type eigenes.e# as enum ()', 400)), refusal);
         await session`create view eigenes.v as select * from eigenes.t1`;
         for (const from of [1, 101])
           await session.unsafe(many('drop table eigenes.t# cascade', from + 99).replace('in 1 ..', `in ${from} ..`));
         // Gone again, and still locked until the transaction ends.
         const toAndFro = 'create view eigenes.w# as select 1 as a; drop view eigenes.w#';
-        const locks = { code: '54000', message: /^analysts lock at most 1000 / };
+        const locks = { code: '54000', message: /^analysts lock at most 1000 of / };
         await session.unsafe(many(toAndFro, 100));
         await assert.rejects(session.unsafe(many(toAndFro, 1000)), locks);
         await session`create table eigenes.u as select 1 as a`;

@@ -99,7 +99,7 @@ describe('a network that sends as fast as it can', () => {
       goesOn = false;
       for (const sender of senders) sender.destroy();
       // Twice a second's share at first, and what each may bring, more than once, before it is looked at.
-      const allowed = ((2 + seconds) * readRate) / cost + senders.length * 4 * mib;
+      const allowed = ((2 + seconds) * readRate) / cost + senders.length * 8 * mib;
       assert.ok(read < allowed, `${Math.round(read / mib)} of ${Math.round(allowed / mib)} MiB`);
       assert.ok(read > mib, `${read}`);
     });
