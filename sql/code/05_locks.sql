@@ -227,7 +227,7 @@ create or replace function private.refuse_amount()
   set search_path = ''
 as $$
 declare
-  v_max_objects constant integer := 500;
+  v_max_objects constant integer := 1500;
   v_max_locks constant integer := 1000;
 begin
   if not private.is_analyst(session_user) then

@@ -113,8 +113,8 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
   let ready: NodeJS.Timeout | undefined;
   function keepReady(): void {
     if (!keepsReady) return;
-    clearTimeout(ready);
-    ready = setTimeout(() => {
+    ready ??= setTimeout(() => {
+      ready = undefined;
       if (closed || idle.size > 0 || threads.size >= workers) return;
       const thread = startThread();
       thread.load();
