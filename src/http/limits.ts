@@ -1,7 +1,7 @@
 // Limits on guessing and on sending mails (S2.5, D3.22). Counted in the database, so that all instances share them.
 import type { Sql, Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
-import { currentScope } from '../guard/request.ts';
+import { currentScope, runOutsideScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';
 import { PortalError } from './wire/errors.ts';
 
@@ -92,7 +92,9 @@ export async function runRegexp<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => 
   try {
     return await run(regexpSql);
   } finally {
-    if (performance.now() - begin > slowRegexp.ms) await count(sql, limits.regexp, network, slowRegexp.amount - 1);
+    // Also when the request has become too old to be given anything for it.
+    if (performance.now() - begin > slowRegexp.ms)
+      await runOutsideScope(() => count(sql, limits.regexp, network, slowRegexp.amount - 1));
   }
 }
 

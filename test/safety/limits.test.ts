@@ -1,9 +1,13 @@
 // What may be done often, and what is told by the way.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
+import { countVersuch } from '../../src/db/nutzer.ts';
+import { admitCalls } from '../../src/guard/admission.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
-import { limits } from '../../src/http/limits.ts';
+import { runInScope } from '../../src/guard/request.ts';
+import { limits, runRegexp } from '../../src/http/limits.ts';
 import { readBuild } from '../../src/observe/build.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeJpeg } from '../support/photo.ts';
@@ -12,6 +16,28 @@ import { startTestService, type TestService, testConfig } from '../support/servi
 let service: TestService;
 before(async () => {
   service = await startTestService();
+});
+
+describe('a slow regular expression', () => {
+  it('counts for ten, also when its request has meanwhile grown too old to be answered', async () => {
+    const { database, deps } = service;
+    const network = '198.51.100.77';
+    const sql = admitCalls(database.sql, { slots: 1, queue: 10, waitMs: 1500, runMs: 10_000 });
+    await runInScope(network, (scope) =>
+      runRegexp({ ...deps, sql: sql as typeof database.sql }, async () => {
+        scope.startEarlier(3000);
+        await sleep(100);
+      }),
+    );
+    const { zweck, limit, windowSeconds } = limits.regexp;
+    const left = [];
+    while (
+      left.length <= limit &&
+      (await countVersuch(database.sql, { zweck, limit, windowSeconds, schluessel: network, amount: 1 })) === 0
+    )
+      left.push(1);
+    assert.equal(left.length, limit - 10);
+  });
 });
 
 describe('an ETag', () => {

@@ -99,7 +99,7 @@ function readDate(value: string): string | null {
  */
 export const regexp = (canBeCutOff: boolean) => {
   const length = canBeCutOff ? 128 : 64;
-  const allowed = `ein regulärer Ausdruck mit höchstens ${length} Zeichen ohne (?…), ***, Rückverweise${canBeCutOff ? '' : ' und verschachtelte Wiederholungen'}`;
+  const allowed = `ein regulärer Ausdruck mit höchstens ${length} Zeichen ohne (?…), ***, Rückverweise${canBeCutOff ? '' : `, verschachtelte Wiederholungen und mehr als ${maxRepetition} in {…}`}`;
   return v.pipe(
     v.string(),
     v.normalize('NFC'),
@@ -108,13 +108,26 @@ export const regexp = (canBeCutOff: boolean) => {
     v.check((value) => [...value].length <= length, allowed),
     v.check((value) => {
       const found = inspectRegexp(value);
-      return !found.directive && !found.backReference && (canBeCutOff || !found.nestedRepetition);
+      return (
+        !found.directive && !found.backReference && (canBeCutOff || (!found.nestedRepetition && found.bound <= maxRepetition))
+      );
     }, allowed),
   );
 };
 
-function inspectRegexp(expression: string): { directive: boolean; backReference: boolean; nestedRepetition: boolean } {
-  const found = { directive: expression.startsWith('***'), backReference: false, nestedRepetition: false };
+// With 255, four at a time kept the embedded database busy for seconds.
+const maxRepetition = 20;
+
+interface RegexpFeatures {
+  directive: boolean;
+  backReference: boolean;
+  nestedRepetition: boolean;
+  /** The highest number in braces. */
+  bound: number;
+}
+
+function inspectRegexp(expression: string): RegexpFeatures {
+  const found = { directive: expression.startsWith('***'), backReference: false, nestedRepetition: false, bound: 0 };
   // For each open group: does it hold a repetition? What may be left out is one, `x?` as well as `(x|)`: forty times eight of them took two
   // seconds. So is what matches a place: of `(^|a|$){0,255}` PostgreSQL made the automaton for minutes.
   const repeats = [false];
@@ -159,6 +172,9 @@ function inspectRegexp(expression: string): { directive: boolean; backReference:
       repeats[repeats.length - 1] ||= isEmpty;
     } else if (/[*+?{]/.test(char)) {
       if (closedGroup) found.nestedRepetition = true;
+      if (char === '{')
+        for (const [number] of expression.slice(at, expression.indexOf('}', at)).matchAll(/\d+/g))
+          found.bound = Math.max(found.bound, Number(number));
       repeats[repeats.length - 1] = true;
     }
     closedGroup = false;
