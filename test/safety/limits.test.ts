@@ -6,7 +6,7 @@ import { createApp } from '../../src/app.ts';
 import { countVersuch } from '../../src/db/nutzer.ts';
 import { admitCalls } from '../../src/guard/admission.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
-import { runInScope } from '../../src/guard/request.ts';
+import { runInScope, runOutsideScope } from '../../src/guard/request.ts';
 import { limits, runRegexp } from '../../src/http/limits.ts';
 import { readBuild } from '../../src/observe/build.ts';
 import { onPostgres } from '../support/database.ts';
@@ -22,13 +22,17 @@ describe('a slow regular expression', () => {
   it('counts for ten, also when its request has meanwhile grown too old to be answered', async () => {
     const { database, deps } = service;
     const network = '198.51.100.77';
+    let busy: Promise<void> | undefined;
     const sql = admitCalls(database.sql, { slots: 1, queue: 10, waitMs: 1500, runMs: 10_000 });
     await runInScope(network, (scope) =>
       runRegexp({ ...deps, sql: sql as typeof database.sql }, async () => {
         scope.startEarlier(3000);
         await sleep(100);
+        // Somebody else has the only place.
+        busy = runOutsideScope(async () => void (await sql`select pg_sleep(0.3)`));
       }),
     );
+    await busy;
     const { zweck, limit, windowSeconds } = limits.regexp;
     const left = [];
     while (
