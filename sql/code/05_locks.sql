@@ -196,21 +196,22 @@ as $$
 declare
   v_calls text;
 begin
+  if not private.is_analyst(session_user) then
+    return;
+  end if;
   if tg_tag !~ '^(CREATE|ALTER|DROP|REFRESH) (TABLE|TABLE AS|VIEW|MATERIALIZED VIEW|FUNCTION|SEQUENCE|TYPE)$'
     and tg_tag not in ('SELECT INTO', 'CREATE INDEX', 'DROP INDEX', 'COMMENT')
     or tg_tag = 'ALTER MATERIALIZED VIEW'
   then
-    if private.is_analyst(session_user) then
-      raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
-    end if;
-  elsif tg_tag in ('CREATE TABLE', 'ALTER TABLE', 'CREATE FUNCTION') then
-    get diagnostics v_calls = pg_context;
-    -- E'': how other texts are read is up to the session.
-    if (current_query() || v_calls) ~* E'\\m(partition(?!\\s+by\\M)|inherits?|references|foreign)\\M'
-      and private.is_analyst(session_user) then
-      raise exception 'analysts define tables without partitions, inheritance and references, in functions too'
-        using errcode = '42501';
-    end if;
+    raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
+  end if;
+  get diagnostics v_calls = pg_context;
+  -- E'': how other texts are read is up to the session.
+  if tg_tag in ('CREATE TABLE', 'ALTER TABLE', 'CREATE FUNCTION')
+    and (current_query() || v_calls) ~* E'\\m(partition(?!\\s+by\\M)|inherits?|references|foreign)\\M'
+  then
+    raise exception 'analysts define tables without partitions, inheritance and references, in functions too'
+      using errcode = '42501';
   end if;
 end
 $$;

@@ -66,7 +66,10 @@ async function readRest(body: Pick<Readable, 'on' | 'off' | 'resume' | 'destroye
 }
 
 // With bytes that nobody has read, closing it at once would throw away the answer that is on its way.
-function linger({ socket }: Pick<IncomingMessage, 'socket'>): void {
+function linger(incoming: Pick<IncomingMessage, 'socket' | 'readableFlowing' | 'resume'>): void {
+  const { socket } = incoming;
+  // Else node:http throws the rest away before its chunks are counted.
+  if (incoming.readableFlowing === null) incoming.resume();
   let timer: NodeJS.Timeout | undefined;
   socket.destroySoon = () => {
     timer ??= setTimeout(() => socket.destroy(), idleBody.ms);

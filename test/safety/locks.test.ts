@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Sql } from '../../src/db/client.ts';
 import { listAnalystWarnings, listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { createAnalyst } from '../support/analyst.ts';
@@ -24,6 +25,22 @@ it('nothing of the service takes an advisory lock, and tables are locked in one 
   }
   assert.deepEqual(found, []);
 });
+
+/** Takes a lock on a table; what is returned lets go of it. */
+async function holdLock(holder: Sql, lock: string): Promise<() => Promise<void>> {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: tellLocked } = Promise.withResolvers<void>();
+  const holding = holder.begin(async (tx) => {
+    await tx.unsafe(`lock table ${lock}`);
+    tellLocked();
+    await released;
+  });
+  await locked;
+  return async () => {
+    release();
+    await holding;
+  };
+}
 
 describe('while somebody holds every advisory lock there might be', { skip: !onPostgres && 'needs a second session' }, () => {
   let service: TestService;
@@ -97,14 +114,7 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
   it('an analyst waits for no lock by what analysts may not define, and fills no table of locks with it', async () => {
     const one = await createAnalyst(service.database, 'gis_public');
     const holder = service.database.connect();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
-    const holding = holder.begin(async (tx) => {
-      await tx`lock table pg_catalog.pg_class in access share mode`;
-      lock();
-      await released;
-    });
-    await locked;
+    const release = await holdLock(holder, 'pg_catalog.pg_class in access share mode');
     await one
       .run(async (session) => {
         await session`set lock_timeout = '1s'`;
@@ -121,7 +131,6 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
           await assert.rejects(session.unsafe(statement), { code: '42501', message: /^analysts do not / }, statement);
       })
       .finally(release);
-    await holding;
     // The service's own role may everything.
     await holder.unsafe('create table public.eigene (id integer)');
     await holder.unsafe('create rule r as on insert to public.eigene do instead nothing');
@@ -136,14 +145,7 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     // Such a one may be there: an administrator made it.
     await holder.unsafe('create table eigenes.geteilt (id oid) partition by list (id)');
     await holder.unsafe(`alter table eigenes.geteilt owner to ${one.name}`);
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
-    const holding = holder.begin(async (tx) => {
-      await tx`lock table pg_catalog.pg_class in row exclusive mode`;
-      lock();
-      await released;
-    });
-    await locked;
+    const release = await holdLock(holder, 'pg_catalog.pg_class in row exclusive mode');
     await one
       .run(async (session) => {
         await session`set lock_timeout = '1s'`;
@@ -178,7 +180,6 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
           await assert.rejects(session.unsafe(statement), { code: '42501', message: /^analysts define tables / }, statement);
       })
       .finally(release);
-    await holding;
     await holder.unsafe('drop schema eigenes cascade');
     await holder.end({ timeout: 1 });
   });

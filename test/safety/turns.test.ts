@@ -16,20 +16,11 @@ import { collections } from '../../src/http/outputs/ogc/collections.ts';
 import { makeCsv } from '../../src/http/outputs/ogc/csv.ts';
 import { eachLot, type Feature } from '../../src/http/outputs/ogc/geometry.ts';
 import { drawMap } from '../../src/http/outputs/ogc/map.ts';
-import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
+import { listen, maxPipelined } from '../../src/http/server.ts';
 import { makeRows, shortPages } from '../../src/http/wire/reply.ts';
 import { toXml } from '../../src/http/wire/xml.ts';
+import { wideSettings } from '../support/listen.ts';
 import { startTestService } from '../support/service.ts';
-
-const settings: ServerSettings = {
-  maxConnections: 1000,
-  maxConnectionsPerNetwork: 500,
-  connectionRate: 1000,
-  headersTimeoutSeconds: 20,
-  requestTimeoutSeconds: 60,
-  minSendRate: 1,
-  trustedHops: 0,
-};
 
 function compute(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
@@ -284,7 +275,7 @@ describe('over sockets', () => {
       compute(2);
       return new Response(`${begun} ${new URL(request.url).pathname}`);
     };
-    server = await listen(answer, '127.0.0.1', 0, settings);
+    server = await listen(answer, '127.0.0.1', 0, wideSettings);
     port = (server.address() as AddressInfo).port;
   });
   beforeEach(() => {
@@ -360,7 +351,7 @@ describe('over sockets', () => {
   });
 
   it('and costs its network new connections', async () => {
-    const server = await listen(() => new Response(String(compute(10))), '127.0.0.1', 0, { ...settings, connectionRate: 4 });
+    const server = await listen(() => new Response(String(compute(10))), '127.0.0.1', 0, { ...wideSettings, connectionRate: 4 });
     const to = (localAddress: string) =>
       connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', localAddress }).on('error', () => {});
     const hasAnswer = async (localAddress: string) => {
@@ -388,7 +379,7 @@ describe('a chunk full of requests', () => {
   const count = () => parsed++;
   before(async () => {
     server = await listen(async (request) => new Response(`${(await request.text()).length} bytes`), '127.0.0.1', 0, {
-      ...settings,
+      ...wideSettings,
       connectionRate: 5000,
     });
     port = (server.address() as AddressInfo).port;
@@ -505,7 +496,7 @@ describe('whoever has gone', () => {
     ) as unknown as typeof sql;
     const admitted = admitCalls(slow, { slots: 1, queue: 100, waitMs: 10_000, runMs: 10_000 });
     release();
-    const server = await listen(createApp({ ...deps, sql: admitted, reads: admitted }).fetch, '127.0.0.1', 0, settings);
+    const server = await listen(createApp({ ...deps, sql: admitted, reads: admitted }).fetch, '127.0.0.1', 0, wideSettings);
     const { port } = server.address() as AddressInfo;
     const ask = () => {
       const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
