@@ -180,8 +180,7 @@ describe('what a document shows as an answer', { skip: onPostgres && 'the same a
   let service: RunningService;
   before(async () => {
     if (onPostgres) return;
-    site = await makeSite();
-    await runCli(site, ['migrate']);
+    site = await makeSite({ isMigrated: true });
     await runCli(site, ['demo', 'load']);
     service = await startProcess(site, { DEFAULT_TENANT: 'RP' });
   });

@@ -19,8 +19,7 @@ let browser: Browser | undefined;
 
 before(async () => {
   if (withoutBrowser) return;
-  site = await makeSite();
-  await runCli(site, ['migrate']);
+  site = await makeSite({ isMigrated: true });
   await runCli(site, ['catalog', 'import', fileURLToPath(new URL('./support/katalog', import.meta.url))]);
   const account = ['--email', 'e@example.org', '--vorname', 'Erika', '--nachname', 'Expertin', '--rolle', 'expert'];
   await runCli(site, ['nutzer', 'create', '--loginname', 'expertin', ...account, '--password-stdin'], 'prüft genau');

@@ -104,12 +104,11 @@ describe('while the database can only be read', { skip: !onPostgres && 'needs a 
 
 describe('a start on a database that can only be read', { skip: !onPostgres && 'needs a database of its own' }, () => {
   it('a migration, and a command say so in one sentence', async () => {
-    const site = await makeSite();
+    const site = await makeSite({ isMigrated: true });
     const readOnly = { ...site.env, PGOPTIONS: '-c default_transaction_read_only=on' };
     const url = new URL(site.env.DATABASE_URL ?? '');
     url.searchParams.set('options', readOnly.PGOPTIONS);
     try {
-      await runCli(site, ['migrate']);
       const there = { ...site, env: { ...site.env, DATABASE_URL: url.href } };
       for (const outcome of [
         await runMain(there.env),

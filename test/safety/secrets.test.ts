@@ -21,8 +21,7 @@ let site: Site;
 let service: RunningService;
 before(async () => {
   if (skip) return;
-  site = await makeSite();
-  assert.equal((await runCli(site, ['migrate'])).code, 0);
+  site = await makeSite({ isMigrated: true });
   const katalog = fileURLToPath(new URL('../support/katalog', import.meta.url));
   assert.equal((await runCli(site, ['catalog', 'import', katalog])).code, 0);
   const person = ['--loginname', 'anna', '--email', 'anna@example.org', '--vorname', 'A', '--nachname', 'A'];

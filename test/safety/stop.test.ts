@@ -17,8 +17,8 @@ const katalog = fileURLToPath(new URL('../support/katalog', import.meta.url));
 describe('a signal', () => {
   let site: Site;
   before(async () => {
-    site = await makeSite();
-    for (const args of [['migrate'], ['catalog', 'import', katalog]]) assert.equal((await runCli(site, args)).code, 0);
+    site = await makeSite({ isMigrated: true });
+    assert.equal((await runCli(site, ['catalog', 'import', katalog])).code, 0);
   });
   after(() => site?.remove());
 

@@ -1,8 +1,8 @@
 // A database of its own for each test file: a copy of the template that test/support/run.ts made.
-import { readFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { after, afterEach } from 'node:test';
 import { type Database, openDatabase } from '../../src/db/client.ts';
-import { openEmbedded } from '../../src/db/embedded/database.ts';
+import { copyDirectory } from './template.ts';
 
 /** Whether the tests run on PostgreSQL instead of the embedded database. */
 export const onPostgres = Boolean(process.env.DATABASE_URL);
@@ -36,9 +36,12 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   if (!template) throw new Error('Tests are started with: npm test -- test/….test.ts');
   const databaseUrl = process.env.DATABASE_URL;
   if (!databaseUrl) {
-    const embedded = await openEmbedded({ dataDir: null, loadFrom: await readFile(template) });
-    const database = await openDatabase({ embedded });
-    closers.push(() => database.close());
+    const dataDir = await copyDirectory(template);
+    const database = await openDatabase({ databaseUrl: null, dataDir });
+    closers.push(async () => {
+      await database.close();
+      await rm(dataDir, { recursive: true });
+    });
     return { ...database, served: database };
   }
 

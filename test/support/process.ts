@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/client.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './database.ts';
+import { copyDirectory, migratedOf } from './template.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const nodeArgs = ['--disable-warning=ExperimentalWarning', '--import', './src/preflight.js', '--import', 'tsx'];
@@ -27,13 +28,15 @@ export interface Site {
 
 let sites = 0;
 
-export async function makeSite(): Promise<Site> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sighting-site-'));
+/** @param isMigrated so that `npm run migrate` has nothing to do, which takes seconds */
+export async function makeSite({ isMigrated = false } = {}): Promise<Site> {
+  const migrated = migratedOf(process.env.TEST_TEMPLATE ?? '');
+  const dataDir = isMigrated && !onPostgres ? await copyDirectory(migrated) : await mkdtemp(join(tmpdir(), 'sighting-site-'));
   const env: Record<string, string> = { DATA_DIR: dataDir, DATABASE_URL: '' };
   if (!onPostgres) return { env, remove: () => rm(dataDir, { recursive: true }) };
   const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
   const name = `${process.env.TEST_TEMPLATE}_site_${process.pid}_${++sites}`;
-  await server.sql.unsafe(`create database ${name}`);
+  await server.sql.unsafe(`create database ${name} ${isMigrated ? `template ${migrated}` : ''}`);
   return {
     env: { ...env, DATABASE_URL: databaseUrlOf(name) },
     async remove() {

@@ -1,5 +1,5 @@
-// Runs the tests: prepares one migrated template with the test catalogue, of which every test file takes a copy, and hands
-// over to node:test. On the embedded database, or on the PostgreSQL of DATABASE_URL.
+// Runs the tests: prepares a migrated template, empty and with the test catalogue, of which every test file takes copies, and
+// hands over to node:test. On the embedded database, or on the PostgreSQL of DATABASE_URL.
 // Further arguments are passed on: npm test -- test/http/login.test.ts
 // TEST_POOLER=1 puts PgBouncer between the services under test and PostgreSQL.
 // TEST_REPLICA=1 starts a PostgreSQL of its own with a replica, which services under test read from; a commit waits until it shows it.
@@ -7,27 +7,29 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkDatabase } from '../../src/db/check.ts';
 import { openDatabase } from '../../src/db/client.ts';
-import { openEmbedded } from '../../src/db/embedded/database.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { describeStartError } from '../../src/observe/fault.ts';
 import { loadTestCatalogue } from './catalogue.ts';
 import type { Pooler } from './pooler.ts';
+import { migratedOf } from './template.ts';
 
 const codeOptions = process.env.TEST_CODE_DIR ? { codeDir: process.env.TEST_CODE_DIR } : {};
 
 async function prepareEmbedded(): Promise<{ template: string; remove: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'sighting-test-'));
-  const embedded = await openEmbedded({ dataDir: null });
-  const database = await openDatabase({ embedded });
-  await migrateDatabase(database, codeOptions);
+  const template = join(dir, 'template');
+  const migrated = migratedOf(template);
+  const empty = await openDatabase({ databaseUrl: null, dataDir: migrated });
+  await migrateDatabase(empty, codeOptions);
+  await empty.close();
+  await cp(migrated, template, { recursive: true });
+  const database = await openDatabase({ databaseUrl: null, dataDir: template });
   await loadTestCatalogue(database.sql);
-  const template = join(dir, 'template.tar.gz');
-  await writeFile(template, await embedded.dump());
   await database.close();
   return { template, remove: () => rm(dir, { recursive: true }) };
 }
@@ -41,11 +43,18 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
   const server = await openDatabase({ databaseUrl, dataDir: '' });
   await checkDatabase(server.sql);
   const template = `sighting_test_${process.pid}`;
-  await server.sql.unsafe(`create database ${template}`);
-  const url = new URL(databaseUrl);
-  url.pathname = `/${template}`;
-  const database = await openDatabase({ databaseUrl: url.href, dataDir: '' });
-  await migrateDatabase(database, codeOptions);
+  const migrated = migratedOf(template);
+  const open = (name: string) => {
+    const url = new URL(databaseUrl);
+    url.pathname = `/${name}`;
+    return openDatabase({ databaseUrl: url.href, dataDir: '' });
+  };
+  await server.sql.unsafe(`create database ${migrated}`);
+  const empty = await open(migrated);
+  await migrateDatabase(empty, codeOptions);
+  await empty.close();
+  await server.sql.unsafe(`create database ${template} template ${migrated}`);
+  const database = await open(template);
   await loadTestCatalogue(database.sql);
   await database.close();
   await server.sql.unsafe(
@@ -69,7 +78,7 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
     template,
     async remove() {
       await pooler?.stop();
-      await server.sql.unsafe(`drop database ${template}`);
+      for (const name of [template, migrated]) await server.sql.unsafe(`drop database ${name}`);
       await server.sql.unsafe(`drop role ${service.TEST_SERVICE_ROLE}`);
       await server.close();
     },
@@ -125,8 +134,7 @@ try {
       '--test-concurrency=2',
       '--test-timeout=300000',
       ...args.filter((arg) => arg.startsWith('-')),
-      // Backwards: the longest one is among the last by name, and would run alone in the end.
-      ...(files.length > 0 ? files : listFiles().reverse()),
+      ...(files.length > 0 ? files : listFiles()),
     ],
     { stdio: 'inherit', env: { ...process.env, ...service, TEST_TEMPLATE: template } },
   );
