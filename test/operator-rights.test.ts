@@ -100,15 +100,19 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
         .split('\n')
         .filter((line) => line && !line.startsWith('Logins für Auswertungen'));
     try {
+      await administrator.sql.unsafe(`grant gis_public to ${fremd}`);
+      const define = () => other.sql`create rule r as on insert to pg_catalog.pg_class do instead nothing`;
+      await assert.rejects(define(), { code: '42501', message: /^permission denied/ });
       const lines = await migrate();
       assert.ok(lines.some((line) => line.startsWith('Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten')));
       for (const line of lines) {
         assert.doesNotMatch(line, /create role|gis_public/, 'is in the document');
-        const [, statements] = /: ((?:grant|revoke) .*;)$/.exec(line) ?? [];
+        const [, statements] = /: ((?:grant|revoke|create event trigger) .*;)$/.exec(line) ?? [];
         assert.ok(statements, line);
         await administrator.sql.unsafe(statements).simple();
       }
       assert.deepEqual(await migrate(), []);
+      await assert.rejects(define(), { code: '42501', message: /^analysts do not create rule/ });
       await Promise.all([lock(owned), lock(served)]);
       await assert.rejects(lock(other), { code: '42501' });
       // Whoever named only one of the two is asked for the other.

@@ -161,19 +161,27 @@ as $$
       true)
 $$;
 
--- Where analysts may log in beside this database. The service's own role reads the same views, and is none.
+-- Where analysts may log in beside this database. The service's own role reads the same views, and is none. Neither is the owner of another
+-- portal, whose database closes itself: taken from everybody, the right to connect would be missed by its own service.
 create or replace function api.list_zugang_anderswo()
   returns table (login name, datenbank name)
   language sql
   stable
 as $$
+  with portal as (
+    select d.oid, o.oid as owner
+    from pg_catalog.pg_database d
+    join pg_catalog.pg_roles o on o.oid = d.datdba
+    where not o.rolsuper and pg_catalog.pg_has_role(o.oid, to_regrole('gis_public'), 'member'))
   select r.rolname, d.datname
   from pg_catalog.pg_roles r, pg_catalog.pg_database d
   where r.rolcanlogin
     and private.is_analyst(r.rolname)
     and not coalesce(pg_catalog.pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false)
+    and r.oid not in (select p.owner from portal p)
     and d.datallowconn
     and d.datname <> pg_catalog.current_database()
+    and d.oid not in (select p.oid from portal p)
     and pg_catalog.has_database_privilege(r.oid, d.oid, 'connect')
 $$;
 comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
@@ -247,19 +255,6 @@ begin
   end if;
   if (select count(*) from pg_catalog.pg_locks l where l.pid = pg_backend_pid()) > v_max_locks then
     raise exception 'analysts lock at most % of what they have in a transaction', v_max_locks using errcode = '54000';
-  end if;
-end
-$$;
-
-do $$
-begin
-  if (select r.rolsuper from pg_roles r where r.rolname = current_user) then
-    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
-      create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
-    end if;
-    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_amount') then
-      create event trigger species_sighting_amount on ddl_command_end execute function private.refuse_amount();
-    end if;
   end if;
 end
 $$;

@@ -23,6 +23,21 @@ begin
 end
 $$;
 
+-- Definitions are refused to analysts (05_locks.sql). A dump of the service's schemas has no event triggers: a restored database gets
+-- them here.
+do $$
+begin
+  if (select r.rolsuper from pg_roles r where r.rolname = current_user) then
+    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
+      create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
+    end if;
+    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_amount') then
+      create event trigger species_sighting_amount on ddl_command_end execute function private.refuse_amount();
+    end if;
+  end if;
+end
+$$;
+
 -- Functions are everybody's to execute unless said otherwise. Theirs are closed here and not by `alter default privileges`,
 -- which can take this right away only in all schemas at once, PostGIS's next version included.
 do $$

@@ -18,6 +18,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       open_schema: boolean;
       locks: string[];
       temporary: string | null;
+      definitions: string[];
       keepers: string[];
       dienst: boolean;
       queueless: string[];
@@ -48,6 +49,12 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       (select quote_ident(d.datname)
         from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary,
+      array_to_json(array(
+        select format('create event trigger %s on %s execute function private.%s()', t.name, t.event, t.function)
+        from (values
+          ('species_sighting_definition', 'ddl_command_start', 'refuse_definition'),
+          ('species_sighting_amount', 'ddl_command_end', 'refuse_amount')) t (name, event, function)
+        where not exists (select from pg_event_trigger e where e.evtname = t.name))) as definitions,
       array_to_json(array(select quote_ident(k.rolname) from keeper k order by 1)) as keepers,
       to_regrole('portal_dienst') is not null as dienst,
       array_to_json(array(
@@ -116,6 +123,11 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
     ];
     warnings.push(
       `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten, bis sein Administrator es in dieser Datenbank verbietet: ${statements.join('; ')};`,
+    );
+  }
+  if (facts.definitions.length > 0) {
+    warnings.push(
+      `Wer auswertet, kann mit einer Definition (create rule …) den ganzen Server aufhalten, bis sein Administrator es in dieser Datenbank verbietet: ${facts.definitions.join('; ')};`,
     );
   }
   // Taken from everybody by hand, and not given to both: the worker would ask for ever.

@@ -1,7 +1,7 @@
 // Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
 import { type Client, wrapCalls } from './calls.ts';
-import { currentScope, isAccount, type RequestScope } from './request.ts';
+import { currentScope, isAccount, isNamed, type RequestScope } from './request.ts';
 import { type LimitName, type LimitUsage, type RefusalReason, usageOf } from './usage.ts';
 
 export interface AdmissionOptions {
@@ -13,13 +13,15 @@ export interface AdmissionOptions {
   count?: number;
   /** Of these, what requests of one network, or of one account, may have at once; all of them without it. */
   share?: number;
+  /** Of these, what requests that name the same may have, whoever asks; `share` without it. */
+  namedShare?: number;
   /** Runs that may wait; of one network, half of them. */
   queue: number;
   /** Longest wait for a slot in milliseconds. */
   waitMs: number;
   /** Time spent here, and with what runs, is not part of a request's age. */
   isApart?: boolean;
-  /** For how long what ran for so many milliseconds counts in its network's and its account's shares after its end; the slot is free at once. */
+  /** For how long what ran for so many milliseconds counts in its network's and its account's shares after its end; all else is free at once. */
   restMs?: (ranMs: number) => number;
 }
 
@@ -127,7 +129,8 @@ class Admission {
   readonly #lines = new Map<string | null, Waiting[]>();
   #waiting = 0;
   constructor(options: AdmissionOptions, usage: LimitUsage) {
-    this.#options = { share: options.slots, isApart: false, ...options };
+    const share = options.share ?? options.slots;
+    this.#options = { isApart: false, namedShare: share, ...options, share };
     this.#usage = usage;
   }
 
@@ -143,7 +146,8 @@ class Admission {
   }
 
   #mayRun(keys: readonly string[]): boolean {
-    return this.#running < this.#options.slots && keys.every((key) => (this.#held.get(key) ?? 0) < this.#options.share);
+    const { slots, share, namedShare } = this.#options;
+    return this.#running < slots && keys.every((key) => (this.#held.get(key) ?? 0) < (isNamed(key) ? namedShare : share));
   }
 
   #take(keys: readonly string[]): void {
@@ -189,20 +193,24 @@ class Admission {
   #leave(keys: readonly string[], restMs: number): void {
     this.#running--;
     this.#usage.running--;
-    const giveBack = () => {
-      for (const key of keys) {
-        const left = (this.#held.get(key) ?? 0) - 1;
-        if (left > 0) this.#held.set(key, left);
-        else this.#held.delete(key);
-      }
-    };
-    if (restMs === 0) giveBack();
-    else
+    if (restMs === 0) this.#giveBack(keys);
+    else {
+      // What is only named is no reason for those to wait whose it is.
+      this.#giveBack(keys.filter(isNamed));
       setTimeout(() => {
-        giveBack();
+        this.#giveBack(keys.filter((key) => !isNamed(key)));
         if (this.#waiting > 0) this.#admitNext();
       }, restMs);
+    }
     if (this.#waiting > 0) this.#admitNext();
+  }
+
+  #giveBack(keys: readonly string[]): void {
+    for (const key of keys) {
+      const left = (this.#held.get(key) ?? 0) - 1;
+      if (left > 0) this.#held.set(key, left);
+      else this.#held.delete(key);
+    }
   }
 
   // A slot, or a share, came free, and with it perhaps more than one may run.

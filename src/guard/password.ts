@@ -17,16 +17,18 @@ const keyLength = 32;
 // of their networks.
 const slots = Math.min(4, Math.max(3, availableParallelism()));
 export const hashBounds = { slots, share: slots - 1 };
-// One more than are hashed has its turn, and is counted meanwhile: in the time of the hashing, each login would be 5 % slower.
-export const turnBounds = { slots: slots + 1, share: slots, queue: 100, waitMs: 1500 };
+// One more of a network than are hashed has its turn, and is counted meanwhile: in the time of the hashing, each login would be 5 % slower.
+// Beside one network that names an account all the time, its owner finds a turn free, and beside many networks that do, others find one.
+export const turnBounds = { slots: slots + 2, share: slots, namedShare: slots + 1, queue: 100, waitMs: 1500 };
 const inTurn = limitRuns({ name: 'passwords', ...turnBounds });
 // A network that does nothing but log in takes most of two cores, and the photos of others as much longer. While there are any, a hash counts
 // as its network's for three times as long again as it took. Others find the place free: left empty, all would wait for one.
 const restPerHash = 3;
 const hasPhotos = () => (listUsage().get('photos')?.running ?? 0) > 0;
-// All who had a turn find a place, after a hash or two.
+// All who had a turn find a place, after a hash or two, whomever others name.
 const hashed = limitRuns({
   ...hashBounds,
+  namedShare: slots,
   queue: 2 * turnBounds.slots,
   waitMs: 60_000,
   isApart: true,

@@ -51,9 +51,12 @@ const longMs = 5000;
 const holdNothing = () => {};
 const stays = () => false;
 
+const networkPrefix = 'network ';
 const accountPrefix = 'account ';
 /** Whether one of a request's owners is the account that asks: nobody else can name it. */
 export const isAccount = (owner: string) => owner.startsWith(accountPrefix);
+/** Whether one of a request's owners is only asked for, which everybody can do. */
+export const isNamed = (owner: string) => !isAccount(owner) && !owner.startsWith(networkPrefix);
 
 /** What a client may call its request: it gets into the log and into a header of the answer. */
 export const maxRequestIdLength = 64;
@@ -76,14 +79,14 @@ class Scope implements RequestScope {
   constructor(network: string, id: string | undefined, reject: (reason: Error) => void) {
     this.id = id !== undefined && isRequestId(id) ? id : randomUUID();
     this.network = network;
-    this.owners = [`network ${network}`];
+    this.owners = [`${networkPrefix}${network}`];
     this.#reject = reject;
   }
 
   identify(account: number): void {
     this.account = account;
     // A new list: what runs goes on holding what it took.
-    this.owners = [`network ${this.network}`, `${accountPrefix}${account}`];
+    this.owners = [`${networkPrefix}${this.network}`, `${accountPrefix}${account}`];
   }
 
   countFor(owner: string): void {

@@ -1,6 +1,7 @@
 // Limits on guessing and on sending mails (S2.5, D3.22). Counted in the database, so that all instances share them.
-import type { Sql, Transaction } from '../db/client.ts';
+import { type Sql, slowCallBounds, type Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
+import { limitRuns } from '../guard/admission.ts';
 import { currentScope, runOutsideScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';
 import { PortalError } from './wire/errors.ts';
@@ -85,7 +86,14 @@ export function requireWriteAllowed({ writes }: Deps, reader: number): void {
  * Runs what has a regular expression in it; 429 when this client's network sent too many, each of which may compute for half a
  * second.
  */
-export async function runRegexp<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
+export async function runRegexp<T>(deps: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
+  return deps.regexpSql === deps.sql ? oneByOne(() => runCounted(deps, run)) : runCounted(deps, run);
+}
+
+// Where they have no connections of their own, a login would wait behind several of them for each of its statements.
+const oneByOne = limitRuns({ slots: 1, queue: slowCallBounds.queue, waitMs: slowCallBounds.waitMs });
+
+async function runCounted<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
   const network = networkOfRequest();
   refuse(await count(sql, limits.regexp, network));
   const begin = performance.now();

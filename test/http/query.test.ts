@@ -251,5 +251,6 @@ describe('text filters of GET /sichtbeobachtungen match the whole name, in any c
     assert.deepEqual(await ids('^[[:alpha:]]+ bubo$'), [1]);
     assert.deepEqual(await ids('[)(]'), []);
     assert.deepEqual(await ids('\\(a\\)+'), []);
+    assert.deepEqual(await ids('\\c[|^uhu$'), [1]);
   });
 });

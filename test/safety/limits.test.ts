@@ -153,6 +153,21 @@ it('a regular expression that computes for long counts as ten', { skip: !onPostg
   assert.equal((await ask('^amsel', '192.0.2.4')).status, 200);
 });
 
+it('of regular expressions one computes at a time where they share the connection of all others', {
+  skip: onPostgres && 'they have connections of their own',
+}, async () => {
+  let running = 0;
+  let most = 0;
+  const one = () =>
+    runRegexp(service.deps, async () => {
+      most = Math.max(most, ++running);
+      await sleep(5);
+      running--;
+    });
+  await Promise.all(Array.from({ length: 10 }, (_, n) => runInScope(`192.0.2.${n % 2}`, one)));
+  assert.equal(most, 1);
+});
+
 it('/metrics refuses whatever came through a proxy that nobody named: its clients all come from this machine', async () => {
   const ask = (headers: Record<string, string>, config = testConfig) =>
     createApp({ ...service.deps, config }).request('http://n.test/metrics', { headers }, {

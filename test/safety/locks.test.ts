@@ -1,5 +1,6 @@
 // Locks need rights: no session of an analyst, whatever it holds, stops a report or a migration.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
@@ -105,10 +106,32 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
       )?.groups ?? {};
     assert.ok(logins.endsWith('…') || logins.split(', ').includes(one.name), logins);
     assert.ok(databases.split(', ').includes(elsewhere) && !databases.split(', ').includes(here?.name ?? ''), databases);
+    // Of another portal, neither the owner is told nor the database, which closes itself.
+    const owner = `portal_${randomBytes(6).toString('hex')}`;
+    await sql.unsafe(`create role ${owner} login in role gis_public`);
+    await sql.unsafe(`alter database ${elsewhere} owner to ${owner}`);
+    assert.ok(!(await listAnalystWarnings(sql)).some((line) => line.includes(elsewhere) || line.includes(owner)));
+    await sql.unsafe(`alter database ${elsewhere} owner to current_user`);
+    await sql.unsafe(`drop role ${owner}`);
     // As it is printed, but for the databases of others.
     await sql.unsafe(`revoke connect on database ${elsewhere} from public`);
     assert.ok(!(await listAnalystWarnings(sql)).some((line) => line.includes(elsewhere)));
     await sql.unsafe(`drop database ${elsewhere}`);
+  });
+
+  it('what refuses definitions is back after the next migration, and asked for until then', async () => {
+    const { sql } = service.database;
+    const list = async () => (await sql`select evtname from pg_event_trigger order by 1`).map(({ evtname }) => evtname);
+    const names = ['species_sighting_amount', 'species_sighting_definition'];
+    assert.deepEqual(await list(), names);
+    for (const name of names) await sql.unsafe(`drop event trigger ${name}`);
+    assert.deepEqual(
+      (await listGrantWarnings(sql)).map((line) => line.match(/create event trigger \w+/g)),
+      [names.toReversed().map((name) => `create event trigger ${name}`)],
+    );
+    assert.equal(await migrateDatabase(service.database), 'unchanged');
+    assert.deepEqual(await list(), names);
+    assert.deepEqual(await listGrantWarnings(sql), []);
   });
 
   it('an analyst waits for no lock by what analysts may not define, and fills no table of locks with it', async () => {

@@ -97,6 +97,38 @@ describe('what is scarce', () => {
     }
   });
 
+  it('of a login name is not all of one network’s: beside one that floods it, its owner finds a place at once', async () => {
+    const limited = limitRuns({ slots: 5, share: 3, namedShare: 4, queue: 200, waitMs: 10_000 });
+    const hashed = limitRuns({ slots: 3, share: 2, namedShare: 3, queue: 10, waitMs: 10_000, restMs: () => 2000 });
+    const ask = (network: string, name: string) =>
+      runInScope(network, (scope) => {
+        scope.countFor(`passwords ${name}`);
+        return limited(() => hashed(() => sleep(5)));
+      });
+    const flood = Array.from({ length: 6 }, () => ask('flood', 'anna'));
+    await sleep(100);
+    const begin = performance.now();
+    await Promise.all([ask('home', 'anna'), ask('away', 'otto')]);
+    const ms = performance.now() - begin;
+    assert.ok(ms < 1000, `${ms} ms`);
+    await Promise.all(flood);
+    // Many networks leave one to whoever names another.
+    let most = 0;
+    let running = 0;
+    const many = Array.from({ length: 20 }, (_, n) =>
+      runInScope(`net ${n}`, (scope) => {
+        scope.countFor('passwords anna');
+        return limited(async () => {
+          most = Math.max(most, ++running);
+          await sleep(5);
+          running--;
+        });
+      }),
+    );
+    await Promise.all(many);
+    assert.equal(most, 4);
+  });
+
   it('is not all of one network’s or one account’s, also when nobody else asks', async () => {
     const limited = limitRuns({ slots: 4, share: 2, queue: 100, waitMs: 10_000 });
     let most = 0;

@@ -195,7 +195,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'passwords hashed at once',
-      '3 or 4, by cores; of a network or an account one fewer, and a fourth as often while photos are made small',
+      '3 or 4, by cores; of a network one fewer, and a fourth as often while photos are made small; never all that are next for one account',
       `by turns of networks, ${seconds(turnBounds.waitMs)}, then 503`,
     ],
     [

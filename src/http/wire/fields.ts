@@ -141,7 +141,8 @@ function inspectRegexp(expression: string): RegexpFeatures {
     if (char === '\\') {
       if (!inBrackets && /[1-9]/.test(following)) found.backReference = true;
       if (!inBrackets && /[AZmMyY]/.test(following)) repeats[repeats.length - 1] = true;
-      at++;
+      // `\cX` is one character, also where X is a bracket: taken for the beginning of one, it hid all that came behind it.
+      at += following === 'c' ? 2 : 1;
       closedGroup = false;
       isEmpty = false;
       continue;
