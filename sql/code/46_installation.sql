@@ -22,13 +22,18 @@ create or replace function api.get_transaktionen()
 as $$
   select
     (
-      select coalesce(max(extract(epoch from clock_timestamp() - a.xact_start)), 0)::float8
-      from pg_stat_activity a
-      where a.backend_xmin is not null and a.backend_type <> 'autovacuum worker' and a.pid <> pg_backend_pid()
+      select coalesce(max(extract(epoch from clock_timestamp() - t.begun)), 0)::float8
+      from (
+        select a.xact_start
+        from pg_stat_activity a
+        where (a.backend_xmin is not null or a.backend_xid is not null) and a.backend_type <> 'autovacuum worker' and a.pid <> pg_backend_pid()
+        union all
+        select p.prepared from pg_prepared_xacts p
+      ) t (begun)
     ),
     (select max(age(d.datfrozenxid)) from pg_database d)
 $$;
-comment on function api.get_transaktionen() is 'Age in seconds of the oldest open transaction, and numbers of transactions used since the oldest that is needed';
+comment on function api.get_transaktionen() is 'Age in seconds of the oldest transaction that keeps the database from tidying up, and numbers of transactions used since the oldest that is needed';
 
 -- Lets the role of the service use the queue, whose tables are pg-boss' own. Nothing happens without the one or the other.
 create or replace function private.grant_warteschlange()

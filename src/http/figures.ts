@@ -84,7 +84,7 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
   });
   metrics.watch({
     name: 'database_oldest_transaction_seconds',
-    help: 'Age of the oldest open transaction, since which nothing is tidied up',
+    help: 'Age of the oldest transaction that keeps the database from tidying up what changed since',
     read: async () => toNumber((await ask())?.transactions?.oldestSeconds),
   });
   metrics.watch({

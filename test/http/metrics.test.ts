@@ -194,6 +194,15 @@ describe('/metrics tells', () => {
       await sleep(1000);
       assert.ok((figureOf(await families(), 'database_oldest_transaction_seconds') ?? 0) >= 1);
     });
+    const { sql } = service.database;
+    const getAge = async () =>
+      (await sql<{ seconds: number }[]>`select aelteste_s as seconds from api.get_transaktionen()`)[0]?.seconds ?? 0;
+    // Also one that wrote and has no statement under way.
+    await other.begin(async (tx) => {
+      await tx`update portal.nutzer set vorname = vorname`;
+      await sleep(1000);
+      assert.ok((await getAge()) >= 1);
+    });
   });
 
   it('of answers that were kept', async () => {
