@@ -182,20 +182,22 @@ describe('from an empty database to the first sighting', () => {
     const made = await create('Jürgen', 'j@example.org', '--rolle', 'administrator');
     assert.equal(made.code, 0, made.err);
     assert.deepEqual(Object.keys(JSON.parse(made.out)), ['id']);
-    assert.equal((await create('jÜRGEN ', 'k@example.org')).err, '--loginname ist schon vergeben.\n');
-    assert.equal((await create('Karl', 'J@example.org')).err, '--email ist schon vergeben.\n');
-    assert.equal(
-      (await create('Karl', 'k@example.org', '--artengruppen', '10,11')).err,
-      '--artengruppen enthält eine id, die es nicht gibt.\n',
-    );
+    if (!eachStarts) {
+      assert.equal((await create('jÜRGEN ', 'k@example.org')).err, '--loginname ist schon vergeben.\n');
+      assert.equal((await create('Karl', 'J@example.org')).err, '--email ist schon vergeben.\n');
+      assert.equal(
+        (await create('Karl', 'k@example.org', '--artengruppen', '10,11')).err,
+        '--artengruppen enthält eine id, die es nicht gibt.\n',
+      );
+      assert.match(
+        (await runCli(site, ['nutzer', 'block', '--loginname', 'niemand'])).err,
+        /kein Konto mit dem Anmeldenamen „niemand“/,
+      );
+    }
     assert.equal((await create('Karl', 'k@example.org', '--rolle', 'chef')).code, 1);
     assert.match(
       (await runCli(site, ['nutzer', 'create', '--loginname', 'x'])).err,
       /^Es fehlen --email, --vorname, --nachname, --password-stdin \(das Passwort kommt von der Standardeingabe\)\.\n$/,
-    );
-    assert.match(
-      (await runCli(site, ['nutzer', 'block', '--loginname', 'niemand'])).err,
-      /kein Konto mit dem Anmeldenamen „niemand“/,
     );
     for (const [args, says] of [
       [['nutzer', 'create', '--quatsch'], /^--quatsch gibt es nicht; Hilfe:/],

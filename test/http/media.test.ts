@@ -203,7 +203,7 @@ describe('what can not be taken now answers 503, without row or file', () => {
   ];
   for (const [name, change] of outages) {
     it(name, async () => {
-      const broken = await startTestService();
+      const broken = await startTestService({}, service.database);
       const lines: object[] = [];
       Object.assign(broken.deps.log, { warn: (about: object) => void lines.push(about) });
       change(broken);

@@ -28,7 +28,7 @@ import {
 } from '../support/twins.ts';
 import { shortenWalks } from '../support/walks.ts';
 
-const total = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? (onPostgres ? 2000 : 1000));
+const total = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? (onPostgres ? 2000 : 500));
 const dice = makeDice(Number(process.env.EIGENSCHAFT_SAAT ?? 5));
 
 let twins: Twins;

@@ -79,9 +79,10 @@ describe('headers', () => {
   }
 
   it('S3.10 of an error that nobody expected say and show nothing of the inside', async () => {
-    const broken = await startTestService();
-    await broken.database.sql`alter table portal.stadium rename to stadium_weg`;
-    const answer = await broken.request('/stadien');
+    const { sql } = service.database;
+    await sql`alter table portal.stadium rename to stadium_weg`;
+    const answer = await service.request('/stadien?restrict=id');
+    await sql`alter table portal.stadium_weg rename to stadium`;
     assert.equal(answer.status, 500);
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
     assert.doesNotMatch(answer.text, /stadium|portal\.|select|at .*\.ts|relation/i);

@@ -249,7 +249,7 @@ describe('a request that was under way when its key ended', () => {
 });
 
 it('a key that ends while a write waits its turn writes nothing', async () => {
-  const { deps, database } = await startTestService();
+  const { deps, database } = await startTestService({}, service.database);
   const { sql } = database;
   let before: () => Promise<unknown> = async () => {};
   // Just before the statement itself, when everything else was asked.

@@ -5,7 +5,6 @@ import { maxMarks } from '../../src/guard/text.ts';
 import { maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { maxFields } from '../../src/http/wire/query.ts';
 import { arten } from '../support/catalogue.ts';
-import { openTestDatabase } from '../support/database.ts';
 import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -195,7 +194,7 @@ describe('in the database', () => {
   const domains = /^portal\.(kurztext|kurztexte|bemerkung|dokument|felder)$/;
 
   it('no function of api takes text of unbounded length', async () => {
-    const { sql } = await openTestDatabase();
+    const { sql } = service.database;
     const rows = await sql<{ name: string; types: string[] }[]>`
       select p.oid::regprocedure::text as name, array_to_json(array(
         select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality a (oid, position) join pg_type t on t.oid = a.oid
@@ -209,7 +208,7 @@ describe('in the database', () => {
   });
 
   it('each refuses a megabyte of combining marks before it does anything with it', async () => {
-    const { sql } = await openTestDatabase();
+    const { sql } = service.database;
     const rows = await sql<{ call: string; types: string[] }[]>`
       select p.oid::regproc::text as call, array_to_json(array(
         select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality a (oid, position) join pg_type t on t.oid = a.oid
@@ -237,7 +236,7 @@ describe('in the database', () => {
   });
 
   it('a remark of 4 001 characters is refused, and 4 000 of any kind are stored', async () => {
-    const { sql } = await openTestDatabase();
+    const { sql } = service.database;
     const insert = (text: string, column: string, day: number) =>
       sql.unsafe(
         `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, ${column})
@@ -251,7 +250,7 @@ describe('in the database', () => {
   });
 
   it('names and addresses that are too long for any account have no key, instead of taking minutes to get one', async () => {
-    const { sql } = await openTestDatabase();
+    const { sql } = service.database;
     const [row] = await sql`
       select private.to_account_key(repeat(E'\\u0300\\u0323', 100000)) as long, private.to_account_key(' Käfer  Anna') as short`;
     assert.deepEqual({ ...row }, { long: null, short: 'käfer anna' });

@@ -97,7 +97,7 @@ it('photos and sound files of an account are counted for a day; what has none is
 });
 
 it('S2.5 reports and changes of an account are counted for a day; reading goes on, and others are not refused', async () => {
-  const few = await startTestService({ writes: limitPerDay(3) });
+  const few = await startTestService({ writes: limitPerDay(3) }, service.database);
   const report = (as: 'melder' | 'nachbarin', lon: number) =>
     few.request('/sichtbeobachtungen', { as, form: { art: '2', lat: '5530000', lon: String(lon) } });
   const first = await report('melder', 450001);

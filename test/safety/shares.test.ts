@@ -14,7 +14,7 @@ import { runInScope } from '../../src/guard/request.ts';
 import { freeChunks, listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { arten } from '../support/catalogue.ts';
-import { onPostgres, openTestDatabase } from '../support/database.ts';
+import { onPostgres, openTestDatabase, type TestDatabase } from '../support/database.ts';
 import { headerOf, startTestService, type TestService, testConfig } from '../support/service.ts';
 
 const settings: ServerSettings = {
@@ -26,6 +26,13 @@ const settings: ServerSettings = {
   minSendRate: 100_000_000,
   trustedHops: 0,
 };
+
+let opened: Promise<TestDatabase> | undefined;
+/** One for all of them. */
+function database(): Promise<TestDatabase> {
+  opened ??= openTestDatabase();
+  return opened;
+}
 
 describe('what is scarce', () => {
   it('goes to networks by turns: one that asks for much waits for itself', async () => {
@@ -193,7 +200,7 @@ describe('what is scarce', () => {
   });
 
   it('S5.3 passwords: who logs in as one account from many networks leaves a place to everybody else', async () => {
-    const shared = await startTestService({ config: { ...testConfig, trustedHops: 1 } });
+    const shared = await startTestService({ config: { ...testConfig, trustedHops: 1 } }, await database());
     const done: string[] = [];
     const login = async (name: string, address: string) => {
       const { status } = await shared.request(`/login?loginname=${name}&password=${sha1OfPlain(name)}`, {
@@ -208,7 +215,7 @@ describe('what is scarce', () => {
   });
 
   it('S5.3 passwords: none is hashed for a change that is refused', async () => {
-    const shared = await startTestService();
+    const shared = await startTestService({}, await database());
     const [account] = await shared.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
     const change = () =>
       shared.request(`/nutzer/${account?.id}`, {
@@ -246,7 +253,7 @@ describe('what is scarce', () => {
   it('is not waited for behind another’s long statement while a job has one', {
     skip: !onPostgres && 'one statement at a time',
   }, async () => {
-    const { sql: pool, reserve, work } = await openTestDatabase();
+    const { sql: pool, reserve, work } = await database();
     const sql = admitCalls(
       pool,
       { ...callBounds, slots: poolSize + reservedConnections, share: poolSize },
@@ -308,7 +315,7 @@ describe('over sockets', () => {
   let server: ServerType;
   let port = 0;
   before(async () => {
-    service = await startTestService();
+    service = await startTestService({}, await database());
     // As many as one account may have, of twice as many.
     service.media.uploads = createUploads(`${service.mediaDirectory}/uploads`, {
       all: 8,

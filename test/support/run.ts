@@ -130,8 +130,8 @@ try {
       '--import',
       'tsx',
       '--test',
-      // An embedded database takes a core and more than a gigabyte.
-      '--test-concurrency=2',
+      // Many wait for something. An embedded database takes a core and more than a gigabyte.
+      `--test-concurrency=${databaseUrl ? 4 : 3}`,
       '--test-timeout=300000',
       ...args.filter((arg) => arg.startsWith('-')),
       ...(files.length > 0 ? files : listFiles()),

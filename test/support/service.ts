@@ -23,7 +23,7 @@ import { createUploads } from '../../src/media/uploads.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { type Account, arten } from './catalogue.ts';
-import { closeAtEnd, openTestDatabase } from './database.ts';
+import { closeAtEnd, openTestDatabase, type TestDatabase } from './database.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared field by field
 export type Json = any;
@@ -49,7 +49,7 @@ export interface RequestOptions {
 }
 
 export interface TestService {
-  database: Database;
+  database: TestDatabase;
   /** What the service was started with. */
   deps: Deps;
   app: ReturnType<typeof createApp>;
@@ -84,8 +84,9 @@ export const testConfig: Deps['config'] = {
   karteHintergrund: null,
 };
 
-export async function startTestService(overrides: Partial<Deps> = {}): Promise<TestService> {
-  const database = await openTestDatabase();
+/** @param shared database of another service of this file; a copy of its own without it */
+export async function startTestService(overrides: Partial<Deps> = {}, shared?: TestDatabase): Promise<TestService> {
+  const database = shared ?? (await openTestDatabase());
   // Through a pooler as the service does it, which lets no more run than it has connections.
   const sql = process.env.TEST_POOLER_URL
     ? admitCalls(database.served.sql, { slots: poolSize, ...callBounds, queue: 100_000, waitMs: 60_000 })
