@@ -503,6 +503,15 @@ test('a dump is a copy that lives on its own, in memory', async () => {
   await Promise.all(copies.map((copy) => copy.close()));
 });
 
+test('errors leave nothing behind, however many there are and however deep', async () => {
+  const sql = makeClient({ max: 1 });
+  // Found at the bottom of the expression.
+  const deep = `select ${'abs('.repeat(400)}1 / 0${')'.repeat(400)}`;
+  for (let n = 0; n < 100; n++) await assert.rejects(sql.unsafe(deep), sqlState('22012'));
+  const [row] = await sql`select 1 as one`;
+  assert.equal(row?.one, 1);
+});
+
 test('when the engine dies every caller learns it, and nothing hangs', async () => {
   const crashes: Error[] = [];
   const doomed = await openEmbedded({ dataDir: null, onCrash: (error) => crashes.push(error) });

@@ -12,7 +12,8 @@
 //
 // The loop below stands in for PGlite's own execProtocolRaw, and drives the same exported functions, because that one
 //   reports the end of the file when COPY FROM STDIN asks for more data than the batch held (so COPY would need all
-//   its data in one buffer), gathers a whole result before it hands on the first byte, and goes on for ever after a trap.
+//   its data in one buffer), gathers a whole result before it hands on the first byte, goes on for ever after a trap, and
+//   leaves on the stack what an error was raised in.
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type Extensions, PGlite } from '@electric-sql/pglite';
@@ -52,6 +53,7 @@ interface Wasm {
   HEAPU8: Uint8Array;
   addFunction(callback: (pointer: number, length: number) => number, signature: string): number;
   pg_extensions: object;
+  ___stack_pointer: { value: number };
   _pgl_set_rw_cbs(read: number, write: number): void;
   _pgl_pq_flush(): void;
   _pgl_setPGliteExitStatus(status: number): number;
@@ -125,6 +127,7 @@ function read(wasm: Wasm, pointer: number, space: number): number {
 function run(wasm: Wasm, bytes: Uint8Array): void {
   input = bytes;
   inputOffset = 0;
+  const stack = wasm.___stack_pointer.value;
   while (inputOffset < input.length || wasm._pq_buffer_remaining_data() > 0) {
     try {
       wasm._PostgresMainLoopOnce();
@@ -132,6 +135,8 @@ function run(wasm: Wasm, bytes: Uint8Array): void {
       // a trap (out of memory, stack exhausted) leaves the memory in an unknown state: the thread dies, and the
       // next start recovers from the write-ahead log
       if (wasm._pgl_setPGliteExitStatus(-2) !== raisedError) throw error;
+      // What was called when it was raised has left its part of the stack: a kilobyte at least, and after 12 000 errors there was none left
+      wasm.___stack_pointer.value = stack;
       wasm._PostgresMainLongJmp();
     }
   }
