@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { after, before, test } from 'node:test';
 import postgres from 'postgres';
-import { type EmbeddedDatabase, openEmbedded } from '../../src/db/embedded/database.ts';
+import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from '../../src/db/embedded/database.ts';
 
 type Client = postgres.Sql;
 
+let root: string;
+let databases = 0;
 let database: EmbeddedDatabase;
 const clients = new Set<Client>();
+
+/** An empty one in a directory of its own. */
+const openFresh = (options: Omit<EmbeddedOptions, 'dataDir'> = {}) =>
+  openEmbedded({ dataDir: join(root, String(++databases)), ...options });
 
 /** A pool on the embedded database; ended after the tests. */
 function makeClient(options: object = {}, of: EmbeddedDatabase = database): Client {
@@ -38,15 +47,17 @@ function sqlState(code: string): (error: unknown) => boolean {
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 before(async () => {
-  database = await openEmbedded({ dataDir: null, lockTimeoutMs: 1_000 });
+  root = await mkdtemp(join(tmpdir(), 'embedded-'));
+  database = await openFresh({ lockTimeoutMs: 1_000 });
 });
 after(async () => {
   await Promise.all([...clients].map((sql) => sql.end({ timeout: 2 })));
   await database.close();
+  await rm(root, { recursive: true });
 });
 
 test('3,000 mixed operations of 20 callers: every answer goes to its caller, and the counts agree with a ledger', async () => {
-  const patient = await openEmbedded({ dataDir: null, lockTimeoutMs: 60_000 });
+  const patient = await openFresh({ lockTimeoutMs: 60_000 });
   const web = makeClient({ connection: { plan_cache_mode: 'force_generic_plan' } }, patient);
   const other = makeClient({ max: 3, prepare: false, fetch_types: false, connection: { application_name: 'other' } }, patient);
   await web`create table ledger (id int generated always as identity, caller int not null, token text not null unique)`;
@@ -479,14 +490,14 @@ test('PostGIS, btree_gist, uuid-ossp and pgcrypto work', async () => {
   assert.deepEqual({ ...text }, { lower: 'ä', same: true, summer: true });
 });
 
-test('a dump is a copy that lives on its own, in memory', async () => {
+test('a dump is a copy that lives on its own', async () => {
   const sql = makeClient();
   await sql`create table dumped (n int)`;
   await sql`insert into dumped values (1)`;
   const dump = await database.dump();
   assert.deepEqual([...dump.subarray(0, 2)], [0x1f, 0x8b]);
   await sql`insert into dumped values (2)`;
-  const copies = [await openEmbedded({ dataDir: null, loadFrom: dump }), await openEmbedded({ dataDir: null, loadFrom: dump })];
+  const copies = [await openFresh({ loadFrom: dump }), await openFresh({ loadFrom: dump })];
   for (const [index, copy] of copies.entries()) {
     const inCopy = makeClient({ max: 2 }, copy);
     await inCopy`insert into dumped values (${index + 10})`;
@@ -514,7 +525,7 @@ test('errors leave nothing behind, however many there are and however deep', asy
 
 test('when the engine dies every caller learns it, and nothing hangs', async () => {
   const crashes: Error[] = [];
-  const doomed = await openEmbedded({ dataDir: null, onCrash: (error) => crashes.push(error) });
+  const doomed = await openFresh({ onCrash: (error) => crashes.push(error) });
   const sql = makeClient({ max: 2, backoff: 0.01, fetch_types: false }, doomed);
   await sql`select 1`;
   const running = [

@@ -21,9 +21,8 @@ export interface EmbeddedDatabase {
 }
 
 export interface EmbeddedOptions {
-  /** directory; null keeps everything in memory */
-  dataDir: string | null;
-  /** a dump made by dump(), used when the directory is empty, and in memory */
+  dataDir: string;
+  /** a dump made by dump(), used when the directory is empty */
   loadFrom?: Uint8Array;
   /** longest wait (ms) of a virtual connection for the engine before it fails with SQLSTATE 55P03 (15000) */
   lockTimeoutMs?: number;
@@ -65,33 +64,31 @@ export function isEmptyEmbedded(directory: string): boolean {
 
 /** Opens the embedded database, creating it when the directory is empty. Creates no extension. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
-  const directory = options.dataDir === null ? null : resolve(options.dataDir);
-  const lock = directory === null ? null : lockDirectory(directory);
+  const directory = resolve(options.dataDir);
+  const lock = lockDirectory(directory);
   let bridge: Bridge | null = null;
   let engine: Engine;
   try {
-    const data = directory === null ? null : prepareData(directory);
+    const data = prepareData(directory);
     try {
       engine = await startEngine({
-        dataDir: data?.path ?? null,
-        loadFrom: data && !data.isNew ? null : options.loadFrom ? Uint8Array.from(options.loadFrom) : null,
+        dataDir: data.path,
+        loadFrom: data.isNew && options.loadFrom ? Uint8Array.from(options.loadFrom) : null,
         onCrash(error) {
           bridge?.fail(error);
-          lock?.release();
+          lock.release();
           options.onCrash?.(error);
         },
       });
     } catch (error) {
       throw new EmbeddedOpenError(
-        directory === null
-          ? `Die eingebettete Datenbank konnte nicht gestartet werden (${oneLine(error)}).`
-          : `Die eingebettete Datenbank in ${directory} konnte nicht geöffnet werden (${oneLine(error)}); ist sie beschädigt, hilft nur eine Sicherung.`,
+        `Die eingebettete Datenbank in ${directory} konnte nicht geöffnet werden (${oneLine(error)}); ist sie beschädigt, hilft nur eine Sicherung.`,
         error,
       );
     }
-    data?.complete();
+    data.complete();
   } catch (error) {
-    lock?.release();
+    lock.release();
     throw error;
   }
   bridge = new Bridge(engine, options.lockTimeoutMs ?? 15_000);
@@ -101,7 +98,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
     socket: () => opened.connect(),
     dump: () => opened.dump(),
     close() {
-      closing ??= opened.close().finally(() => lock?.release());
+      closing ??= opened.close().finally(() => lock.release());
       return closing;
     },
   };

@@ -27,7 +27,7 @@ export class EngineRefusedError extends Error {
 
 /** Starts the thread and waits until the database in it answers. */
 export async function startEngine(options: {
-  dataDir: string | null;
+  dataDir: string;
   loadFrom: Uint8Array | null;
   onCrash: (error: Error) => void;
 }): Promise<Engine> {

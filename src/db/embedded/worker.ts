@@ -25,7 +25,7 @@ import { trimExtension } from './bundle.ts';
 
 /** What the thread is started with. */
 export interface WorkerInput {
-  dataDir: string | null;
+  dataDir: string;
   loadFrom: Uint8Array | null;
   /** rises with each message, so that a thread blocked in COPY can be woken */
   signal: Int32Array;
@@ -153,7 +153,7 @@ function buildStartup(): Uint8Array {
 async function open(): Promise<PGlite> {
   const extensions: Extensions = { postgis: trimExtension(postgis), btree_gist, uuid_ossp, pgcrypto };
   return await PGlite.create({
-    ...(dataDir === null ? {} : { dataDir: `file://${dataDir}` }),
+    dataDir: `file://${dataDir}`,
     ...(loadFrom ? { loadDataDir: new Blob([loadFrom as Uint8Array<ArrayBuffer>], { type: 'application/gzip' }) } : {}),
     extensions,
   });
