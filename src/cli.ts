@@ -318,7 +318,6 @@ const commands: Record<string, (database: Database, values: Values, rest: string
       import('./media/open-storage.ts'),
       import('./db/sicherung.ts'),
     ]);
-    const warn = (sentence: string) => console.error(`Hinweis: ${sentence}.`);
     const source = { ...config, databaseUrl: ownersAddress(config).url, database, storage: openStorage(config.media) };
     const { manifest, copied } = await createBackup(source, dir, progress, warn);
     const foreign = await listForeignSchemas(database.sql);
@@ -330,8 +329,7 @@ const commands: Record<string, (database: Database, values: Values, rest: string
       `${countOf(anzahl.sichtbeobachtung, 'Beobachtung', 'Beobachtungen')} und ${countOf(medien.anzahl, 'Datei', 'Dateien')} (${copied} neu) sind in ${dir} gesichert.`,
     );
     if (medien.fehlend.length === 0) return;
-    const missing = countOf(medien.fehlend.length, 'Datei fehlte', 'Dateien fehlten');
-    warn(`${missing} schon in der Ablage; welche, steht in sicherung.json unter fehlend`);
+    warnOfMissing(medien.fehlend.length);
     process.exitCode = 2;
   },
 
@@ -342,6 +340,14 @@ const commands: Record<string, (database: Database, values: Values, rest: string
     console.log(['Die Demo ist geladen.', ...describeLogins(logins)].join('\n'));
   },
 };
+
+const warn = (sentence: string) => console.error(`Hinweis: ${sentence}.`);
+
+/** Of a backup: how many files of records it could not have. */
+function warnOfMissing(count: number): void {
+  const missing = countOf(count, 'Datei fehlte', 'Dateien fehlten');
+  warn(`${missing} schon in der Ablage; welche, steht in sicherung.json unter fehlend`);
+}
 
 /** Files of an import go where those of the service are. */
 async function openImportMedia(directory: string, config: Config): Promise<ImportMedia> {
@@ -401,6 +407,7 @@ const plainCommands: Record<string, (rest: string[]) => Promise<void>> = {
     const { checkBackup } = await import('./backup/check.ts');
     const { manifest } = await checkBackup(dir, loadConfig(process.env).programs, progress);
     console.log(`Die Sicherung ist vollständig und unverändert: ${describeBackup(manifest)}.`);
+    if (manifest.medien.fehlend.length > 0) warnOfMissing(manifest.medien.fehlend.length);
   },
 
   async restore(rest) {

@@ -101,9 +101,11 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
         .filter((line) => line && !line.startsWith('Logins für Auswertungen'));
     try {
       await administrator.sql.unsafe(`grant gis_public to ${fremd}`);
+      await administrator.sql.unsafe(`revoke pg_read_all_stats from ${owner}`);
       const define = () => other.sql`create rule r as on insert to pg_catalog.pg_class do instead nothing`;
       await assert.rejects(define(), { code: '42501', message: /^permission denied/ });
       const lines = await migrate();
+      assert.ok(lines.some((line) => line.endsWith(`: grant pg_read_all_stats to ${owner};`)));
       assert.ok(lines.some((line) => line.startsWith('Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten')));
       for (const line of lines) {
         assert.doesNotMatch(line, /create role|gis_public/, 'is in the document');
@@ -112,9 +114,18 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
         await administrator.sql.unsafe(statements).simple();
       }
       assert.deepEqual(await migrate(), []);
-      await assert.rejects(define(), { code: '42501', message: /^analysts do not create rule/ });
+      await assert.rejects(define(), { code: '42501', message: /^analysts define nothing .*: create rule$/ });
       await Promise.all([lock(owned), lock(served)]);
       await assert.rejects(lock(other), { code: '42501' });
+      // The second event trigger of releases up to 0.15.0 is an administrator's, its function the owner's.
+      await owned.sql`create function private.refuse_amount() returns event_trigger language plpgsql as 'begin end'`;
+      await administrator.sql`create event trigger species_sighting_amount on ddl_command_end execute function private.refuse_amount()`;
+      await owned.sql`update portal.installation set code_hash = 'of 0.15.0'`;
+      assert.deepEqual(await migrate(), []);
+      assert.deepEqual(
+        (await administrator.sql`select evtname from pg_event_trigger`).map(({ evtname }) => evtname),
+        ['species_sighting_definition'],
+      );
       // Whoever named only one of the two is asked for the other.
       for (const role of [owner, 'portal_dienst']) {
         const functions = 'pg_advisory_xact_lock(bigint), pg_try_advisory_xact_lock(bigint)';

@@ -161,8 +161,34 @@ as $$
       true)
 $$;
 
--- Where analysts may log in beside this database. The service's own role reads the same views, and is none. Neither is the owner of another
--- portal, whose database closes itself: taken from everybody, the right to connect would be missed by its own service.
+-- Analysts and their groups. The service's own role reads the same views, and is none.
+create or replace function private.list_analyst()
+  returns table (id oid, name name, can_login boolean)
+  language sql
+  stable
+as $$
+  select r.oid, r.rolname, r.rolcanlogin
+  from pg_catalog.pg_roles r
+  where r.rolname not in ('gis_public', 'gis_exact')
+    and private.is_analyst(r.rolname)
+    and not coalesce(pg_catalog.pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false)
+$$;
+
+-- Whether the owner of this database may see what sessions of others do, where any of those are analysts'.
+create or replace function api.is_auswertung_sichtbar()
+  returns boolean
+  language sql
+  stable
+as $$
+  select pg_catalog.pg_has_role(p.proowner, 'pg_read_all_stats', 'usage') or not exists (select from private.list_analyst() a where a.can_login)
+  from pg_catalog.pg_proc p
+  where p.oid = 'api.get_transaktionen()'::regprocedure
+$$;
+comment on function api.is_auswertung_sichtbar() is 'Whether the service sees transactions that logins of analysts leave open';
+
+-- Where analysts may log in beside this database. The owner of another portal is none, whose database closes
+-- itself: taken from everybody, the right to connect would be missed by its own service. What this portal's owner has beside it counts, a
+-- restored copy for example.
 create or replace function api.list_zugang_anderswo()
   returns table (login name, datenbank name)
   language sql
@@ -172,27 +198,25 @@ as $$
     select d.oid, o.oid as owner
     from pg_catalog.pg_database d
     join pg_catalog.pg_roles o on o.oid = d.datdba
-    where not o.rolsuper and pg_catalog.pg_has_role(o.oid, to_regrole('gis_public'), 'member'))
-  select r.rolname, d.datname
-  from pg_catalog.pg_roles r, pg_catalog.pg_database d
-  where r.rolcanlogin
-    and private.is_analyst(r.rolname)
-    and not coalesce(pg_catalog.pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false)
-    and r.oid not in (select p.owner from portal p)
+    where not o.rolsuper
+      and o.oid <> (select c.datdba from pg_catalog.pg_database c where c.datname = pg_catalog.current_database())
+      and pg_catalog.pg_has_role(o.oid, to_regrole('gis_public'), 'member'))
+  select a.name, d.datname
+  from private.list_analyst() a, pg_catalog.pg_database d
+  where a.can_login
+    and a.id not in (select p.owner from portal p)
     and d.datallowconn
     and d.datname <> pg_catalog.current_database()
     and d.oid not in (select p.oid from portal p)
-    and pg_catalog.has_database_privilege(r.oid, d.oid, 'connect')
+    and pg_catalog.has_database_privilege(a.id, d.oid, 'connect')
 $$;
 comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
 
--- What analysts may define: objects of their own, where an administrator gave them a schema. Everything else PostgreSQL would refuse
--- too, for want of rights, but some of it after it locked the table in question (rules, triggers, what an index or a materialized view
--- depends on), and some with a warning only (grants): with two sessions, analysts who may define nothing kept every new connection
--- waiting, with one they filled the table of locks. Refused before anything is locked. So are tables that are part of others or refer to
--- them. The command itself is not told here, only its text: that of whoever sent it, and those of the statements on the way to it. Functions in
--- SQL tell none: so what they may not do can't be written in one. Words inside of names and texts count too. Only a superuser may have
--- PostgreSQL ask this.
+-- Analysts read: they define nothing in this database, whatever an administrator gave them. Some definitions PostgreSQL would refuse only
+-- after it locked the table in question (rules, triggers, what an index depends on), some with a warning (grants): with two sessions,
+-- analysts without any right kept every new connection waiting, with one they filled the table of locks. And with one table of their own
+-- they did that by writing to it between savepoints, and had autovacuum run what an index of it computes, without a limit of theirs. Only a
+-- superuser may have PostgreSQL ask this.
 -- errors       42501 for analysts
 create or replace function private.refuse_definition()
   returns event_trigger
@@ -201,60 +225,29 @@ create or replace function private.refuse_definition()
   security definer
   set search_path = ''
 as $$
-declare
-  v_calls text;
 begin
-  if not private.is_analyst(session_user) then
-    return;
-  end if;
-  if tg_tag !~ '^(CREATE|ALTER|DROP|REFRESH) (TABLE|TABLE AS|VIEW|MATERIALIZED VIEW|FUNCTION|SEQUENCE|TYPE)$'
-    and tg_tag not in ('SELECT INTO', 'CREATE INDEX', 'DROP INDEX', 'COMMENT')
-    or tg_tag = 'ALTER MATERIALIZED VIEW'
-  then
-    raise exception 'analysts do not %', lower(tg_tag) using errcode = '42501';
-  end if;
-  get diagnostics v_calls = pg_context;
-  -- E'': how other texts are read is up to the session.
-  if tg_tag in ('CREATE TABLE', 'ALTER TABLE', 'CREATE FUNCTION')
-    and (current_query() || v_calls) ~* E'\\m(partition(?!\\s+by\\M)|inherits?|references|foreign)\\M'
-  then
-    raise exception 'analysts define tables without partitions, inheritance and references, in functions too'
-      using errcode = '42501';
+  if private.is_analyst(session_user) then
+    raise exception 'analysts define nothing in the portal''s database: %', lower(tg_tag) using errcode = '42501';
   end if;
 end
 $$;
 
--- What analysts make is locked by whoever makes or uses it, in the table of locks that all sessions share: a transaction that made
--- ten thousand tables kept everybody from reading, and so did one command that dropped as many functions. So they own few, and hold few
--- locks in a transaction that makes or drops any.
--- errors       54000 for analysts with more
-create or replace function private.refuse_amount()
-  returns event_trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
+-- Up to 0.15.0 they were allowed some, and this counted them. With it goes its event trigger, which belongs to a superuser.
+drop function if exists private.refuse_amount() cascade;
+
+-- What analysts own in this database, made before that was refused, or by somebody else. It lets one session stop the server.
+create or replace function api.list_eigentum_auswertung()
+  returns setof name
+  language sql
+  stable
 as $$
-declare
-  v_max_objects constant integer := 1500;
-  v_max_locks constant integer := 1000;
-begin
-  if not private.is_analyst(session_user) then
-    return;
-  end if;
-  if tg_tag not like 'DROP %' and (
+  select a.name
+  from private.list_analyst() a
+  where exists (
     select
-      (select count(*) from pg_catalog.pg_class c where c.relowner = r.oid)
-        + (select count(*) from pg_catalog.pg_proc p where p.proowner = r.oid)
-        -- Those of tables and arrays come with them.
-        + (select count(*) from pg_catalog.pg_type t where t.typowner = r.oid and t.typtype in ('d', 'e', 'm', 'r'))
-    from pg_catalog.pg_roles r
-    where r.rolname = session_user) > v_max_objects
-  then
-    raise exception 'analysts have at most % tables, views, indexes, sequences, functions and types', v_max_objects using errcode = '54000';
-  end if;
-  if (select count(*) from pg_catalog.pg_locks l where l.pid = pg_backend_pid()) > v_max_locks then
-    raise exception 'analysts lock at most % of what they have in a transaction', v_max_locks using errcode = '54000';
-  end if;
-end
+    from pg_catalog.pg_shdepend d
+    where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.refobjid = a.id and d.deptype = 'o'
+      and d.dbid = (select b.oid from pg_catalog.pg_database b where b.datname = pg_catalog.current_database()))
+  order by 1
 $$;
+comment on function api.list_eigentum_auswertung() is 'Logins of analysts that own something in this database';

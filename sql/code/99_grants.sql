@@ -31,9 +31,6 @@ begin
     if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
       create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
     end if;
-    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_amount') then
-      create event trigger species_sighting_amount on ddl_command_end execute function private.refuse_amount();
-    end if;
   end if;
 end
 $$;

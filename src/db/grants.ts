@@ -51,9 +51,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary,
       array_to_json(array(
         select format('create event trigger %s on %s execute function private.%s()', t.name, t.event, t.function)
-        from (values
-          ('species_sighting_definition', 'ddl_command_start', 'refuse_definition'),
-          ('species_sighting_amount', 'ddl_command_end', 'refuse_amount')) t (name, event, function)
+        from (values ('species_sighting_definition', 'ddl_command_start', 'refuse_definition')) t (name, event, function)
         where not exists (select from pg_event_trigger e where e.evtname = t.name))) as definitions,
       array_to_json(array(select quote_ident(k.rolname) from keeper k order by 1)) as keepers,
       to_regrole('portal_dienst') is not null as dienst,
@@ -140,17 +138,34 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Where analysts may log in beside this database: what this one closes is open there, and a session that fills the server's table of
- * locks from there stops this one too. One German sentence with the statement for the administrator; empty when there is nowhere.
+ * What lets one session of an analyst stop this database: what they own in it, other databases of the server that they may log in
+ * to, where nothing is closed, and transactions that nobody sees. German sentences with the statements for the administrator; empty when there is none of it.
  */
 export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
-  const [open] = await sql<{ logins: string[]; databases: string[] }[]>`
+  const [facts] = await sql<{ unseen: string | null; owners: string[]; logins: string[]; databases: string[] }[]>`
     select
+      case when not api.is_auswertung_sichtbar() then quote_ident(current_user) end as unseen,
+      array_to_json(array(select quote_ident(e) from api.list_eigentum_auswertung() e)) as owners,
       array_to_json(array(select quote_ident(z.login) from api.list_zugang_anderswo() z group by 1 order by 1)) as logins,
       array_to_json(array(select quote_ident(z.datenbank) from api.list_zugang_anderswo() z group by 1 order by 1)) as databases`;
-  if (!open || open.databases.length === 0) return [];
-  const { logins, databases } = open;
+  const { unseen = null, owners = [], logins = [], databases = [] } = facts ?? {};
+  const nameSome = (names: string[]) =>
+    `Logins für Auswertungen (${names.slice(0, 5).join(', ')}${names.length > 5 ? ' …' : ''})`;
   return [
-    `Logins für Auswertungen (${logins.slice(0, 5).join(', ')}${logins.length > 5 ? ' …' : ''}) dürfen in andere Datenbanken dieses Servers und können ihn von dort mit einer Verbindung aufhalten, bis sein Administrator es verbietet: revoke connect on database ${databases.join(', ')} from public;`,
+    ...(owners.length > 0
+      ? [
+          `${nameSome(owners)} haben Eigenes in dieser Datenbank und können damit den ganzen Server mit einer Verbindung aufhalten, bis sie es auf einem anderen Server haben und ein Administrator es hier entfernt: drop owned by ${owners.join(', ')} cascade;`,
+        ]
+      : []),
+    ...(databases.length > 0
+      ? [
+          `${nameSome(logins)} dürfen in andere Datenbanken dieses Servers und können ihn von dort mit einer Verbindung aufhalten, bis sein Administrator es verbietet: revoke connect on database ${databases.join(', ')} from public;`,
+        ]
+      : []),
+    ...(unseen !== null
+      ? [
+          `Transaktionen, die ein Login für Auswertungen offen lässt, sieht der Dienst nicht und meldet sie nicht, bis ein Administrator es erlaubt: grant pg_read_all_stats to ${unseen};`,
+        ]
+      : []),
   ];
 }

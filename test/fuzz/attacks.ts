@@ -33,6 +33,21 @@ const post = (target: string, body: string): RequestParts => ({
 });
 const report = 'art=40&lat=5480000&lon=410000&datum=2.5.2024';
 
+/** A report with a file. */
+const reportWith = (name: string, content: Buffer, n: number): RequestParts => {
+  const fields = { art: '40', lat: '5480000', lon: String(410_001 + n), datum: '2.5.2024' };
+  const parts = Object.entries(fields).map(([key, value]) => ({ name: key, content: value }));
+  return {
+    method: 'POST',
+    target: '/api/v2/sichtbeobachtungen',
+    headers: [
+      ['Host', 'localhost'],
+      ['Content-Type', 'multipart/form-data; boundary=b'],
+    ],
+    body: encodeMultipart([...parts, { name, content, filename: 'x' }], 'b'),
+  };
+};
+
 /** The same over and over, so many at once, until the end. */
 async function repeat(signal: AbortSignal, lanes: number, work: (n: number) => Promise<unknown>): Promise<void> {
   let count = 0;
@@ -401,17 +416,7 @@ export const attacks: Attack[] = [
     name: 'sound files that take long to clean, and photos, beside right logins',
     async run({ signal, send, site }) {
       const { reporter, restricted } = site.roles;
-      const file = async (name: string, content: Buffer, n: number) => {
-        const fields = { art: '40', lat: '5480000', lon: String(410_001 + n), datum: '2.5.2024' };
-        const parts = Object.entries(fields).map(([key, value]) => ({ name: key, content: value }));
-        const headers = [
-          ['Host', 'localhost'],
-          ...credentialsOf(reporter),
-          ['Content-Type', 'multipart/form-data; boundary=b'],
-        ] as const;
-        const body = encodeMultipart([...parts, { name, content, filename: 'x' }], 'b');
-        await send({ method: 'POST', target: '/api/v2/sichtbeobachtungen', headers, body }, null, 20_000);
-      };
+      const file = (name: string, content: Buffer, n: number) => send(reportWith(name, content, n), reporter, 20_000);
       const photo = await makeJpeg({ width: 2000, height: 1500, noise: 20 });
       const sound = makeScatteredMp4();
       const login = post('/api/v2/login', `loginname=${restricted.loginname}&password=${restricted.sha1}`);
@@ -419,6 +424,17 @@ export const attacks: Attack[] = [
         repeat(signal, 2, (n) => file('audio', sound, n)),
         repeat(signal, 2, (n) => file('foto', photo, n)),
         repeat(signal, 4, () => send(login)),
+      ]);
+    },
+  },
+  {
+    name: "wrong passwords in the witness's name, beside photos",
+    async run({ signal, send, site }) {
+      const photo = await makeJpeg({ width: 2000, height: 1500, noise: 20 });
+      const login = post('/api/v2/login', `loginname=${site.witness.loginname}&password=${'b'.repeat(40)}`);
+      await Promise.all([
+        repeat(signal, 2, (n) => send(reportWith('foto', photo, n), site.roles.reporter, 20_000)),
+        repeat(signal, 6, () => send(login)),
       ]);
     },
   },

@@ -1,14 +1,15 @@
 // The programs that analysts use, as an analyst runs them: GDAL's ogr2ogr and ogrinfo, and QGIS's library where it is installed.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import postgres from 'postgres';
 import { type Analyst, createAnalyst } from '../support/analyst.ts';
 import { arten } from '../support/catalogue.ts';
-import { onPostgres } from '../support/database.ts';
+import { databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
 import { type Json, startTestService, type TestService } from '../support/service.ts';
 
 const run = promisify(execFile);
@@ -111,6 +112,45 @@ describe('ogr2ogr', { skip: needsPostgres || (isThere('ogr2ogr', '--version') ? 
       assert.ok(outcome.stdout.trim().split('\n').length < 2, `${layer}: a header at most`);
     }
   });
+});
+
+it('a database of one’s own shows the same by foreign tables, as analysts.md says', { skip: needsPostgres }, async (t) => {
+  const { sql } = service.database;
+  const [there] = await sql`select from pg_available_extensions where name = 'postgres_fdw'`;
+  if (!there) return t.skip('the server has no postgres_fdw');
+  const [, printed = ''] =
+    /^## Tables and views of your own$.*?^```sql$(.*?)^```$/ms.exec(readFileSync('docs/analysts.md', 'utf8')) ?? [];
+  const { hostname, port, pathname, username, password } = analyst.url;
+  const statements = printed
+    .replace("host 'db', dbname 'portal'", `host '${hostname}', port '${port || 5432}', dbname '${pathname.slice(1)}'`)
+    .replace("user 'anna', password '…'", `user '${username}', password '${password}'`);
+  assert.notEqual(statements, printed);
+  const name = `${pathname.slice(1)}_anna`;
+  await sql.unsafe(`create database ${name} template template0`);
+  const own = postgres(databaseUrlOf(name), { max: 1 });
+  try {
+    await own.unsafe(statements).simple();
+    const [foreign] = await own`select count(*), st_extent(place)::text as extent, string_agg(id::text, ' ' order by id) as ids
+      from gis.sichtbeobachtung`;
+    const [shown] = await analyst.run(
+      (session) => session`select count(*), public.st_extent(place)::text as extent, string_agg(id::text, ' ' order by id) as ids
+        from gis.sichtbeobachtung`,
+    );
+    assert.deepEqual(foreign, shown);
+    assert.ok((await own`select from amseln`).length > 0);
+    assert.ok((await own`select from arten_je_jahr`).length > 0);
+    // The portal computes the box.
+    const plan = await own`explain verbose
+      select * from gis.sichtbeobachtung where place && st_makeenvelope(400000, 5500000, 450000, 5550000, 25832)`;
+    assert.match(JSON.stringify(plan), /Remote SQL: .* WHERE .*place OPERATOR/);
+    // What their group may not read is not among them.
+    const [others] = await own`select count(*)::integer as count from pg_class
+      where relnamespace = 'gis'::regnamespace and relname in ('qs', 'sichtbeobachtung_exakt')`;
+    assert.equal(others?.count, 0);
+  } finally {
+    await own.end({ timeout: 1 });
+    await dropDatabase(service.database, name);
+  }
 });
 
 describe('QGIS', { skip: needsPostgres || (python ? false : 'its Python library is not installed') }, () => {

@@ -7,6 +7,7 @@ import { runRegexp } from '../limits.ts';
 import { unknown } from '../openapi/operation.ts';
 import * as field from '../wire/fields.ts';
 import { restrictFields, textFilter } from '../wire/input.ts';
+import { regexp } from '../wire/regexp.ts';
 import { type Route, readPathId, route } from './route.ts';
 
 export function artenRoutes(deps: Deps): Route[] {
@@ -24,7 +25,7 @@ export function artenRoutes(deps: Deps): Route[] {
         is_animal: v.optional(field.boolean),
         artengruppe: textFilter,
         gid: v.optional(field.id),
-        name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== sql)),
+        name_regexp_ci: v.optional(regexp(deps.regexpSql !== sql)),
       },
       record: 'Art',
       shape: 'list',

@@ -8,6 +8,7 @@ import { requireEmailAllowed, runRegexp } from '../limits.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
 import * as field from '../wire/fields.ts';
 import { restrictFields } from '../wire/input.ts';
+import { regexp } from '../wire/regexp.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 
 const changeNutzerFields = {
@@ -76,7 +77,7 @@ export function nutzerRoutes(deps: Deps): Route[] {
       auth: 'required',
       query: {
         email: v.optional(field.text('eine E-Mail-Adresse')),
-        name_regexp_ci: v.optional(field.regexp(deps.regexpSql !== sql)),
+        name_regexp_ci: v.optional(regexp(deps.regexpSql !== sql)),
         status: v.optional(field.flag),
       },
       meanings: { status: '0 gesperrt, 1 aktiv.' },
