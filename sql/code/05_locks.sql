@@ -140,6 +140,31 @@ $$;
 comment on function api.list_sperrende_funktion(boolean) is
   'Functions of PostgreSQL with which a session without any rights could stop the server';
 
+-- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
+-- the caller may not read, enough to find the outermost nest to the centimetre. And readers of formats that nobody needs here: nested TWKB
+-- ends the server's process and with it all sessions; from GML, KML and MARC21 libxml writes what it finds wrong to the server's log, past all
+-- settings; FlatGeobuf is read without a look at its lengths. 99_grants.sql takes them away, where its role may.
+--   public_only  only those that everybody still may execute
+create or replace function api.list_postgis_funktion(public_only boolean)
+  returns setof regprocedure
+  language sql
+  stable
+as $$
+  select p.oid::regprocedure
+  from pg_catalog.pg_proc p
+  where p.pronamespace = 'public'::regnamespace
+    and p.proname in (
+      '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
+      'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
+      'st_fromflatgeobuf', 'st_fromflatgeobuftotable')
+    and (not list_postgis_funktion.public_only or exists (
+      select from pg_catalog.aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+      where a.grantee = 0 and a.privilege_type = 'EXECUTE'))
+  order by 1
+$$;
+comment on function api.list_postgis_funktion(boolean) is
+  'Functions of PostGIS with which any session could find protected places or end the server';
+
 -- Whether a login is an analyst's and nothing else: a member of their groups without the rights of whoever owns the service's tables.
 -- Without those tables nobody is one: they may be on their way out.
 create or replace function private.is_analyst(login name)

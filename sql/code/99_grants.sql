@@ -196,23 +196,13 @@ exception
 end
 $$;
 
--- PostGIS tells everybody the extent of any spatial index and the histogram of any spatial column, of tables too that the
--- caller may not read: enough to find the outermost nest to the centimetre. Only the owner of the extension can close that.
+-- Only the owner of the extension can close what PostGIS gives to everybody.
 do $$
 declare
-  v_statement text;
+  v_routine regprocedure;
 begin
-  for v_statement in
-    select format('revoke execute on function %s from public', p.oid::regprocedure)
-    from pg_proc p
-    where p.pronamespace = 'public'::regnamespace
-      and p.proname in (
-        '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent')
-      and exists (
-        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-        where a.grantee = 0 and a.privilege_type = 'EXECUTE')
-  loop
-    execute v_statement;
+  for v_routine in select api.list_postgis_funktion(public_only => true) loop
+    execute format('revoke execute on function %s from public', v_routine);
   end loop;
 exception
   when insufficient_privilege then null;

@@ -35,13 +35,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
     select
       array_to_json(array(
         select r.name from unnest('{gis_public,gis_exact}'::text[]) r (name) where to_regrole(r.name) is null)) as roles,
-      array_to_json(array(
-        select p.oid::regprocedure::text
-        from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-        where p.pronamespace = 'public'::regnamespace and a.grantee = 0 and a.privilege_type = 'EXECUTE'
-          and p.proname in (
-            '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent')
-        order by 1)) as functions,
+      array_to_json(array(select f::text from api.list_postgis_funktion(public_only => true) f)) as functions,
       exists (
         select from pg_namespace n, aclexplode(n.nspacl) a
         where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as open_schema,
@@ -89,7 +83,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   }
   if (facts && facts.functions.length > 0) {
     warnings.push(
-      `PostGIS verrät jeder Rolle die Ausdehnung geschützter Orte, bis der Eigentümer der Erweiterung es verbietet: revoke execute on function ${facts.functions.join(', ')} from public;`,
+      `PostGIS verrät jeder Rolle die Ausdehnung geschützter Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: revoke execute on function ${facts.functions.join(', ')} from public;`,
     );
   }
   if (facts?.open_schema) {
