@@ -143,7 +143,7 @@ comment on function api.list_sperrende_funktion(boolean) is
 -- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
 -- the caller may not read, enough to find the outermost nest to the centimetre. And readers of formats that nobody needs here: nested TWKB
 -- ends the server's process and with it all sessions; from GML, KML and MARC21 libxml writes what it finds wrong to the server's log, past all
--- settings; FlatGeobuf is read without a look at its lengths. 99_grants.sql takes them away, where its role may.
+-- settings; FlatGeobuf is read without a look at its lengths; and the comparison of patterns writes past its end. 99_grants.sql takes them away, where its role may.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
   returns setof regprocedure
@@ -156,7 +156,7 @@ as $$
     and p.proname in (
       '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
       'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
-      'st_fromflatgeobuf', 'st_fromflatgeobuftotable')
+      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_relatematch')
     and (not list_postgis_funktion.public_only or exists (
       select from pg_catalog.aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
       where a.grantee = 0 and a.privilege_type = 'EXECUTE'))
@@ -237,7 +237,7 @@ as $$
 $$;
 comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
 
--- Analysts read: they define nothing in this database, whatever an administrator gave them. Some definitions PostgreSQL would refuse only
+-- Analysts read: they define nothing in this database, whatever an administrator gave them (list_eigentum_auswertung). Some definitions PostgreSQL would refuse only
 -- after it locked the table in question (rules, triggers, what an index depends on), some with a warning (grants): with two sessions,
 -- analysts without any right kept every new connection waiting, with one they filled the table of locks. And with one table of their own
 -- they did that by writing to it between savepoints, and had autovacuum run what an index of it computes, without a limit of theirs. Only a
@@ -260,7 +260,8 @@ $$;
 -- Up to 0.15.0 they were allowed some, and this counted them. With it goes its event trigger, which belongs to a superuser.
 drop function if exists private.refuse_amount() cascade;
 
--- What analysts own in this database, made before that was refused, or by somebody else. It lets one session stop the server.
+-- Who of the analysts owns something in this database, or was given the right to make or to write something. It lets one session stop the
+-- server: what `explain analyze` makes, no event trigger sees.
 create or replace function api.list_eigentum_auswertung()
   returns setof name
   language sql
@@ -268,11 +269,21 @@ create or replace function api.list_eigentum_auswertung()
 as $$
   select a.name
   from private.list_analyst() a
-  where exists (
-    select
+  where a.id in (
+    select d.refobjid
     from pg_catalog.pg_shdepend d
-    where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.refobjid = a.id and d.deptype = 'o'
-      and d.dbid = (select b.oid from pg_catalog.pg_database b where b.datname = pg_catalog.current_database()))
+    where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.deptype = 'o'
+      and d.dbid = (select b.oid from pg_catalog.pg_database b where b.datname = pg_catalog.current_database())
+    union all
+    select r.grantee
+    from (
+      select b.datacl from pg_catalog.pg_database b where b.datname = pg_catalog.current_database()
+      union all
+      select n.nspacl from pg_catalog.pg_namespace n
+      union all
+      select c.relacl from pg_catalog.pg_class c where c.relkind in ('r', 'v', 'f', 'p')) o (acl),
+      pg_catalog.aclexplode(o.acl) r
+    where r.privilege_type in ('CREATE', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'))
   order by 1
 $$;
-comment on function api.list_eigentum_auswertung() is 'Logins of analysts that own something in this database';
+comment on function api.list_eigentum_auswertung() is 'Logins of analysts that own something in this database, or may make or write something';

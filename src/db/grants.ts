@@ -132,7 +132,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
 }
 
 /**
- * What lets one session of an analyst stop this database: what they own in it, other databases of the server that they may log in
+ * What lets one session of an analyst stop this database: what they own or may write in it, other databases of the server that they may log in
  * to, where nothing is closed, and transactions that nobody sees. German sentences with the statements for the administrator; empty when there is none of it.
  */
 export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
@@ -148,7 +148,7 @@ export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
   return [
     ...(owners.length > 0
       ? [
-          `${nameSome(owners)} haben Eigenes in dieser Datenbank und können damit den ganzen Server mit einer Verbindung aufhalten, bis sie es auf einem anderen Server haben und ein Administrator es hier entfernt: drop owned by ${owners.join(', ')} cascade;`,
+          `${nameSome(owners)} haben in dieser Datenbank Eigenes oder dürfen darin schreiben, und können damit den ganzen Server mit einer Verbindung aufhalten, bis ein Administrator beides entfernt, was sie behalten wollen, nach einer Kopie auf einen anderen Server: drop owned by ${owners.join(', ')} cascade;`,
         ]
       : []),
     ...(databases.length > 0

@@ -166,7 +166,8 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
   it('an analyst defines nothing, also in a schema of their own, and the administrator is told what they own', async () => {
     const one = await createAnalyst(service.database, 'gis_public', 'Anna-B');
     const holder = service.database.connect();
-    const isTold = async () => (await listAnalystWarnings(holder)).filter((line) => line.includes('haben Eigenes'));
+    const isTold = async () =>
+      (await listAnalystWarnings(holder)).filter((line) => line.includes('haben in dieser Datenbank Eigenes'));
     assert.deepEqual(await isTold(), []);
     // A release before this one let them.
     await holder.unsafe(`create schema eigenes authorization "${one.name}"`);
@@ -191,6 +192,14 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
       assert.ok(line.includes(`("${one.name}")`), line);
       await holder.unsafe(/drop owned by .*$/.exec(line)?.[0] ?? '');
       assert.deepEqual(await isTold(), []);
+      // What they make with that right, no event trigger sees.
+      await holder.unsafe('create schema eigenes');
+      for (const right of ['create on schema eigenes', 'insert on gis.mandant']) {
+        await holder.unsafe(`grant ${right} to "${one.name}"`);
+        assert.ok((await isTold())[0]?.includes(`("${one.name}")`), right);
+        await holder.unsafe(line.replace(/^.*: /, ''));
+        assert.deepEqual(await isTold(), [], right);
+      }
     } finally {
       await holder.unsafe('drop schema if exists eigenes cascade');
       await holder.end({ timeout: 1 });
