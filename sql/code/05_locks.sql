@@ -141,9 +141,11 @@ comment on function api.list_sperrende_funktion(boolean) is
   'Functions of PostgreSQL with which a session without any rights could stop the server';
 
 -- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
--- the caller may not read, enough to find the outermost nest to the centimetre. And readers of formats that nobody needs here: nested TWKB
--- ends the server's process and with it all sessions; from GML, KML and MARC21 libxml writes what it finds wrong to the server's log, past all
--- settings; FlatGeobuf is read without a look at its lengths; and the comparison of patterns writes past its end. 99_grants.sql takes them away, where its role may.
+-- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
+-- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
+-- coordinate systems end the server's process and with it all sessions, as do FlatGeobuf, read without a look at its lengths, and a long
+-- pattern; of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings.
+-- 99_grants.sql takes them away, where its role may.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
   returns setof regprocedure
@@ -156,7 +158,11 @@ as $$
     and p.proname in (
       '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
       'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
-      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_relatematch')
+      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
+      'st_transformpipeline', 'st_inversetransformpipeline', 'postgis_transform_pipeline_geometry', 'gettransactionid', 'addauth', 'checkauth',
+      'checkauthtrigger', 'lockrow', 'unlockrows', 'enablelongtransactions', 'disablelongtransactions', 'longtransactionsenabled')
+    -- From one EPSG code to another everybody may.
+    and p.oid is distinct from to_regprocedure('public.st_transform(public.geometry, integer)')
     and (not list_postgis_funktion.public_only or exists (
       select from pg_catalog.aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
       where a.grantee = 0 and a.privilege_type = 'EXECUTE'))
@@ -178,11 +184,11 @@ as $$
       select
       from pg_catalog.pg_roles r
       where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(is_analyst.login, r.oid, 'member'))
-    -- Of all roles a superuser is a member, if only on paper.
+    -- Of all roles a superuser is a member, if only on paper. So is who must become the owner first, by `set role`.
     and not coalesce(
       pg_catalog.pg_has_role(
         is_analyst.login,
-        (select c.relowner from pg_catalog.pg_class c where c.oid = to_regclass('portal.installation')), 'usage'),
+        (select c.relowner from pg_catalog.pg_class c where c.oid = to_regclass('portal.installation')), 'member'),
       true)
 $$;
 

@@ -129,6 +129,8 @@ describe('an analyst', { skip }, () => {
     ['read TWKB, which ends the server', "select public.st_geomfromtwkb('\\x01000204')", '42501'],
     ['read GML, which fills the log', "select public.st_geomfromgml('<a/>')", '42501'],
     ['read KML, which fills the log', "select public.st_geomfromkml('<a/>')", '42501'],
+    ['take a number and a lock for each savepoint', 'select public.gettransactionid()', '42501'],
+    ['read definitions of coordinate systems', "select public.st_transform(public.st_point(1, 1), '+proj=longlat')", '42501'],
     ['see an extent by searching', "select st_findextent('portal', 'sichtbeobachtung', 'point')", '42501'],
     ['see the last record', 'select last_value from portal.sichtbeobachtung_id_seq', '42501'],
     ['copy a table', 'copy portal.sichtbeobachtung to stdout', '42501'],
