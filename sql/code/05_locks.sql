@@ -143,8 +143,8 @@ comment on function api.list_sperrende_funktion(boolean) is
 -- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
 -- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
 -- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
--- coordinate systems end the server's process and with it all sessions, as do FlatGeobuf, read without a look at its lengths, and a long
--- pattern; of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings.
+-- coordinate systems end the server's process and with it all sessions, as does a long pattern; FlatGeobuf, read without a look at its
+-- offsets, shows whatever stands in the server's memory; of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings.
 -- 99_grants.sql takes them away, where its role may.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)

@@ -83,7 +83,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   }
   if (facts && facts.functions.length > 0) {
     warnings.push(
-      `PostGIS verrät jeder Rolle die Ausdehnung geschützter Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: revoke execute on function ${facts.functions.join(', ')} from public;`,
+      `PostGIS verrät jeder Rolle geschützte Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: revoke execute on function ${facts.functions.join(', ')} from public;`,
     );
   }
   if (facts?.open_schema) {

@@ -129,6 +129,7 @@ describe('an analyst', { skip }, () => {
     ['read TWKB, which ends the server', "select public.st_geomfromtwkb('\\x01000204')", '42501'],
     ['read GML, which fills the log', "select public.st_geomfromgml('<a/>')", '42501'],
     ['read KML, which fills the log', "select public.st_geomfromkml('<a/>')", '42501'],
+    ['read the memory of the server', "select public.st_fromflatgeobuf(null::gis.art, '')", '42501'],
     ['take a number and a lock for each savepoint', 'select public.gettransactionid()', '42501'],
     ['read definitions of coordinate systems', "select public.st_transform(public.st_point(1, 1), '+proj=longlat')", '42501'],
     ['see an extent by searching', "select st_findextent('portal', 'sichtbeobachtung', 'point')", '42501'],
