@@ -279,7 +279,7 @@ describe('the SQL of the functions', () => {
 
   // Tiles are in a system of their own, and what outputs call may not call the functions of the service.
   it('projects in 10_projection and 12_projection_grids only, and for tiles', () => {
-    // 05_locks names it, and takes it from everybody.
+    // 06_analysts names it, and takes it from everybody.
     assert.deepEqual(filesWith(/\bst_transform\s*\((?!public\.geometry, integer\))/i), [
       'sql/code/10_projection.sql',
       'sql/code/12_projection_grids.sql',

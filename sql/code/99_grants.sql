@@ -23,7 +23,7 @@ begin
 end
 $$;
 
--- Definitions are refused to analysts (05_locks.sql). A dump of the service's schemas has no event triggers: a restored database gets
+-- Definitions are refused to analysts (06_analysts.sql). A dump of the service's schemas has no event triggers: a restored database gets
 -- them here.
 do $$
 begin

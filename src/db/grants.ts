@@ -132,8 +132,9 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
 }
 
 /**
- * What lets one session of an analyst stop this database: what they own or may write in it, other databases of the server that they may log in
- * to, where nothing is closed, and transactions that nobody sees. German sentences with the statements for the administrator; empty when there is none of it.
+ * What lets one session of an analyst stop this database: what they own or may write in it, other databases of the server that they may
+ * log in to, where nothing is closed, and transactions that nobody sees. German sentences with the statements for the administrator;
+ * empty when there is none of it.
  */
 export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
   const [facts] = await sql<{ unseen: string | null; owners: string[]; logins: string[]; databases: string[] }[]>`

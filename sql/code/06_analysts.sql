@@ -1,0 +1,188 @@
+-- What one session could stop the server with, or see what it must not, and who analysts are: they read views of schema gis with logins
+-- of their own, and can do nothing else here.
+
+-- Whether everybody may execute a function with these rights and this owner, as pg_proc has them.
+create or replace function private.is_everybodys(rights aclitem[], owner oid)
+  returns boolean
+  language sql
+  immutable
+as $$
+  select exists (
+    select from pg_catalog.aclexplode(coalesce(rights, acldefault('f', owner))) a where a.grantee = 0 and a.privilege_type = 'EXECUTE')
+$$;
+
+-- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
+-- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
+-- or that queue for a lock on a table before they ask for rights on it, or that write a file each, which no limit counts
+-- (pg_export_snapshot). 99_grants.sql takes them away.
+--   public_only  only those that everybody still may execute
+create or replace function api.list_sperrende_funktion(public_only boolean)
+  returns setof regprocedure
+  language sql
+  stable
+as $$
+  select p.oid::regprocedure
+  from pg_catalog.pg_proc p
+  where p.pronamespace = 'pg_catalog'::regnamespace
+    and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
+      or p.proname in (
+        'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink', 'pg_logical_emit_message', 'pg_export_snapshot',
+        'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list'))
+    and (not list_sperrende_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
+  order by 1
+$$;
+comment on function api.list_sperrende_funktion(boolean) is
+  'Functions of PostgreSQL with which a session without any rights could stop the server';
+
+-- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
+-- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
+-- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
+-- coordinate systems end the server's process and with it all sessions, as does a long pattern; FlatGeobuf, read without a look at its
+-- offsets, shows whatever stands in the server's memory; of GML, KML, MARC21 and such definitions the libraries write what they find wrong
+-- to the server's log, past all settings. 99_grants.sql takes them away, where its role may.
+--   public_only  only those that everybody still may execute
+create or replace function api.list_postgis_funktion(public_only boolean)
+  returns setof regprocedure
+  language sql
+  stable
+as $$
+  select p.oid::regprocedure
+  from pg_catalog.pg_proc p
+  where p.pronamespace = 'public'::regnamespace
+    and p.proname in (
+      '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
+      'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
+      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
+      'st_transformpipeline', 'st_inversetransformpipeline', 'postgis_transform_pipeline_geometry', 'gettransactionid', 'addauth', 'checkauth',
+      'checkauthtrigger', 'lockrow', 'unlockrows', 'enablelongtransactions', 'disablelongtransactions', 'longtransactionsenabled')
+    -- From one EPSG code to another everybody may.
+    and p.oid is distinct from to_regprocedure('public.st_transform(public.geometry, integer)')
+    and (not list_postgis_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
+  order by 1
+$$;
+comment on function api.list_postgis_funktion(boolean) is
+  'Functions of PostGIS with which any session could find protected places or end the server';
+
+-- Whether a login is an analyst's and nothing else: a member of their groups without the rights of whoever owns the service's tables.
+-- Without those tables nobody is one: they may be on their way out.
+create or replace function private.is_analyst(login name)
+  returns boolean
+  language sql
+  stable
+  set search_path = ''
+as $$
+  select
+    exists (
+      select
+      from pg_catalog.pg_roles r
+      where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(is_analyst.login, r.oid, 'member'))
+    -- Of all roles a superuser is a member, if only on paper. So is who must become the owner first, by `set role`.
+    and not coalesce(
+      pg_catalog.pg_has_role(
+        is_analyst.login,
+        (select c.relowner from pg_catalog.pg_class c where c.oid = to_regclass('portal.installation')), 'member'),
+      true)
+$$;
+
+-- Analysts and their groups. The service's own role reads the same views, and is none.
+create or replace function private.list_analyst()
+  returns table (id oid, name name, can_login boolean)
+  language sql
+  stable
+as $$
+  select r.oid, r.rolname, r.rolcanlogin
+  from pg_catalog.pg_roles r
+  where r.rolname not in ('gis_public', 'gis_exact')
+    and private.is_analyst(r.rolname)
+    and not coalesce(pg_catalog.pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false)
+$$;
+
+-- Whether the owner of this database may see what sessions of others do, where any of those are analysts'.
+create or replace function api.is_auswertung_sichtbar()
+  returns boolean
+  language sql
+  stable
+as $$
+  select pg_catalog.pg_has_role(p.proowner, 'pg_read_all_stats', 'usage')
+    or not exists (select from private.list_analyst() a where a.can_login)
+  from pg_catalog.pg_proc p
+  where p.oid = 'api.get_transaktionen()'::regprocedure
+$$;
+comment on function api.is_auswertung_sichtbar() is 'Whether the service sees transactions that logins of analysts leave open';
+
+-- Where analysts may log in beside this database. The owner of another portal is none, whose database closes itself: taken from
+-- everybody, the right to connect would be missed by its own service. What this portal's owner has beside it counts, a restored copy for
+-- example.
+create or replace function api.list_zugang_anderswo()
+  returns table (login name, datenbank name)
+  language sql
+  stable
+as $$
+  with portal as (
+    select d.oid, o.oid as owner
+    from pg_catalog.pg_database d
+    join pg_catalog.pg_roles o on o.oid = d.datdba
+    where not o.rolsuper
+      and o.oid <> (select c.datdba from pg_catalog.pg_database c where c.datname = pg_catalog.current_database())
+      and pg_catalog.pg_has_role(o.oid, to_regrole('gis_public'), 'member'))
+  select a.name, d.datname
+  from private.list_analyst() a, pg_catalog.pg_database d
+  where a.can_login
+    and a.id not in (select p.owner from portal p)
+    and d.datallowconn
+    and d.datname <> pg_catalog.current_database()
+    and d.oid not in (select p.oid from portal p)
+    and pg_catalog.has_database_privilege(a.id, d.oid, 'connect')
+$$;
+comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
+
+-- Analysts read: they define nothing in this database, whatever an administrator gave them (list_eigentum_auswertung). Some definitions
+-- PostgreSQL would refuse only after it locked the table in question (rules, triggers, what an index depends on), some with a warning
+-- (grants): with two sessions, analysts without any right kept every new connection waiting, with one they filled the table of locks. And
+-- with one table of their own they did that by writing to it between savepoints, and had autovacuum run what an index of it computes,
+-- without a limit of theirs. Only a superuser may have PostgreSQL ask this.
+-- errors       42501 for analysts
+create or replace function private.refuse_definition()
+  returns event_trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  if private.is_analyst(session_user) then
+    raise exception 'analysts define nothing in the portal''s database: %', lower(tg_tag) using errcode = '42501';
+  end if;
+end
+$$;
+
+-- Up to 0.15.0 they were allowed some, and this counted them. With it goes its event trigger, which belongs to a superuser.
+drop function if exists private.refuse_amount() cascade;
+
+-- Who of the analysts owns something in this database, or was given the right to make or to write something. It lets one session stop the
+-- server: what `explain analyze` makes, no event trigger sees.
+create or replace function api.list_eigentum_auswertung()
+  returns setof name
+  language sql
+  stable
+as $$
+  select a.name
+  from private.list_analyst() a
+  where a.id in (
+    select d.refobjid
+    from pg_catalog.pg_shdepend d
+    where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.deptype = 'o'
+      and d.dbid = (select b.oid from pg_catalog.pg_database b where b.datname = pg_catalog.current_database())
+    union all
+    select r.grantee
+    from (
+      select b.datacl from pg_catalog.pg_database b where b.datname = pg_catalog.current_database()
+      union all
+      select n.nspacl from pg_catalog.pg_namespace n
+      union all
+      select c.relacl from pg_catalog.pg_class c where c.relkind in ('r', 'v', 'f', 'p')) o (acl),
+      pg_catalog.aclexplode(o.acl) r
+    where r.privilege_type in ('CREATE', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'))
+  order by 1
+$$;
+comment on function api.list_eigentum_auswertung() is 'Logins of analysts that own something in this database, or may make or write something';
