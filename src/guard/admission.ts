@@ -17,7 +17,7 @@ export interface AdmissionOptions {
   namedShare?: number;
   /** Runs that may wait; of one network, half of them. */
   queue: number;
-  /** Longest wait for a slot in milliseconds. */
+  /** Longest wait for a slot in milliseconds; of a request that comes several times, of all its waits. */
   waitMs: number;
   /** Time spent here, and with what runs, is not part of a request's age. */
   isApart?: boolean;
@@ -127,6 +127,8 @@ class Admission {
   readonly #held = new Map<string, number>();
   /** Network, null for the service itself → who waits, in the order in which it is the networks' turn. */
   readonly #lines = new Map<string | null, Waiting[]>();
+  /** Request → milliseconds that it has waited here, where that is not told by its age. */
+  readonly #waited = new WeakMap<RequestScope, number>();
   #waiting = 0;
   constructor(options: AdmissionOptions, usage: LimitUsage) {
     const share = options.share ?? options.slots;
@@ -141,7 +143,11 @@ class Admission {
     const keys = scope?.owners ?? nobody;
     if (scope?.isGone()) throw refusal(this.#usage, 'gone');
     if (this.#mayRun(keys)) this.#take(keys);
-    else await this.#wait(keys, scope);
+    else {
+      const since = performance.now();
+      await this.#wait(keys, scope);
+      if (scope && this.#options.isApart) this.#waited.set(scope, this.#spentOf(scope) + performance.now() - since);
+    }
     return (restMs) => this.#leave(keys, restMs);
   }
 
@@ -159,8 +165,8 @@ class Admission {
   #wait(keys: readonly string[], scope: RequestScope | undefined): Promise<void> {
     const network = scope?.network ?? null;
     const line = this.#lines.get(network) ?? [];
-    const { queue, waitMs, isApart } = this.#options;
-    const leftMs = isApart ? waitMs : waitMs - (scope?.age() ?? 0);
+    const { queue, waitMs } = this.#options;
+    const leftMs = waitMs - this.#spentOf(scope);
     if (leftMs <= 0) return Promise.reject(refusal(this.#usage, 'waited_too_long'));
     const mayWait = line.length < (network === null ? queue : Math.ceil(queue / 2));
     if (!mayWait || (this.#waiting >= queue && !this.#pushOut(line.length + 1)))
@@ -176,6 +182,12 @@ class Admission {
       this.#waiting++;
       this.#usage.waiting++;
     });
+  }
+
+  // Milliseconds of a request's patience that are used up.
+  #spentOf(scope: RequestScope | undefined): number {
+    if (!scope) return 0;
+    return this.#options.isApart ? (this.#waited.get(scope) ?? 0) : scope.age();
   }
 
   // Two networks can fill all places: the one that has the most gives one up to another that has fewer.

@@ -30,7 +30,7 @@ export interface MediaThreads {
 export interface MediaThreadsOptions {
   /** Threads at most; without it two to four, by cores. With a photo each takes 350 MB for 24 megapixels, 550 MB for 50, 900 MB for the worst (60, progressive, full colour). */
   workers?: number | undefined;
-  /** Longest wait for a thread in milliseconds. */
+  /** Longest wait for threads in milliseconds, of all files of a request together. */
   waitMs?: number;
   /** Longest work on one file in milliseconds, with the start of a thread. */
   jobMs?: number;
@@ -72,12 +72,15 @@ const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 
 // one to others.
 const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
 
+/** Longest wait for threads, in milliseconds, of all files of a request together: proxies wait longer for an answer. */
+export const fileWaitMs = 60_000;
+
 // What a pool that keeps a thread ready waits with it: whatever is under way comes first.
 const readyMs = 1000;
 
 /** Starts no thread before the first file, unless it keeps one ready. */
 export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThreads {
-  const { workers = defaultWorkers, waitMs = 60_000, jobMs = 20_000, idleMs = 10_000, keepsReady = false } = options;
+  const { workers = defaultWorkers, waitMs = fileWaitMs, jobMs = 20_000, idleMs = 10_000, keepsReady = false } = options;
   const threads = new Set<MediaThread>();
   const idle = new Set<MediaThread>();
   const inTurn = limitRuns({
@@ -135,7 +138,9 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       return reply as MediaReplies[K];
     };
     return inTurn(work).catch((error: unknown) => {
-      throw error instanceof OverloadError ? new MediaBusyError(`a file waited ${waitMs} ms for its thread`) : error;
+      throw error instanceof OverloadError
+        ? new MediaBusyError(`the files of a request waited ${waitMs} ms for their threads`)
+        : error;
     });
   }
 

@@ -51,6 +51,21 @@ describe('what is scarce', () => {
     assert.ok(order.indexOf('third') <= 4, order.join());
   });
 
+  it('is waited for no longer by a request that comes several times: its waits count together', async () => {
+    const limited = limitRuns({ slots: 1, queue: 10, waitMs: 400, isApart: true });
+    const runs = runInScope('other', async () => {
+      for (let run = 0; run < 4; run++) await limited(() => sleep(150));
+    });
+    let had = 0;
+    const ask = runInScope('patient', async () => {
+      // By turns with the other: each time behind one of its runs.
+      for (; had < 4; had++) await limited(async () => {});
+    });
+    await assert.rejects(ask, OverloadError);
+    assert.ok(had > 0 && had < 4, `${had}`);
+    await runs;
+  });
+
   it('goes to an account by turns as well: one that asks from many networks waits for itself', async () => {
     const limited = limitRuns({ slots: 2, queue: 100, waitMs: 10_000 });
     const order: (number | null)[] = [];

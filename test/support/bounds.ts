@@ -162,7 +162,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     [
       'photos made small and sound files cleaned at once',
       '2 to 4, by cores (`PHOTO_WORKERS`); of a network one fewer',
-      'wait a minute, then 503',
+      'those of a request wait a minute, then 503',
     ],
     ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
     [
