@@ -41,6 +41,18 @@ begin
 end
 $$;
 
+-- The catalogue lock, alone, for whoever can come again: none writes a sighting until the transaction ends.
+-- errors  55P03 while somebody does
+create or replace function private.require_catalogue_pause()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.sperre_katalog in exclusive mode nowait;
+end
+$$;
+
 -- The lock on accounts: names and addresses are given out, and the last administrator is decided on, one after the other.
 create or replace function private.require_account_lock()
   returns void

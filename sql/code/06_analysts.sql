@@ -13,8 +13,8 @@ $$;
 
 -- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
 -- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
--- or that queue for a lock on a table before they ask for rights on it, or that write a file each, which no limit counts
--- (pg_export_snapshot). 99_grants.sql takes them away.
+-- or that take or queue for a lock on a table before they ask for rights on it (those of sequences take one that writers take, on any
+-- number that is named as a table), or that write a file each, which no limit counts (pg_export_snapshot). 99_grants.sql takes them away.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_sperrende_funktion(public_only boolean)
   returns setof regprocedure
@@ -25,9 +25,11 @@ as $$
   from pg_catalog.pg_proc p
   where p.pronamespace = 'pg_catalog'::regnamespace
     and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
+      or p.proname ~ '^(table|schema|database)_to_xml'
       or p.proname in (
         'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink', 'pg_logical_emit_message', 'pg_export_snapshot',
-        'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list'))
+        'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list',
+        'nextval', 'currval', 'setval', 'pg_sequence_last_value', 'pg_get_object_address'))
     and (not list_sperrende_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
   order by 1
 $$;
@@ -38,7 +40,7 @@ comment on function api.list_sperrende_funktion(boolean) is
 -- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
 -- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
 -- coordinate systems end the server's process and with it all sessions, as does a long pattern; FlatGeobuf, read without a look at its
--- offsets, shows whatever stands in the server's memory; of GML, KML, MARC21 and such definitions the libraries write what they find wrong
+-- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; of GML, KML, MARC21 and such definitions the libraries write what they find wrong
 -- to the server's log, past all settings. 99_grants.sql takes them away, where its role may.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
@@ -52,7 +54,7 @@ as $$
     and p.proname in (
       '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
       'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
-      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
+      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_linefromencodedpolyline', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
       'st_transformpipeline', 'st_inversetransformpipeline', 'postgis_transform_pipeline_geometry', 'gettransactionid', 'addauth', 'checkauth',
       'checkauthtrigger', 'lockrow', 'unlockrows', 'enablelongtransactions', 'disablelongtransactions', 'longtransactionsenabled')
     -- From one EPSG code to another everybody may.
@@ -62,6 +64,21 @@ as $$
 $$;
 comment on function api.list_postgis_funktion(boolean) is
   'Functions of PostGIS with which any session could find protected places or end the server';
+
+-- Whether a role has the rights of another one, or can take them by `set role`. Since PostgreSQL 16 whoever made a role is a member on paper.
+create or replace function private.is_in_role(member oid, role oid)
+  returns boolean
+  language sql
+  stable
+  set search_path = ''
+as $$
+  select case
+    when pg_catalog.current_setting('server_version_num')::integer < 160000
+      then pg_catalog.pg_has_role(is_in_role.member, is_in_role.role, 'MEMBER')
+    else pg_catalog.pg_has_role(is_in_role.member, is_in_role.role, 'USAGE')
+      or pg_catalog.pg_has_role(is_in_role.member, is_in_role.role, 'SET')
+  end
+$$;
 
 -- Whether a login is an analyst's and nothing else: a member of their groups without the rights of whoever owns the service's tables.
 -- Without those tables nobody is one: they may be on their way out.
@@ -74,13 +91,14 @@ as $$
   select
     exists (
       select
-      from pg_catalog.pg_roles r
-      where r.rolname in ('gis_public', 'gis_exact') and pg_catalog.pg_has_role(is_analyst.login, r.oid, 'member'))
-    -- Of all roles a superuser is a member, if only on paper. So is who must become the owner first, by `set role`.
+      from pg_catalog.pg_roles r, pg_catalog.pg_roles l
+      where r.rolname in ('gis_public', 'gis_exact') and l.rolname = is_analyst.login and private.is_in_role(l.oid, r.oid))
+    -- Of all roles a superuser is a member. So is who must become the owner first, by `set role`.
     and not coalesce(
-      pg_catalog.pg_has_role(
-        is_analyst.login,
-        (select c.relowner from pg_catalog.pg_class c where c.oid = to_regclass('portal.installation')), 'member'),
+      (
+        select private.is_in_role(l.oid, c.relowner)
+        from pg_catalog.pg_class c, pg_catalog.pg_roles l
+        where c.oid = to_regclass('portal.installation') and l.rolname = is_analyst.login),
       true)
 $$;
 
@@ -111,8 +129,8 @@ $$;
 comment on function api.is_auswertung_sichtbar() is 'Whether the service sees transactions that logins of analysts leave open';
 
 -- Where analysts may log in beside this database. The owner of another portal is none, whose database closes itself: taken from
--- everybody, the right to connect would be missed by its own service. What this portal's owner has beside it counts, a restored copy for
--- example.
+-- everybody, the right to connect would be missed by its own service. Of what this portal's owner has beside it only what was made later
+-- counts, a restored copy for example: the other one is that which this is a copy of.
 create or replace function api.list_zugang_anderswo()
   returns table (login name, datenbank name)
   language sql
@@ -123,7 +141,10 @@ as $$
     from pg_catalog.pg_database d
     join pg_catalog.pg_roles o on o.oid = d.datdba
     where not o.rolsuper
-      and o.oid <> (select c.datdba from pg_catalog.pg_database c where c.datname = pg_catalog.current_database())
+      and exists (
+        select
+        from pg_catalog.pg_database c
+        where c.datname = pg_catalog.current_database() and (o.oid <> c.datdba or d.oid < c.oid))
       and pg_catalog.pg_has_role(o.oid, to_regrole('gis_public'), 'member'))
   select a.name, d.datname
   from private.list_analyst() a, pg_catalog.pg_database d
@@ -159,30 +180,96 @@ $$;
 -- Up to 0.15.0 they were allowed some, and this counted them. With it goes its event trigger, which belongs to a superuser.
 drop function if exists private.refuse_amount() cascade;
 
--- Who of the analysts owns something in this database, or was given the right to make or to write something. It lets one session stop the
--- server: what `explain analyze` makes, no event trigger sees.
-create or replace function api.list_eigentum_auswertung()
-  returns setof name
+-- Whether analysts are refused definitions in this database: an event trigger may be missing, after a restore, or be disabled.
+create or replace function api.is_definition_verweigert()
+  returns boolean
   language sql
   stable
 as $$
-  select a.name
-  from private.list_analyst() a
-  where a.id in (
-    select d.refobjid
+  select exists (
+    select
+    from pg_catalog.pg_event_trigger t
+    where t.evtname = 'species_sighting_definition' and t.evtenabled in ('O', 'A')
+      and t.evtfoid = to_regprocedure('private.refuse_definition()'))
+$$;
+comment on function api.is_definition_verweigert() is 'Whether analysts are refused definitions in this database';
+
+-- What analysts own in this database, or may make or write in it: themselves, by a role that they are in, or as everybody. It lets one
+-- session stop the server: what `explain analyze` makes, no event trigger sees.
+-- returns  a role; how many things it owns, and some of them, as PostgreSQL calls them; statements that take its rights away
+create or replace function api.list_recht_auswertung()
+  returns table (rolle text, eigenes bigint, beispiele text[], anweisungen text[])
+  language sql
+  stable
+  -- To compile it takes twenty times as long as to run it.
+  set jit = off
+as $$
+  with object (class, id, sub, owner) as (
+    select d.classid, d.objid, d.objsubid, d.refobjid
     from pg_catalog.pg_shdepend d
     where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.deptype = 'o'
       and d.dbid = (select b.oid from pg_catalog.pg_database b where b.datname = pg_catalog.current_database())
+  ),
+  -- What the catalogue gives to everybody is PostgreSQL's own.
+  schema (id) as (
+    select n.oid from pg_catalog.pg_namespace n where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+  ),
+  acl (gegenstand, owner, rights, wanted) as (
+    select pg_catalog.format('database %I', b.datname), b.datdba, b.datacl, '{CREATE,TEMPORARY}'::text[]
+    from pg_catalog.pg_database b
+    where b.datname = pg_catalog.current_database()
     union all
-    select r.grantee
-    from (
-      select b.datacl from pg_catalog.pg_database b where b.datname = pg_catalog.current_database()
-      union all
-      select n.nspacl from pg_catalog.pg_namespace n
-      union all
-      select c.relacl from pg_catalog.pg_class c where c.relkind in ('r', 'v', 'f', 'p')) o (acl),
-      pg_catalog.aclexplode(o.acl) r
-    where r.privilege_type in ('CREATE', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'))
+    select pg_catalog.format('schema %s', n.oid::regnamespace), n.nspowner, n.nspacl, '{CREATE}'
+    from pg_catalog.pg_namespace n
+    where n.oid in (select s.id from schema s)
+    union all
+    select c.oid::regclass::text, c.relowner, c.relacl, '{INSERT,UPDATE,DELETE,TRUNCATE}'
+    from pg_catalog.pg_class c
+    where c.relkind in ('r', 'v', 'm', 'f', 'p') and c.relnamespace in (select s.id from schema s)
+  ),
+  granted (role, anweisung) as (
+    select r.grantee, pg_catalog.format('revoke %s on %s from ', lower(r.privilege_type), a.gegenstand)
+    from acl a, pg_catalog.aclexplode(a.rights) r
+    where r.privilege_type = any (a.wanted) and r.grantee <> a.owner
+      -- Told elsewhere (src/db/grants.ts).
+      and not (r.grantee = 0 and (r.privilege_type = 'TEMPORARY' or a.gegenstand = 'schema public'))
+    union all
+    select r.grantee, pg_catalog.format('revoke %s (%I) on %s from ', lower(r.privilege_type), t.attname, t.attrelid::regclass)
+    from pg_catalog.pg_attribute t
+    join pg_catalog.pg_class c on c.oid = t.attrelid and c.relnamespace in (select s.id from schema s)
+    cross join pg_catalog.aclexplode(t.attacl) r
+    where r.privilege_type in ('INSERT', 'UPDATE')
+  ),
+  analyst as materialized (
+    select l.id, l.name from private.list_analyst() l
+  ),
+  -- Of roles only those that own or may something: there may be very many.
+  theirs as materialized (
+    select r.role, coalesce(x.rolname::text, 'public') as name
+    from (select o.owner as role from object o union select g.role from granted g) r
+    left join pg_catalog.pg_roles x on x.oid = r.role
+    where not coalesce(x.rolsuper, false) and exists (select from analyst l where r.role = 0 or private.is_in_role(l.id, r.role))
+  )
+  select t.name,
+    (select count(*) from object o where o.owner = t.role),
+    array(
+      select pg_catalog.pg_describe_object(o.class, o.id, o.sub)
+      from (select f.* from object f where f.owner = t.role order by f.class, f.id limit 3) o),
+    array(
+      select g.anweisung || case when t.role = 0 then 'public' else pg_catalog.quote_ident(t.name) end
+      from granted g
+      where g.role = t.role
+      order by 1)
+  from theirs t
+  union all
+  -- What PostgreSQL has roles for.
+  select p.rolname, 0, '{}', array_agg(pg_catalog.format('revoke %I from %I', p.rolname, l.name) order by l.name)
+  from pg_catalog.pg_roles p
+  join analyst l on private.is_in_role(l.id, p.oid)
+  where p.rolname in (
+    'pg_write_all_data', 'pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program', 'pg_signal_backend',
+    'pg_checkpoint', 'pg_maintain', 'pg_create_subscription')
+  group by p.rolname
   order by 1
 $$;
-comment on function api.list_eigentum_auswertung() is 'Logins of analysts that own something in this database, or may make or write something';
+comment on function api.list_recht_auswertung() is 'What logins of analysts own in this database, or may make or write in it';

@@ -43,10 +43,54 @@ begin
 end
 $$;
 
+-- Which of these squares hold nothing any more.
+--   eea10, tk  as in portal.sichtbeobachtung_gezeigt
+create or replace function private.list_leeres_feld(eea10 integer[], tk integer[])
+  returns table (gitter text, x integer, y integer)
+  language sql
+  stable
+as $$
+  select 'eea10', u.f / 1000, u.f % 1000
+  from unnest(list_leeres_feld.eea10) u (f)
+  where u.f is not null and not exists (select from portal.sichtbeobachtung_gezeigt g where g.eea10 = u.f)
+  union all
+  select 'mtbq', u.f / 10, u.f % 10
+  from unnest(list_leeres_feld.tk) u (f)
+  where u.f is not null and not exists (select from portal.sichtbeobachtung_gezeigt g where g.tk = u.f)
+  union all
+  select 'mtb', u.f / 100, u.f % 100
+  from (select distinct t / 10 from unnest(list_leeres_feld.tk) v (t)) u (f)
+  where u.f is not null
+    and not exists (select from portal.sichtbeobachtung_gezeigt g where g.tk between u.f * 10 + 1 and u.f * 10 + 4)
+$$;
+
+-- Squares that were kept for records which are gone, or are shown elsewhere by now: that of a true place would tell where to look for
+-- it, whatever the views leave out (O0.4). Only while nobody writes a record: whoever found the square there has not made it again.
+--   eea10, tk  as in portal.sichtbeobachtung_gezeigt
+-- errors  55P03 while records are written
+create or replace function private.delete_leeres_feld(eea10 integer[], tk integer[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  perform private.require_catalogue_pause();
+  delete from portal.raster_feld k
+  using private.list_leeres_feld(delete_leeres_feld.eea10, delete_leeres_feld.tk) l
+  where k.gitter = l.gitter and k.x = l.x and k.y = l.y;
+  -- A quadrant that is there is taken as a sign of its sheet.
+  delete from portal.raster_feld k
+  using private.list_leeres_feld(null, delete_leeres_feld.tk) l
+  where l.gitter = 'mtb' and k.gitter = 'mtbq' and k.x = l.x * 100 + l.y;
+end
+$$;
+
 -- Counts squares that changed, and keeps the counts. One session at a time; another one finds nothing to do. The same as the branches of
 -- gis.raster_zahl, but for squares that are chosen first: that view counts all that are named.
 --   row_limit  places of changes at most, with what else was named in the same cells
--- returns      how many squares were counted; 0 for nothing to do, or while another session counts
+-- returns      how many squares were counted; 0 for nothing to do, while another session counts, or while records are written and what is left
+--              is to be deleted
 create or replace function api.set_raster_zahl(row_limit integer)
   returns integer
   language plpgsql
@@ -56,6 +100,8 @@ declare
   v_offen bigint[];
   v_x integer[];
   v_y integer[];
+  v_eea10 integer[];
+  v_tk integer[];
   v_zero bit varying;
   v_count integer := 0;
 begin
@@ -117,6 +163,23 @@ begin
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.tk = f.x * 10 + f.y
     group by f.x, f.y));
+  select array_agg(distinct o.eea10), array_agg(distinct o.tk) into v_eea10, v_tk
+  from unnest(v_offen) u (id)
+  join portal.raster_offen o on o.id = u.id;
+  if exists (select from private.list_leeres_feld(v_eea10, v_tk)) then
+    begin
+      perform private.delete_leeres_feld(v_eea10, v_tk);
+    exception
+      -- Named until it is done.
+      when lock_not_available then
+        insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+        select distinct o.cell_x, o.cell_y, o.eea10, o.tk
+        from unnest(v_offen) u (id)
+        join portal.raster_offen o on o.id = u.id
+        where exists (select from private.list_leeres_feld(array[o.eea10], array[o.tk]));
+        v_count := 0;
+    end;
+  end if;
   delete from portal.raster_offen o using unnest(v_offen) u (id) where o.id = u.id;
   return v_count;
 end
@@ -154,6 +217,8 @@ begin
   if v_last is null then
     return null;
   end if;
+  -- Squares that are there stay meanwhile.
+  perform private.require_catalogue_lock(exclusive => false);
   with part as (
     select g.id
     from portal.sichtbeobachtung_gezeigt g

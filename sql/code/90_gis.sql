@@ -2,6 +2,9 @@
 -- their readers may not see, so that there is nothing to be got around them. They call no function of ours: a function in a
 -- view runs with the rights of whoever reads the view, and analysts may execute none.
 --
+-- None can be written, to nobody: whoever prepares a change of one that can be holds a lock on its table that writers take, before anybody
+-- asks for rights. One table alone would make one; beside nothing, `(select)`, it doesn't, and the planner leaves that out.
+--
 -- Applied only when this file changed (see src/db/migrate.ts). Columns are added at the end and never renamed, retyped or
 -- removed: analysts' own views and QGIS projects stand on them. Who may read what is in 99_grants.sql.
 
@@ -108,7 +111,8 @@ comment on column gis.raster_5km.cell is 'Square of the cell, polygon in EPSG:25
 
 create or replace view gis.mandant as
 select m.id, m.kuerzel, m.name, m.quelle, m.stand, m.boundary
-from portal.mandant m;
+from portal.mandant m
+cross join (select) nichts;
 
 comment on view gis.mandant is 'Tenants of the portal with their boundaries';
 comment on column gis.mandant.id is 'Number of the tenant';
@@ -142,7 +146,8 @@ comment on column gis.art.sensibel_in is 'Abbreviations of the tenants that prot
 -- Types of schema portal leave as text: whoever may not look into a schema can't name its types.
 create or replace view gis.protokoll as
 select p.id, p.audit::text as audit, p.sichtbeobachtung_id, p.zeitpunkt
-from portal.protokoll p;
+from portal.protokoll p
+cross join (select) nichts;
 
 comment on view gis.protokoll is 'Change log of all sightings, also private ones, as the API shows it to everyone; it carries no content';
 comment on column gis.protokoll.id is 'Number of the entry; a later entry has a higher one';
@@ -152,7 +157,8 @@ comment on column gis.protokoll.zeitpunkt is 'Time of the change';
 
 create or replace view gis.qs as
 select q.id, q.sichtbeobachtung_id, q.nutzer_id, q.art, q.datum_beobachtung, q.status::text as status, q.experte_id, q.zeitpunkt
-from portal.qs q;
+from portal.qs q
+cross join (select) nichts;
 
 comment on view gis.qs is
   'Quality-assurance log, for gis_exact only: every publication and every change of status of a published sighting';

@@ -145,7 +145,8 @@ comment on column gis.raster_besetzt.y is 'As in gis.raster_feld';
 
 create or replace view gis.sichtbeobachtung_raster as
 select g.id, g.art, g.datum, g.unschaerfe_m, g.cell_x, g.cell_y, g.eea10, g.tk, g.stadium_id, g.place
-from portal.sichtbeobachtung_gezeigt g;
+from portal.sichtbeobachtung_gezeigt g
+cross join (select) nichts;
 
 comment on view gis.sichtbeobachtung_raster is 'In which square of each grid the shown place of a sighting lies; narrow, to count by';
 comment on column gis.sichtbeobachtung_raster.id is 'Number of the sighting, gis.sichtbeobachtung.id';

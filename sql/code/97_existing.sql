@@ -17,6 +17,16 @@ begin
     -- Then the rest was found with them. Else it is done afterwards, in small steps (api.set_raster_lage).
     update portal.installation set has_raster_lage = true;
   end if;
+  -- Up to 0.16.0 squares stayed that had become empty. Whoever counts next deletes what is named; twice is no harm.
+  insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
+  select private.to_cell(public.st_x(public.st_centroid(k.cell))), private.to_cell(public.st_y(public.st_centroid(k.cell))),
+    case when k.gitter = 'eea10' then k.x * 1000 + k.y end, case when k.gitter = 'mtbq' then k.x * 10 + k.y end
+  from portal.raster_feld k
+  join private.list_leeres_feld(
+    array(select f.x * 1000 + f.y from portal.raster_feld f where f.gitter = 'eea10'),
+    array(select f.x * 10 + f.y from portal.raster_feld f where f.gitter = 'mtbq')) l
+    on l.gitter = k.gitter and l.x = k.x and l.y = k.y
+  where k.gitter in ('eea10', 'mtbq');
   -- Up to 0003 another table held the links of tenants. What is left over goes when this file is applied once more, because to drop
   -- it shuts out readers: not for as long as this transaction takes.
   if to_regclass('portal.sichtbeobachtung_mandant') is not null then

@@ -27,10 +27,9 @@ $$;
 -- them here.
 do $$
 begin
-  if (select r.rolsuper from pg_roles r where r.rolname = current_user) then
-    if not exists (select from pg_event_trigger t where t.evtname = 'species_sighting_definition') then
-      create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
-    end if;
+  if (select r.rolsuper from pg_roles r where r.rolname = current_user) and not api.is_definition_verweigert() then
+    drop event trigger if exists species_sighting_definition;
+    create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
   end if;
 end
 $$;
@@ -57,10 +56,19 @@ $$;
 do $$
 declare
   v_role text;
+  v_view regclass;
 begin
   foreach v_role in array array['gis_public', 'gis_exact'] loop
     continue when to_regrole(v_role) is null;
-    execute format('revoke all on all tables in schema gis from %I', v_role);
+    -- What others made there is not this role's to close; migrate tells whose it is (api.list_recht_auswertung).
+    for v_view in
+      select c.oid
+      from pg_class c
+      where c.relnamespace = 'gis'::regnamespace and c.relkind in ('r', 'v', 'm', 'f', 'p', 'S') and pg_has_role(c.relowner, 'usage')
+    loop
+      execute format('revoke all on %s from %I', v_view, v_role);
+    end loop;
+    execute format('revoke all on schema gis from %I', v_role);
     execute format('grant usage on schema gis to %I', v_role);
     execute format(
       'grant select on gis.sichtbeobachtung, gis.sichtbeobachtung_raster, gis.raster_5km, gis.raster_eea10, gis.raster_mtb, gis.raster_mtbq, '

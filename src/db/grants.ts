@@ -44,9 +44,14 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
         from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary,
       array_to_json(array(
-        select format('create event trigger %s on %s execute function private.%s()', t.name, t.event, t.function)
-        from (values ('species_sighting_definition', 'ddl_command_start', 'refuse_definition')) t (name, event, function)
-        where not exists (select from pg_event_trigger e where e.evtname = t.name))) as definitions,
+        select s.statement
+        from (
+          values
+            (1, (select 'drop event trigger ' || t.evtname from pg_event_trigger t where t.evtname = 'species_sighting_definition')),
+            (2, 'create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition()')
+        ) s (step, statement)
+        where s.statement is not null and not api.is_definition_verweigert()
+        order by s.step)) as definitions,
       array_to_json(array(select quote_ident(k.rolname) from keeper k order by 1)) as keepers,
       to_regrole('portal_dienst') is not null as dienst,
       array_to_json(array(
@@ -131,25 +136,48 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   return warnings;
 }
 
+interface AnalystRight {
+  rolle: string;
+  eigenes: number;
+  beispiele: string[];
+  anweisungen: string[];
+}
+
+// No more than an administrator does at a time; the next migrate names the next ones.
+const listedAtMost = 10;
+const some = (texts: string[], between: string) =>
+  `${texts.slice(0, listedAtMost).join(between)}${texts.length > listedAtMost ? ' …' : ''}`;
+
+const describeOwn = ({ rolle, eigenes, beispiele }: AnalystRight) =>
+  `${rolle} (${beispiele.join(', ')}${eigenes > beispiele.length ? ` und ${eigenes - beispiele.length} weitere` : ''})`;
+
 /**
- * What lets one session of an analyst stop this database: what they own or may write in it, other databases of the server that they may
+ * What lets one session of an analyst stop this database: what they own, or may make or write in it, other databases of the server that they may
  * log in to, where nothing is closed, and transactions that nobody sees. German sentences with the statements for the administrator;
  * empty when there is none of it.
  */
 export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
-  const [facts] = await sql<{ unseen: string | null; owners: string[]; logins: string[]; databases: string[] }[]>`
+  const [facts] = await sql<{ unseen: string | null; rights: AnalystRight[]; logins: string[]; databases: string[] }[]>`
     select
       case when not api.is_auswertung_sichtbar() then quote_ident(current_user) end as unseen,
-      array_to_json(array(select quote_ident(e) from api.list_eigentum_auswertung() e)) as owners,
+      coalesce((select json_agg(r) from api.list_recht_auswertung() r), '[]') as rights,
       array_to_json(array(select quote_ident(z.login) from api.list_zugang_anderswo() z group by 1 order by 1)) as logins,
       array_to_json(array(select quote_ident(z.datenbank) from api.list_zugang_anderswo() z group by 1 order by 1)) as databases`;
-  const { unseen = null, owners = [], logins = [], databases = [] } = facts ?? {};
+  const { unseen = null, rights = [], logins = [], databases = [] } = facts ?? {};
   const nameSome = (names: string[]) =>
     `Logins für Auswertungen (${names.slice(0, 5).join(', ')}${names.length > 5 ? ' …' : ''})`;
+  const owners = rights.filter(({ eigenes }) => eigenes > 0);
+  const revokes = rights.flatMap(({ anweisungen }) => anweisungen);
+  const stop = 'und können damit den ganzen Server mit einer Verbindung aufhalten';
   return [
     ...(owners.length > 0
       ? [
-          `${nameSome(owners)} haben in dieser Datenbank Eigenes oder dürfen darin schreiben, und können damit den ganzen Server mit einer Verbindung aufhalten, bis ein Administrator beides entfernt, was sie behalten wollen, nach einer Kopie auf einen anderen Server: drop owned by ${owners.join(', ')} cascade;`,
+          `Logins für Auswertungen haben in dieser Datenbank Eigenes ${stop}: ${some(owners.map(describeOwn), '; ')}. Was sie behalten wollen, kopieren sie auf einen anderen Server; danach löscht es ein Administrator, jedes für sich.`,
+        ]
+      : []),
+    ...(revokes.length > 0
+      ? [
+          `Logins für Auswertungen dürfen in dieser Datenbank mehr als lesen ${stop}, bis ein Administrator es verbietet: ${some(revokes, '; ')};`,
         ]
       : []),
     ...(databases.length > 0

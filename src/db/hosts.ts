@@ -23,7 +23,13 @@ interface Host {
   state: ServerState | null;
   /** Since when it does not; null while it does. */
   silentSince: number | null;
+  /** Why it does not let this role in, where that is so. */
+  refusal: Error | null;
 }
+
+// The role, its password or its right to the database (classes of PostgreSQL), or that there is no such database.
+const isRefusal = (fault: unknown): fault is Error =>
+  fault instanceof Error && 'code' in fault && /^(28...|3D000|42501)$/.test(String(fault.code));
 
 /** Follows the primary among several servers. */
 export class Hosts {
@@ -40,14 +46,15 @@ export class Hosts {
   constructor(url: string, isPooled: boolean) {
     const urls = listServers(url);
     this.route = { url: urls[0] ?? url, socket: () => this.#open() };
-    this.#hosts = urls.map((each) => ({ server: new Server(each), state: null, silentSince: null }));
+    this.#hosts = urls.map((each) => ({ server: new Server(each), state: null, silentSince: null, refusal: null }));
     this.#watches = this.#hosts.map((host, index) =>
       watchServer(
         urls[index] ?? url,
         isPooled,
         (sql) => this.#ask(host, sql),
-        (state) => {
+        (state, fault) => {
           host.state = state;
+          host.refusal = isRefusal(fault) ? fault : null;
           host.silentSince = state ? null : (host.silentSince ?? performance.now());
           // Whoever waited there was given up long ago; what they asked must not pile up.
           if (host.silentSince !== null && performance.now() - host.silentSince > silentMs) host.server.cut();
@@ -82,7 +89,7 @@ export class Hosts {
   // A connection that is being made. Where there is no primary, it breaks.
   async #open(): Promise<Duplex> {
     await Promise.all(this.#watches.map(({ first }) => first));
-    return this.#primary?.server.open() ?? refuse();
+    return this.#primary?.server.open() ?? refuse(this.#hosts.find(({ refusal }) => refusal)?.refusal ?? noPrimary());
   }
 
   async #ask(host: Host, sql: Sql): Promise<ServerState> {
@@ -109,9 +116,10 @@ export class Hosts {
   }
 }
 
+const noPrimary = () => Object.assign(new Error('there is no primary'), { code: 'ECONNREFUSED' });
+
 // The driver waits for the socket itself to say that it is none.
-function refuse(): Duplex {
-  const fail = (done: (error: Error) => void) =>
-    setImmediate(() => done(Object.assign(new Error('there is no primary'), { code: 'ECONNREFUSED' })));
+function refuse(reason: Error): Duplex {
+  const fail = (done: (error: Error) => void) => setImmediate(() => done(reason));
   return new Duplex({ read() {}, write: (_chunk, _encoding, done) => fail(done) });
 }

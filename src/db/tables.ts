@@ -148,12 +148,15 @@ export async function runPatiently(sql: Sql, report: (line: string) => void, run
   }
 }
 
-// Sessions that are not the service's own and hold something of its schemas, oldest first.
+// Sessions that are not the service's own and hold something of its schemas, oldest first. By its name anybody may call a session.
 async function listHolders(sql: Sql): Promise<string> {
   const rows = await sql<{ holder: string }[]>`
     select format('%s (Rolle %s, pid %s)', coalesce(nullif(a.application_name, ''), 'eine Verbindung'), a.usename, a.pid) as holder
     from pg_stat_activity a
-    where a.application_name <> current_setting('application_name') and exists (
+    where not coalesce(
+        a.application_name = current_setting('application_name')
+          and (a.usename = current_user or pg_has_role(a.usesysid, to_regrole('portal_dienst'), 'member')), false)
+      and exists (
       select from pg_locks l join pg_class c on c.oid = l.relation
       where l.pid = a.pid and l.granted and l.database = (select d.oid from pg_database d where d.datname = current_database())
         and c.relnamespace in (to_regnamespace('portal'), to_regnamespace('gis')))

@@ -1,8 +1,14 @@
 // Addresses of several servers, as libpq has them.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError, openDatabase } from '../../src/db/client.ts';
 import { listServers, readTarget, Server } from '../../src/db/server.ts';
+import { account, type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
+import { withoutOpenssl } from '../support/proxy.ts';
 
 describe('an address', () => {
   const cases: [address: string, servers: string[]][] = [
@@ -59,4 +65,47 @@ describe('an address', () => {
         return error instanceof DatabaseError && /nicht lesbar; erlaubt ist/.test(error.message) && !/geheim/.test(error.message);
       });
     });
+});
+
+describe('several servers with TLS', { skip: withoutCluster || withoutOpenssl }, () => {
+  let cluster: Cluster;
+  before(async () => {
+    cluster = await startCluster();
+    const one = await openDatabase({ databaseUrl: cluster.url, dataDir: '' });
+    const [{ directory = '' } = {}] = await one.sql<{ directory: string }[]>`select current_setting('data_directory') as directory`;
+    const [key, certificate] = [join(directory, 'server.key'), join(directory, 'server.crt')];
+    execFileSync(
+      'openssl',
+      `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=n.test -keyout ${key} -out ${certificate}`.split(' '),
+      { stdio: 'ignore' },
+    );
+    const { uid, gid } = account ?? {};
+    if (uid !== undefined && gid !== undefined) for (const file of [key, certificate]) chownSync(file, uid, gid);
+    chmodSync(key, 0o600);
+    await one.sql.unsafe('alter system set ssl = on');
+    await one.sql`select pg_reload_conf()`;
+    await one.close();
+  });
+  after(() => cluster.remove());
+
+  // The last error came to nobody, and ended the process.
+  const cases: [what: string, path: string, user: string, code: string][] = [
+    ['that have no such database', '/gibtsnicht', 'postgres', '3D000'],
+    ['that do not know the role', '/postgres', 'gibtsnicht', '28000'],
+  ];
+  for (const [what, path, user, code] of cases)
+    for (const rest of ['', '?sslmode=require'])
+      it(`${what} say so, each time: ${rest || 'without it'}`, async () => {
+        const { port } = new URL(cluster.url);
+        const databaseUrl = `postgres://${user}@localhost:${port},127.0.0.1:${port}${path}${rest}`;
+        const database = await openDatabase({ databaseUrl, dataDir: '' });
+        try {
+          for (let time = 0; time < 3; time++) {
+            await assert.rejects(database.sql`select 1`, { code });
+            await sleep(300);
+          }
+        } finally {
+          await database.close();
+        }
+      });
 });

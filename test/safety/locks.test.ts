@@ -70,7 +70,9 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     await migrateDatabase(service.database);
     const functions = await service.database.sql<{ call: string }[]>`
       select format('%s(%s)', p.proname, array_to_string(
-        array(select format('%L::%s', 1, t::regtype) from unnest(p.proargtypes) t), ', ')) as call
+        array(
+          select format('%L::%s', case when t::regtype::text like '%[]' then '{1}' else '1' end, t::regtype)
+          from unnest(p.proargtypes) t), ', ')) as call
       from api.list_sperrende_funktion(public_only => false) f
       join pg_proc p on p.oid = f`;
     for (const name of [
@@ -79,6 +81,9 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
       'pg_logical_emit_message',
       'brin_summarize_new_values',
       'pg_export_snapshot',
+      'nextval',
+      'pg_get_object_address',
+      'table_to_xmlschema',
     ])
       assert.ok(
         functions.some(({ call }) => call.startsWith(`${name}(`)),
@@ -88,6 +93,12 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     await one.run(async (session) => {
       const statements = [...functions.map(({ call }) => `select ${call}`), 'create temporary table meine (id integer)'];
       for (const statement of statements) await assert.rejects(session.unsafe(statement), { code: '42501' }, statement);
+      // A view that can be written would be locked for it as its table is, by who only prepares that.
+      const views = await session<{ name: string }[]>`
+        select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'gis'::regnamespace and c.relkind = 'v'`;
+      assert.ok(views.length > 10);
+      for (const { name } of views)
+        await assert.rejects(session.unsafe(`prepare p as delete from ${name}`), { code: /^55000|42501$/ }, name);
     });
     // The service's own role still may.
     await service.database.sql`select pg_advisory_xact_lock(1)`;
@@ -111,7 +122,12 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     await sql.unsafe(`create role ${owner} login in role gis_public`);
     await sql.unsafe(`alter database ${elsewhere} owner to ${owner}`);
     assert.ok(!(await listAnalystWarnings(sql)).some((line) => line.includes(elsewhere) || line.includes(owner)));
-    await sql.unsafe(`alter database ${elsewhere} owner to current_user`);
+    // Nor what a copy was made of, which has the same owner: its service would miss the right.
+    const copy = await openTestDatabase();
+    const [made] = await copy.sql<{ name: string }[]>`select current_database() as name`;
+    await sql.unsafe(`alter database ${made?.name} owner to ${owner}`);
+    assert.ok(!(await listAnalystWarnings(copy.sql)).some((line) => line.includes(elsewhere) || line.includes(owner)));
+    for (const name of [made?.name, elsewhere]) await sql.unsafe(`alter database ${name} owner to current_user`);
     await sql.unsafe(`drop role ${owner}`);
     // Back with this portal's owner it is told: a restored copy is one.
     assert.ok((await listAnalystWarnings(sql)).some((line) => line.includes(elsewhere)));
@@ -126,14 +142,20 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     const list = async () => (await sql`select evtname from pg_event_trigger order by 1`).map(({ evtname }) => evtname);
     const name = 'species_sighting_definition';
     assert.deepEqual(await list(), [name]);
-    await sql.unsafe(`drop event trigger ${name}`);
-    assert.deepEqual(
-      (await listGrantWarnings(sql)).map((line) => line.match(/create event trigger \w+/)?.[0]),
-      [`create event trigger ${name}`],
-    );
-    assert.equal(await migrateDatabase(service.database), 'unchanged');
-    assert.deepEqual(await list(), [name]);
-    assert.deepEqual(await listGrantWarnings(sql), []);
+    const gone = [`drop event trigger ${name}`, `alter event trigger ${name} disable`, `alter event trigger ${name} enable replica`];
+    for (const statement of gone) {
+      await sql.unsafe(statement);
+      const [warning = '', ...others] = await listGrantWarnings(sql);
+      assert.match(warning, /^Wer auswertet, kann mit einer Definition /, statement);
+      assert.deepEqual(others, []);
+      assert.equal(await migrateDatabase(service.database), 'unchanged');
+      assert.deepEqual(await list(), [name]);
+      assert.deepEqual(await listGrantWarnings(sql), []);
+      // As it is printed, too.
+      await sql.unsafe(statement);
+      await sql.unsafe(warning.replace(/^.*: /, ''));
+      assert.deepEqual(await listGrantWarnings(sql), [], statement);
+    }
   });
 
   it('an analyst waits for no lock by what analysts may not define, and fills no table of locks with it', async () => {
@@ -189,19 +211,50 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
           await assert.rejects(session.unsafe(statement), { code: '42501', message: /^analysts define nothing / }, statement);
       });
       const [line = ''] = await isTold();
-      assert.ok(line.includes(`("${one.name}")`), line);
-      await holder.unsafe(/drop owned by .*$/.exec(line)?.[0] ?? '');
+      assert.ok(line.includes(`${one.name} (schema eigenes)`), line);
+      await holder.unsafe('drop schema eigenes');
       assert.deepEqual(await isTold(), []);
-      // What they make with that right, no event trigger sees.
-      await holder.unsafe('create schema eigenes');
-      for (const right of ['create on schema eigenes', 'insert on gis.mandant']) {
-        await holder.unsafe(`grant ${right} to "${one.name}"`);
-        assert.ok((await isTold())[0]?.includes(`("${one.name}")`), right);
-        await holder.unsafe(line.replace(/^.*: /, ''));
-        assert.deepEqual(await isTold(), [], right);
-      }
     } finally {
       await holder.unsafe('drop schema if exists eigenes cascade');
+      await holder.end({ timeout: 1 });
+    }
+  });
+
+  it('the administrator is told of every way by which analysts may make or write something, and how to close it', async () => {
+    const one = await createAnalyst(service.database, 'gis_public', 'Anna-B');
+    const holder = service.database.connect();
+    const read = async () => (await listAnalystWarnings(holder)).filter((line) => line.includes('mehr als lesen'));
+    assert.deepEqual(await read(), []);
+    const team = `team_${randomBytes(6).toString('hex')}`;
+    const [here] = await holder<{ name: string }[]>`select quote_ident(current_database()) as name`;
+    await holder.unsafe(`create role ${team} nologin; create schema eigenes; create table eigenes.t (a integer, b integer)`);
+    await holder.unsafe(`grant ${team} to "${one.name}"`);
+    try {
+      for (const role of [`"${one.name}"`, team, 'gis_public', 'public']) {
+        const rights = ['create on schema eigenes', 'truncate on eigenes.t', 'insert (a) on eigenes.t', 'update on gis.mandant'];
+        if (role !== 'public') rights.push(`create on database ${here?.name}`, `temporary on database ${here?.name}`);
+        for (const right of rights) {
+          await holder.unsafe(`grant ${right} to ${role}`);
+          const [line = ''] = await read();
+          assert.ok(line.endsWith(`: revoke ${right} from ${role};`), `${right} to ${role}: ${line}`);
+          await holder.unsafe(line.replace(/^.*verbietet: /, ''));
+          assert.deepEqual(await read(), [], right);
+        }
+      }
+      await holder.unsafe(`grant pg_write_all_data to ${team}`);
+      assert.ok((await read())[0]?.includes(`revoke pg_write_all_data from "${one.name}"`));
+      await holder.unsafe(`revoke pg_write_all_data from ${team}`);
+      await holder.unsafe(`alter table eigenes.t owner to ${team}`);
+      assert.ok((await listAnalystWarnings(holder)).some((line) => line.includes(`${team} (table eigenes.t)`)));
+      // What a release gives to their groups, and nothing else, they have after it.
+      await holder.unsafe('grant create on schema gis to gis_public');
+      await migrateDatabase(service.database);
+      assert.deepEqual(await read(), []);
+      await one.run(async (session) => {
+        assert.equal((await session`select from gis.mandant limit 1`).length, 1);
+      });
+    } finally {
+      await holder.unsafe(`drop schema eigenes cascade; drop role ${team}`);
       await holder.end({ timeout: 1 });
     }
   });

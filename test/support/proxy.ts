@@ -32,10 +32,12 @@ const isThere: Record<ProxyName, () => boolean> = {
   caddy: () => hasProgram('caddy', 'version'),
 };
 
+/** Why no certificates can be made, or false. */
+export const withoutOpenssl = !hasProgram('openssl', 'version') && 'openssl, which makes the certificate, is not installed';
+
 /** Why there can be none, or false. */
 export function withoutProxy(name: ProxyName): string | false {
-  if (!isThere[name]()) return `${name} is not installed`;
-  return !hasProgram('openssl', 'version') && 'openssl, which makes the certificate, is not installed';
+  return isThere[name]() ? withoutOpenssl : `${name} is not installed`;
 }
 
 export const readProxyFile = (name: ProxyName) =>
