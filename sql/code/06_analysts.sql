@@ -180,19 +180,25 @@ $$;
 -- Up to 0.15.0 they were allowed some, and this counted them. With it goes its event trigger, which belongs to a superuser.
 drop function if exists private.refuse_amount() cascade;
 
--- Whether analysts are refused definitions in this database: an event trigger may be missing, after a restore, or be disabled.
-create or replace function api.is_definition_verweigert()
-  returns boolean
+-- What has analysts refused definitions in this database, as statements; none where they are. The event trigger may be missing, after a
+-- restore, or be disabled.
+create or replace function api.list_definition_anweisung()
+  returns setof text
   language sql
   stable
 as $$
-  select exists (
-    select
+  with present as (
+    select t.evtenabled in ('O', 'A') and t.evtfoid = to_regprocedure('private.refuse_definition()') as works
     from pg_catalog.pg_event_trigger t
-    where t.evtname = 'species_sighting_definition' and t.evtenabled in ('O', 'A')
-      and t.evtfoid = to_regprocedure('private.refuse_definition()'))
+    where t.evtname = 'species_sighting_definition'
+  )
+  select 'drop event trigger species_sighting_definition' from present p where not p.works
+  union all
+  select 'create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition()'
+  where not exists (select from present p where p.works)
 $$;
-comment on function api.is_definition_verweigert() is 'Whether analysts are refused definitions in this database';
+comment on function api.list_definition_anweisung() is
+  'Statements for a superuser that have analysts refused definitions in this database; none where they are';
 
 -- What analysts own in this database, or may make or write in it: themselves, by a role that they are in, or as everybody. It lets one
 -- session stop the server: what `explain analyze` makes, no event trigger sees.

@@ -26,10 +26,13 @@ $$;
 -- Definitions are refused to analysts (06_analysts.sql). A dump of the service's schemas has no event triggers: a restored database gets
 -- them here.
 do $$
+declare
+  v_statement text;
 begin
-  if (select r.rolsuper from pg_roles r where r.rolname = current_user) and not api.is_definition_verweigert() then
-    drop event trigger if exists species_sighting_definition;
-    create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition();
+  if (select r.rolsuper from pg_roles r where r.rolname = current_user) then
+    for v_statement in select api.list_definition_anweisung() loop
+      execute v_statement;
+    end loop;
   end if;
 end
 $$;

@@ -43,15 +43,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       (select quote_ident(d.datname)
         from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary,
-      array_to_json(array(
-        select s.statement
-        from (
-          values
-            (1, (select 'drop event trigger ' || t.evtname from pg_event_trigger t where t.evtname = 'species_sighting_definition')),
-            (2, 'create event trigger species_sighting_definition on ddl_command_start execute function private.refuse_definition()')
-        ) s (step, statement)
-        where s.statement is not null and not api.is_definition_verweigert()
-        order by s.step)) as definitions,
+      array_to_json(array(select api.list_definition_anweisung())) as definitions,
       array_to_json(array(select quote_ident(k.rolname) from keeper k order by 1)) as keepers,
       to_regrole('portal_dienst') is not null as dienst,
       array_to_json(array(
