@@ -11,6 +11,7 @@ import { listen } from '../../src/http/server.ts';
 import { maxBodyBytes } from '../../src/http/wire/form.ts';
 import { fileWaitMs } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
+import { freePort } from '../support/cluster.ts';
 import { onPostgres } from '../support/database.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
 import { makeJpeg, stackJpeg } from '../support/photo.ts';
@@ -214,6 +215,32 @@ describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DA
     }
   });
 });
+
+for (const name of proxies) {
+  it(`S4 ${name} as in docs/deploy logs no password and no key, whether the service answers or not`, {
+    skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy(name),
+  }, async () => {
+    for (const port of [(server.address() as AddressInfo).port, await freePort()]) {
+      const proxy = await startProxy(name, port);
+      try {
+        const path = '/api/v2/login?loginname=melder&password=0123456789abcdef0123456789abcdef01234567';
+        const statuses: number[] = [];
+        for (const method of ['GET', 'POST'])
+          for (const isPlain of [false, true]) {
+            const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': 'GeheimerSchluessel', Cookie: 'GeheimerSchluessel' };
+            statuses.push((await ask(proxy, 'n.test', path, { method, isPlain, headers })).status);
+          }
+        // nginx writes every request, Caddy what fails.
+        const isWritten = name === 'nginx' || statuses.includes(502);
+        for (let tries = 0; isWritten && !/login/.test(proxy.readLog()) && tries < 50; tries++) await sleep(100);
+        if (isWritten) assert.match(proxy.readLog(), /\/api\/v2\/login/);
+        assert.doesNotMatch(proxy.readLog(), /0123456789abcdef|GeheimerSchluessel/);
+      } finally {
+        await proxy.end();
+      }
+    }
+  });
+}
 
 describe('the bounds in docs/deploy', () => {
   const config = loadConfig({ TRUST_PROXY: '1' });

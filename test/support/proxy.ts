@@ -1,7 +1,7 @@
 // A proxy as docs/deploy shows it, in front of a service of the test: the same file, with other ports, hosts and paths.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { request as requestPlain } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
@@ -17,6 +17,8 @@ export type ProxyName = 'nginx' | 'caddy';
 export interface StartedProxy {
   httpPort: number;
   httpsPort: number;
+  /** What it has logged, wherever to. */
+  readLog(): string;
   end(): Promise<void>;
 }
 
@@ -74,6 +76,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
       [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
       [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
       [/\/var\/lib\/nginx/g, home],
+      [/\/var\/log\/nginx/g, home],
     ]);
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${home}/${kind};`);
     writeFileSync(
@@ -105,6 +108,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   return {
     httpPort,
     httpsPort,
+    readLog: () => [output, ...globSync(join(home, '*.log')).map((log) => readFileSync(log, 'utf8'))].join('\n'),
     async end() {
       child.kill('SIGTERM');
       await closed;
