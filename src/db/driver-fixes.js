@@ -29,7 +29,10 @@ const files = [
         `${settle}    initial && queryError(initial, lost)\n    initial = null\n    closedTime = performance.now()\n`,
       ],
       // What a socket below TLS says after its end, nobody heard: it ended the process.
-      ['    socket.removeAllListeners()\n    socket = null\n', '    socket.removeAllListeners()\n    socket.on("error", () => {})\n    socket = null\n'],
+      [
+        '    socket.removeAllListeners()\n    socket = null\n',
+        '    socket.removeAllListeners()\n    socket.on("error", () => {})\n    socket = null\n',
+      ],
       // A reserved connection that had to be opened was handed over only where the driver asked for types first.
       [
         '      initial && !initial.reserve && execute(initial)\n      options.shared.retries = retries = 0\n      initial = null\n      return\n',

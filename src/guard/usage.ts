@@ -6,6 +6,7 @@ export const limitNames = [
   'slow',
   'regexp',
   'outputs',
+  'lists',
   'pages',
   'short_pages',
   'features',

@@ -72,11 +72,15 @@ describe('several servers with TLS', { skip: withoutCluster || withoutOpenssl },
   before(async () => {
     cluster = await startCluster();
     const one = await openDatabase({ databaseUrl: cluster.url, dataDir: '' });
-    const [{ directory = '' } = {}] = await one.sql<{ directory: string }[]>`select current_setting('data_directory') as directory`;
+    const [{ directory = '' } = {}] = await one.sql<
+      { directory: string }[]
+    >`select current_setting('data_directory') as directory`;
     const [key, certificate] = [join(directory, 'server.key'), join(directory, 'server.crt')];
     execFileSync(
       'openssl',
-      `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=n.test -keyout ${key} -out ${certificate}`.split(' '),
+      `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=n.test -keyout ${key} -out ${certificate}`.split(
+        ' ',
+      ),
       { stdio: 'ignore' },
     );
     const { uid, gid } = account ?? {};

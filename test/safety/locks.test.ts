@@ -142,7 +142,11 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     const list = async () => (await sql`select evtname from pg_event_trigger order by 1`).map(({ evtname }) => evtname);
     const name = 'species_sighting_definition';
     assert.deepEqual(await list(), [name]);
-    const gone = [`drop event trigger ${name}`, `alter event trigger ${name} disable`, `alter event trigger ${name} enable replica`];
+    const gone = [
+      `drop event trigger ${name}`,
+      `alter event trigger ${name} disable`,
+      `alter event trigger ${name} enable replica`,
+    ];
     for (const statement of gone) {
       await sql.unsafe(statement);
       const [warning = '', ...others] = await listGrantWarnings(sql);

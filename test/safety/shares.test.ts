@@ -12,6 +12,7 @@ import { hashPassword, sha1OfPlain, turnBounds } from '../../src/guard/password.
 import { limitRate } from '../../src/guard/rate.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { freeChunks, listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
+import { type Answer, makeList } from '../../src/http/wire/reply.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -49,6 +50,29 @@ describe('what is scarce', () => {
     await Promise.all(all);
     assert.ok(order.indexOf('other') <= 3, order.join());
     assert.ok(order.indexOf('third') <= 4, order.join());
+  });
+
+  it('S5.3 long lists: an account has two made at once, from however many networks; whoever asks for a short one, or somebody else, waits for none', async () => {
+    const answer: Answer = { body: '', type: '', status: 200 };
+    let [running, most] = [0, 0];
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const ask = (network: string, account: number, limit: number) =>
+      runInScope(network, (scope) => {
+        scope.identify(account);
+        return makeList(limit, async () => {
+          if (account !== 7 || limit <= 100) return answer;
+          most = Math.max(most, ++running);
+          await released;
+          running--;
+          return answer;
+        });
+      });
+    const long = Array.from({ length: 10 }, (_, n) => ask(`net ${n}`, 7, 1000));
+    await Promise.all([ask('net 0', 7, 100), ask('net 0', 7, 20), ask('other', 8, 1000), ask('third', 9, 101)]);
+    assert.equal(most, 2);
+    release();
+    await Promise.all(long);
+    assert.equal(most, 2);
   });
 
   it('is waited for no longer by a request that comes several times: its waits count together', async () => {

@@ -38,7 +38,7 @@ import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { maxValueLength } from '../../src/http/wire/input.ts';
 import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/wire/multipart.ts';
 import { maxFields } from '../../src/http/wire/query.ts';
-import { longPages, shortPages } from '../../src/http/wire/reply.ts';
+import { longLists, longPages, shortPages } from '../../src/http/wire/reply.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';
@@ -188,6 +188,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'link `next`',
     ],
     ['`offset` of `/ogc`', number(maxOffset), '400'],
+    [
+      `lists with a \`limit\` beyond ${longLists.records}`,
+      `${longLists.slots} made at once, of a network or an account ${longLists.share}, others wait by turns of networks`,
+      `${seconds(longLists.waitMs)}, then 503`,
+    ],
     [
       'pages that are made of parsed rows',
       `${longPages.slots} long and ${shortPages.slots} short ones at once, of a network ${longPages.share} and ${shortPages.share}, others wait by turns of networks`,

@@ -12,7 +12,7 @@ import { PortalError } from '../wire/errors.ts';
 import { readForm } from '../wire/form.ts';
 import { checkInput, type Entries, type Output, pageFields } from '../wire/input.ts';
 import type { Parameters } from '../wire/query.ts';
-import { type Answer, makeEmpty, makeRows, makeValue } from '../wire/reply.ts';
+import { type Answer, makeEmpty, makeList, makeRows, makeValue } from '../wire/reply.ts';
 import type { Value } from '../wire/xml.ts';
 
 /** An operation that the service answers: there is none without documentation. */
@@ -114,20 +114,25 @@ export function route<
       const fields = formFirst ? (await readForm(c, deps)).fields : null;
       const { parameters, format } = queryOfRequest(c);
       const query = checkInput(parameters, schema);
-      const { restrict, cursor } = query as { restrict?: string; cursor?: string };
+      const { restrict, cursor, limit = 0 } = query as { restrict?: string; cursor?: string; limit?: number };
       const list = names && { path: c.req.path, tenant: c.get('tenant').id, parameters, names };
       const beforeId = list && readCursor(deps.secretKey, list, cursor);
-      const result = await handle(new Asked<A, QueryOf<S, Q>, F>(c, reader, query, beforeId, form, fields));
+      const ask = () => handle(new Asked<A, QueryOf<S, Q>, F>(c, reader, query, beforeId, form, fields));
+      if (list !== null) {
+        return makeList(limit, async () => {
+          const { rows, lastId, stand } = (await ask()) as Page<Json> & { stand?: string };
+          const answer = await makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
+          if (stand !== undefined) answer.stand = stand;
+          return answer;
+        });
+      }
+      const result = await ask();
       if (shape === 'file') return result as Response;
       if (shape === 'bare') {
         const members = result as Results<C>['bare'];
         return members === null ? makeEmpty(format) : makeValue(format, 'result', members, status);
       }
-      if (list === null) return makeRows(format, result as Json, null, restrict, status);
-      const { rows, lastId, stand } = result as Page<Json> & { stand?: string };
-      const answer = await makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
-      if (stand !== undefined) answer.stand = stand;
-      return answer;
+      return makeRows(format, result as Json, null, restrict, status);
     },
   };
 }

@@ -28,7 +28,13 @@ export const longPages = { slots: 4, share: 1, queue: 40, waitMs: 1500 };
 // for at once, and are gone from, held a gigabyte.
 const shortRows = 16 * 1024;
 export const shortPages = { slots: 16, share: 2, queue: 400, waitMs: 1500 };
+/**
+ * Lists of more records than that are made few at a time, from the first question to the database on: computed for four connections of one
+ * account at once, and refused when their turn to be made came too late, they left others a fifth of two cores.
+ */
+export const longLists = { records: 100, slots: 8, share: 2, queue: 200, waitMs: 1500 };
 const limits = {
+  lists: limitRuns({ name: 'lists', ...longLists }),
   long: limitRuns({ name: 'pages', ...longPages }),
   short: limitRuns({ name: 'short_pages', ...shortPages }),
 };
@@ -55,6 +61,11 @@ export function makeRows(
     return format.callback === null ? make() : inTurn(rows.length, make);
   }
   return inTurn(rows.length, () => parseRows(format, rows, next, names, status));
+}
+
+/** Asks for a list and makes it an answer, when it is its turn. */
+export function makeList(limit: number, make: () => Promise<Answer>): Promise<Answer> {
+  return limit > longLists.records ? limits.lists(make) : make();
 }
 
 /** What takes one turn, a single record for example, waits for nothing else. */
