@@ -13,9 +13,11 @@ export interface RequestScope {
   startEarlier(ms: number): void;
   /** Takes milliseconds out of its age that are not what others ask for: its client's, or a photo's. */
   leaveOut(ms: number): void;
+  /** Goes on for long from now on, as an archive whose beginning is sent, or a wait for news: it waits for each thing anew. */
+  goOn(): void;
   /**
    * For how long it has been under way, in milliseconds: who takes several turns is refused as soon as who takes one (S5.3). 0 once it
-   * goes on for long, as an upload, an archive or a wait for news: it waits anew each time.
+   * goes on, or has for long, as an upload.
    */
   age(): number;
   /** Network of the client: one network doesn't get everything. */
@@ -72,6 +74,7 @@ class Scope implements RequestScope {
   bytes?: number;
   #begunAt = performance.now();
   #leftOutMs = 0;
+  #goesOn = false;
   readonly id: string;
   readonly network: string;
   readonly #reject: (reason: Error) => void;
@@ -101,9 +104,13 @@ class Scope implements RequestScope {
     this.#leftOutMs += ms;
   }
 
+  goOn(): void {
+    this.#goesOn = true;
+  }
+
   age(): number {
     const ms = performance.now() - this.#begunAt;
-    return ms > longMs ? 0 : ms - this.#leftOutMs;
+    return this.#goesOn || ms > longMs ? 0 : ms - this.#leftOutMs;
   }
 
   fail(error: unknown): void {

@@ -75,6 +75,24 @@ describe('what is scarce', () => {
     assert.equal(most, 2);
   });
 
+  it('is waited for anew by what goes on: an archive of hundreds of statements was broken off by the first that found no connection free', async () => {
+    const limited = limitRuns({ slots: 1, queue: 10, waitMs: 150 });
+    const [goesOn, doesNot] = await Promise.all(
+      [true, false].map((isLong) =>
+        runInScope(`network ${isLong}`, async (scope) => {
+          await sleep(200);
+          if (isLong) scope.goOn();
+          const others = [runInScope('other', () => limited(() => sleep(20)))];
+          const outcome = await limited(async () => 'had').catch((error: unknown) => error);
+          await Promise.all(others);
+          return outcome;
+        }),
+      ),
+    );
+    assert.equal(goesOn, 'had');
+    assert.ok(doesNot instanceof OverloadError);
+  });
+
   it('is waited for no longer by a request that comes several times: its waits count together', async () => {
     const limited = limitRuns({ slots: 1, queue: 10, waitMs: 400, isApart: true });
     const runs = runInScope('other', async () => {

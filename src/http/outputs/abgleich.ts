@@ -95,6 +95,8 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
           place = page.place;
           const isEmpty = page.rows.length <= 2;
           if (!isEmpty || performance.now() >= until || deps.drain?.active || currentScope()?.hasLeft()) return page;
+          // What it waits for after that, it has not waited for yet.
+          currentScope()?.goOn();
           if (!page.more && !mayBeOld) await change;
           mayBeOld = false;
         } finally {

@@ -107,6 +107,7 @@ ${
         if ((await consumeNutzerDatenLink(sql, hash)) === null) return resolve(null);
         const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
         resolve(readable);
+        currentScope()?.goOn();
         try {
           await writeAuskunft({ sql, storage: media.storage }, { nutzerId, zugangsstand }, writable);
         } catch (error) {
