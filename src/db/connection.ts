@@ -56,5 +56,8 @@ export function openClient(
     // Missing in the package's types.
     ...(socket && { socket }),
   };
-  return url === null ? postgres(options) : postgres(url, options);
+  if (url === null) return postgres(options);
+  // The driver takes the name as it stands there, `%20` and all.
+  const database = decodeURIComponent(new URL(url).pathname.slice(1));
+  return postgres(url, { ...options, ...(database !== '' && { database }) });
 }

@@ -23,6 +23,22 @@ async function cut(sql: (strings: TemplateStringsArray) => PromiseLike<readonly 
   await server.sql`select pg_terminate_backend(${row?.pid ?? 0})`;
 }
 
+it('a database is named as its address does, with what has to be written otherwise there', {
+  skip: !onPostgres && 'no address',
+}, async () => {
+  const odd = `${name} Ä%`;
+  const administrator = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
+  await administrator.sql.unsafe(`create database "${odd}"`);
+  try {
+    const database = await openDatabase({ databaseUrl: databaseUrlOf(encodeURIComponent(odd)), dataDir: '' });
+    assert.deepEqual([...(await database.sql`select current_database() as name`)], [{ name: odd }]);
+    await database.close();
+  } finally {
+    await administrator.sql.unsafe(`drop database "${odd}"`);
+    await administrator.close();
+  }
+});
+
 describe('a connection that breaks', { skip: !onPostgres && 'connections to the embedded database do not break' }, () => {
   before(async () => {
     server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
