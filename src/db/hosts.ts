@@ -89,7 +89,10 @@ export class Hosts {
   // A connection that is being made. Where there is no primary, it breaks.
   async #open(): Promise<Duplex> {
     await Promise.all(this.#watches.map(({ first }) => first));
-    return this.#primary?.server.open() ?? refuse(this.#hosts.find(({ refusal }) => refusal)?.refusal ?? noPrimary());
+    if (this.#primary) return this.#primary.server.open();
+    // Whoever starts is told why. Later there was a primary, and it is away.
+    const refused = this.#timeline === 0 ? this.#hosts.find(({ refusal }) => refusal) : undefined;
+    return refuse(refused?.refusal ?? noPrimary());
   }
 
   async #ask(host: Host, sql: Sql): Promise<ServerState> {
