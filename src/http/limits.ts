@@ -87,8 +87,11 @@ export function requireWriteAllowed({ writes }: Deps, reader: number): void {
  * second.
  */
 export async function runRegexp<T>(deps: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
-  return deps.regexpSql === deps.sql ? oneByOne(() => runCounted(deps, run)) : runCounted(deps, run);
+  return hasOneConnection(deps) ? oneByOne(() => runCounted(deps, run)) : runCounted(deps, run);
 }
+
+/** Whether all statements run one after the other, in the embedded database. */
+export const hasOneConnection = (deps: Deps) => deps.regexpSql === deps.sql;
 
 // Where they have no connections of their own, a login would wait behind several of them for each of its statements.
 const oneByOne = limitRuns({ slots: 1, queue: slowCallBounds.queue, waitMs: slowCallBounds.waitMs });

@@ -59,7 +59,7 @@ describe('what is scarce', () => {
     const ask = (network: string, account: number, limit: number) =>
       runInScope(network, (scope) => {
         scope.identify(account);
-        return makeList(limit, async () => {
+        return makeList(limit, false, async () => {
           if (account !== 7 || limit <= 100) return answer;
           most = Math.max(most, ++running);
           await released;

@@ -190,7 +190,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['`offset` of `/ogc`', number(maxOffset), '400'],
     [
       `lists with a \`limit\` beyond ${longLists.records}`,
-      `${longLists.slots} made at once, of a network or an account ${longLists.share}, others wait by turns of networks`,
+      `${longLists.slots} made at once, of a network or an account ${longLists.share} (${longLists.shareOfOne} embedded), others wait by turns of networks`,
       `${seconds(longLists.waitMs)}, then 503`,
     ],
     [

@@ -36,11 +36,11 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   const { sql, reads, secretKey, feed } = deps;
   const cursors = feedCursors(secretKey, feed.installation);
   const waitingOf = new Map<string, number>();
-  const tell = (c: Context<Env>, page: FeedPage, mandant: string | null): Told => {
+  const tell = async (c: Context<Env>, page: FeedPage, mandant: string | null): Promise<Told> => {
     const cursor = cursors.make(page.place, c.get('tenant').id, mandant);
     const body = Buffer.concat([
       Buffer.from('{"result":'),
-      addressMedia(c, deps, page.rows),
+      await addressMedia(c, deps, page.rows),
       Buffer.from(`,"cursor":${JSON.stringify(cursor)},"weitere":${page.more}}`),
     ]);
     // Of the bytes: a change becomes readable when the transactions before it have ended, which no counter tells.

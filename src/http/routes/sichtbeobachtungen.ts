@@ -131,7 +131,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         };
         const client = mayComputeLong(filter) ? deps.slowSql : reads;
         const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, limit);
-        return { rows: addressMedia(c, deps, rows), lastId, stand };
+        return { rows: await addressMedia(c, deps, rows), lastId, stand };
       },
     }),
     route(deps, {

@@ -30,11 +30,13 @@ const shortRows = 16 * 1024;
 export const shortPages = { slots: 16, share: 2, queue: 400, waitMs: 1500 };
 /**
  * Lists of more records than that are made few at a time, from the first question to the database on: computed for four connections of one
- * account at once, and refused when their turn to be made came too late, they left others a fifth of two cores.
+ * account at once, and refused when their turn to be made came too late, they left others a fifth of two cores. Where the database has one
+ * connection, each statement of others stands behind them.
  */
-export const longLists = { records: 100, slots: 8, share: 2, queue: 200, waitMs: 1500 };
+export const longLists = { records: 100, slots: 8, share: 2, shareOfOne: 1, queue: 200, waitMs: 1500 };
 const limits = {
   lists: limitRuns({ name: 'lists', ...longLists }),
+  listsOfOne: limitRuns({ name: 'lists', ...longLists, share: longLists.shareOfOne }),
   long: limitRuns({ name: 'pages', ...longPages }),
   short: limitRuns({ name: 'short_pages', ...shortPages }),
 };
@@ -63,9 +65,13 @@ export function makeRows(
   return inTurn(rows.length, () => parseRows(format, rows, next, names, status));
 }
 
-/** Asks for a list and makes it an answer, when it is its turn. */
-export function makeList(limit: number, make: () => Promise<Answer>): Promise<Answer> {
-  return limit > longLists.records ? limits.lists(make) : make();
+/**
+ * Asks for a list and makes it an answer, when it is its turn.
+ * @param hasOneConnection whether the database has
+ */
+export function makeList(limit: number, hasOneConnection: boolean, make: () => Promise<Answer>): Promise<Answer> {
+  if (limit <= longLists.records) return make();
+  return hasOneConnection ? limits.listsOfOne(make) : limits.lists(make);
 }
 
 /** What takes one turn, a single record for example, waits for nothing else. */
