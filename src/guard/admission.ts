@@ -23,6 +23,8 @@ export interface AdmissionOptions {
   isApart?: boolean;
   /** For how long what ran for so many milliseconds counts in its network's and its account's shares after its end; all else is free at once. */
   restMs?: (ranMs: number) => number;
+  /** Whether the result shows that what the request names is its own: then that rests as well. */
+  proves?: (result: unknown) => boolean;
 }
 
 export interface CallOptions extends AdmissionOptions {
@@ -62,10 +64,13 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
     const since = performance.now();
     const leave = await admission.enter();
     const begun = performance.now();
+    let isOwn = false;
     try {
-      return await run();
+      const result = await run();
+      isOwn = options.proves?.(result) ?? false;
+      return result;
     } finally {
-      leave(options.restMs?.(performance.now() - begun) ?? 0);
+      leave(options.restMs?.(performance.now() - begun) ?? 0, isOwn);
       if (options.isApart) currentScope()?.leaveOut(performance.now() - since);
     }
   };
@@ -120,7 +125,7 @@ interface Waiting {
 const nobody: readonly string[] = [];
 
 class Admission {
-  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs'>>;
+  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'proves'>>;
   readonly #usage: LimitUsage;
   #running = 0;
   /** Network or account → what it has. */
@@ -136,8 +141,8 @@ class Admission {
     this.#usage = usage;
   }
 
-  /** Waits for a slot; the result gives it back, and what it takes of shares so many milliseconds later. */
-  async enter(): Promise<(restMs: number) => void> {
+  /** Waits for a slot; the result gives it back, and what it takes of shares so many milliseconds later, of what is named only as its own. */
+  async enter(): Promise<(restMs: number, isOwn: boolean) => void> {
     const scope = currentScope();
     // Work of the service itself has no share.
     const keys = scope?.owners ?? nobody;
@@ -148,7 +153,7 @@ class Admission {
       await this.#wait(keys, scope);
       if (scope && this.#options.isApart) this.#waited.set(scope, this.#spentOf(scope) + performance.now() - since);
     }
-    return (restMs) => this.#leave(keys, restMs);
+    return (restMs, isOwn) => this.#leave(keys, restMs, isOwn);
   }
 
   #mayRun(keys: readonly string[]): boolean {
@@ -202,15 +207,16 @@ class Admission {
     return true;
   }
 
-  #leave(keys: readonly string[], restMs: number): void {
+  #leave(keys: readonly string[], restMs: number, isOwn: boolean): void {
     this.#running--;
     this.#usage.running--;
     if (restMs === 0) this.#giveBack(keys);
     else {
       // What is only named is no reason for those to wait whose it is.
-      this.#giveBack(keys.filter(isNamed));
+      const rests = (key: string) => isOwn || !isNamed(key);
+      this.#giveBack(keys.filter((key) => !rests(key)));
       setTimeout(() => {
-        this.#giveBack(keys.filter((key) => !isNamed(key)));
+        this.#giveBack(keys.filter(rests));
         if (this.#waiting > 0) this.#admitNext();
       }, restMs);
     }

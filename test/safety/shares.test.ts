@@ -161,6 +161,35 @@ describe('what is scarce', () => {
     }
   });
 
+  it('rests for an account that has shown to be its owner, from however many networks; for one that is only named it does not', async () => {
+    const ranOf = async (isRight: boolean) => {
+      const hashed = limitRuns({
+        ...{ slots: 3, share: 2, namedShare: 3, queue: 100, waitMs: 10_000 },
+        restMs: () => 5000,
+        proves: (result) => result === true,
+      });
+      let ran = 0;
+      for (let n = 0; n < 12; n++)
+        void runInScope(`net ${n}`, (scope) => {
+          scope.countFor('passwords anna');
+          return hashed(async () => {
+            ran++;
+            return isRight;
+          });
+        });
+      await sleep(50);
+      const begin = performance.now();
+      await runInScope('other', (scope) => {
+        scope.countFor('passwords otto');
+        return hashed(async () => true);
+      });
+      assert.ok(performance.now() - begin < 1000);
+      return ran;
+    };
+    assert.equal(await ranOf(true), 3);
+    assert.equal(await ranOf(false), 12);
+  });
+
   it('of a login name is not all of one network’s: beside one that floods it, its owner finds a place at once', async () => {
     const limited = limitRuns({ slots: 5, share: 3, namedShare: 4, queue: 200, waitMs: 10_000 });
     const hashed = limitRuns({ slots: 3, share: 2, namedShare: 3, queue: 10, waitMs: 10_000, restMs: () => 2000 });
