@@ -29,7 +29,8 @@ as $$
       or p.proname in (
         'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink', 'pg_logical_emit_message', 'pg_export_snapshot',
         'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list',
-        'nextval', 'currval', 'setval', 'pg_sequence_last_value', 'pg_get_object_address'))
+        'nextval', 'currval', 'setval', 'pg_sequence_last_value', 'pg_get_sequence_data', 'pg_get_object_address',
+        'pg_restore_relation_stats', 'pg_clear_relation_stats', 'pg_restore_attribute_stats', 'pg_clear_attribute_stats'))
     and (not list_sperrende_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
   order by 1
 $$;
@@ -229,7 +230,7 @@ as $$
     from pg_catalog.pg_namespace n
     where n.oid in (select s.id from schema s)
     union all
-    select c.oid::regclass::text, c.relowner, c.relacl, '{INSERT,UPDATE,DELETE,TRUNCATE}'
+    select c.oid::regclass::text, c.relowner, c.relacl, '{INSERT,UPDATE,DELETE,TRUNCATE,MAINTAIN}'
     from pg_catalog.pg_class c
     where c.relkind in ('r', 'v', 'm', 'f', 'p') and c.relnamespace in (select s.id from schema s)
   ),
@@ -269,12 +270,14 @@ as $$
   from theirs t
   union all
   -- What PostgreSQL has roles for.
-  select p.rolname, 0, '{}', array_agg(pg_catalog.format('revoke %I from %I', p.rolname, l.name) order by l.name)
+  select p.rolname, 0, '{}', array_agg(pg_catalog.format('revoke %I from %I', p.rolname, m.rolname) order by m.rolname)
   from pg_catalog.pg_roles p
-  join analyst l on private.is_in_role(l.id, p.oid)
+  join pg_catalog.pg_auth_members d on d.roleid = p.oid
+  join pg_catalog.pg_roles m on m.oid = d.member and not m.rolsuper
   where p.rolname in (
-    'pg_write_all_data', 'pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program', 'pg_signal_backend',
-    'pg_checkpoint', 'pg_maintain', 'pg_create_subscription')
+      'pg_write_all_data', 'pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+      'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription')
+    and exists (select from analyst l where private.is_in_role(l.id, m.oid))
   group by p.rolname
   order by 1
 $$;

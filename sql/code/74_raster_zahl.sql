@@ -102,6 +102,8 @@ declare
   v_y integer[];
   v_eea10 integer[];
   v_tk integer[];
+  -- of these, places in squares that are empty
+  v_leer bigint[];
   v_zero bit varying;
   v_count integer := 0;
 begin
@@ -163,24 +165,29 @@ begin
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.tk = f.x * 10 + f.y
     group by f.x, f.y));
-  select array_agg(distinct o.eea10), array_agg(distinct o.tk) into v_eea10, v_tk
-  from unnest(v_offen) u (id)
-  join portal.raster_offen o on o.id = u.id;
-  if exists (select from private.list_leeres_feld(v_eea10, v_tk)) then
+  -- Before the lock, which writers wait for.
+  with done as (
+    delete from portal.raster_offen o using unnest(v_offen) u (id) where o.id = u.id returning o.cell_x, o.cell_y, o.eea10, o.tk
+  )
+  select array_agg(d.cell_x), array_agg(d.cell_y), array_agg(d.eea10), array_agg(d.tk) into v_x, v_y, v_eea10, v_tk
+  from (select distinct o.* from done o) d;
+  v_leer := array(
+    select u.n
+    from unnest(v_eea10, v_tk) with ordinality u (eea10, tk, n)
+    where u.eea10 is not null and not exists (select from portal.sichtbeobachtung_gezeigt g where g.eea10 = u.eea10)
+      or u.tk is not null and not exists (select from portal.sichtbeobachtung_gezeigt g where g.tk = u.tk));
+  if cardinality(v_leer) > 0 then
     begin
-      perform private.delete_leeres_feld(v_eea10, v_tk);
+      perform private.delete_leeres_feld(
+        array(select v_eea10[l] from unnest(v_leer) l), array(select v_tk[l] from unnest(v_leer) l));
     exception
       -- Named until it is done.
       when lock_not_available then
         insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
-        select distinct o.cell_x, o.cell_y, o.eea10, o.tk
-        from unnest(v_offen) u (id)
-        join portal.raster_offen o on o.id = u.id
-        where exists (select from private.list_leeres_feld(array[o.eea10], array[o.tk]));
+        select v_x[l], v_y[l], v_eea10[l], v_tk[l] from unnest(v_leer) l;
         v_count := 0;
     end;
   end if;
-  delete from portal.raster_offen o using unnest(v_offen) u (id) where o.id = u.id;
   return v_count;
 end
 $$;

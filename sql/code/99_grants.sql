@@ -69,9 +69,10 @@ begin
       from pg_class c
       where c.relnamespace = 'gis'::regnamespace and c.relkind in ('r', 'v', 'm', 'f', 'p', 'S') and pg_has_role(c.relowner, 'usage')
     loop
-      execute format('revoke all on %s from %I', v_view, v_role);
+      -- With what they passed on.
+      execute format('revoke all on %s from %I cascade', v_view, v_role);
     end loop;
-    execute format('revoke all on schema gis from %I', v_role);
+    execute format('revoke all on schema gis from %I cascade', v_role);
     execute format('grant usage on schema gis to %I', v_role);
     execute format(
       'grant select on gis.sichtbeobachtung, gis.sichtbeobachtung_raster, gis.raster_5km, gis.raster_eea10, gis.raster_mtb, gis.raster_mtbq, '

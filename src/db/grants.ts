@@ -137,8 +137,6 @@ interface AnalystRight {
 
 // No more than an administrator does at a time; the next migrate names the next ones.
 const listedAtMost = 10;
-const some = (texts: string[], between: string) =>
-  `${texts.slice(0, listedAtMost).join(between)}${texts.length > listedAtMost ? ' …' : ''}`;
 
 const describeOwn = ({ rolle, eigenes, beispiele }: AnalystRight) =>
   `${rolle} (${beispiele.join(', ')}${eigenes > beispiele.length ? ` und ${eigenes - beispiele.length} weitere` : ''})`;
@@ -164,12 +162,12 @@ export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
   return [
     ...(owners.length > 0
       ? [
-          `Logins für Auswertungen haben in dieser Datenbank Eigenes ${stop}: ${some(owners.map(describeOwn), '; ')}. Was sie behalten wollen, kopieren sie auf einen anderen Server; danach löscht es ein Administrator, jedes für sich.`,
+          `Logins für Auswertungen haben in dieser Datenbank Eigenes ${stop}: ${owners.slice(0, listedAtMost).map(describeOwn).join('; ')}${owners.length > listedAtMost ? ' …' : ''}. Was sie behalten wollen, kopieren sie auf einen anderen Server; danach löscht es ein Administrator, jedes für sich.`,
         ]
       : []),
     ...(revokes.length > 0
       ? [
-          `Logins für Auswertungen dürfen in dieser Datenbank mehr als lesen ${stop}, bis ein Administrator es verbietet: ${some(revokes, '; ')};`,
+          `Logins für Auswertungen dürfen in dieser Datenbank mehr als lesen ${stop}, bis ein Administrator es verbietet${revokes.length > listedAtMost ? ` (die ersten ${listedAtMost} von ${revokes.length})` : ''}: ${revokes.slice(0, listedAtMost).join('; ')};`,
         ]
       : []),
     ...(databases.length > 0

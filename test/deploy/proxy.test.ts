@@ -217,7 +217,7 @@ describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DA
 });
 
 for (const name of proxies) {
-  it(`S4 ${name} as in docs/deploy logs no password and no key, whether the service answers or not`, {
+  it(`S2.2 ${name} as in docs/deploy logs no password and no key, whether the service answers or not`, {
     skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy(name),
   }, async () => {
     for (const port of [(server.address() as AddressInfo).port, await freePort()]) {

@@ -3,7 +3,19 @@ import * as v from 'valibot';
 import { listQs } from '../../db/qs.ts';
 import type { Deps } from '../context.ts';
 import * as field from '../wire/fields.ts';
+import type { Output } from '../wire/input.ts';
 import { type Route, route } from './route.ts';
+
+const filters = {
+  datum_von: v.optional(field.date),
+  datum_bis: v.optional(field.date),
+  uid: v.optional(field.id),
+  status_aenderung: v.optional(field.status),
+};
+
+// Of a rare status all days that are asked for are walked back.
+const isSlow = ({ datum_von, datum_bis, uid, status_aenderung }: Output<typeof filters>) =>
+  [datum_von, datum_bis, uid, status_aenderung].filter((value) => value !== undefined).length > 1;
 
 export function qsRoutes(deps: Deps): Route[] {
   return [
@@ -15,12 +27,7 @@ export function qsRoutes(deps: Deps): Route[] {
       summary: 'Statuswechsel auflisten',
       description: 'Nur für Experten und Administratoren; der neueste Wechsel zuerst.',
       auth: 'required',
-      query: {
-        datum_von: v.optional(field.date),
-        datum_bis: v.optional(field.date),
-        uid: v.optional(field.id),
-        status_aenderung: v.optional(field.status),
-      },
+      query: filters,
       record: 'QsEintrag',
       shape: 'list',
       errors: ['nicht_erlaubt'],
@@ -30,6 +37,7 @@ export function qsRoutes(deps: Deps): Route[] {
         { summary: 'Ohne Rolle', as: 'nutzer', status: 403 },
         { summary: 'Ohne Anmeldung', status: 401 },
       ],
+      hasOwnLimit: isSlow,
       handle({ reader, query, beforeId }) {
         const filter = {
           von: query.datum_von ?? null,
@@ -37,9 +45,7 @@ export function qsRoutes(deps: Deps): Route[] {
           uid: query.uid ?? null,
           statusAenderung: query.status_aenderung ?? null,
         };
-        // Of a rare status all days that are asked for are walked back.
-        const isSlow = Object.values(filter).filter((value) => value !== null).length > 1;
-        return listQs(isSlow ? deps.slowSql : deps.sql, reader, filter, beforeId, query.limit);
+        return listQs(isSlow(query) ? deps.slowSql : deps.sql, reader, filter, beforeId, query.limit);
       },
     }),
   ];

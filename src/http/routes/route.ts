@@ -41,6 +41,8 @@ interface Described<A extends Auth, S extends Shape, C, Q extends Entries, F ext
   /** Of a list, its filters. */
   query?: Q;
   form?: F;
+  /** Whether a list has a narrower limit of its own with these filters: waiting for that, it would keep the places of others. */
+  hasOwnLimit?(query: Output<QueryOf<S, Q>>): boolean;
   /** The form is read before the query is checked. When both are wrong, that decides what the client is told. */
   formFirst?: true;
   handle(asked: Asked<A, QueryOf<S, Q>, F>): Promise<Results<C>[S]>;
@@ -100,7 +102,7 @@ export function route<
   const C = undefined,
   Q extends Entries = None,
   F extends Entries = None,
->(deps: Deps, { handle, formFirst, ...described }: Described<A, S, C, Q, F>): Route {
+>(deps: Deps, { handle, formFirst, hasOwnLimit, ...described }: Described<A, S, C, Q, F>): Route {
   const { auth, shape, status = 200 } = described;
   const isList = shape === 'list';
   const operation: Operation = { ...described, ...(isList && { query: { ...described.query, ...pageFields } }) };
@@ -120,7 +122,7 @@ export function route<
       const beforeId = list && readCursor(deps.secretKey, list, cursor);
       const ask = () => handle(new Asked<A, QueryOf<S, Q>, F>(c, reader, query, beforeId, form, fields));
       if (list !== null) {
-        return makeList(limit, hasOneConnection(deps), async () => {
+        return makeList(hasOwnLimit?.(query) ? 0 : limit, hasOneConnection(deps), async () => {
           const { rows, lastId, stand } = (await ask()) as Page<Json> & { stand?: string };
           const answer = await makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
           if (stand !== undefined) answer.stand = stand;

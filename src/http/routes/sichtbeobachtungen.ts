@@ -13,7 +13,7 @@ import { addressMedia } from '../media/address.ts';
 import { receiveMedia, removeMedia } from '../media/receive.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
 import { PortalError, sentences } from '../wire/errors.ts';
-import { restrictFields } from '../wire/input.ts';
+import { type Output, type pageFields, restrictFields } from '../wire/input.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 import {
   changeSichtbeobachtungFields,
@@ -122,15 +122,11 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Kein Tag', query: { datum_von: '31.2.2026' }, status: 400 },
         { summary: 'Eigene ohne Anmeldung', query: { bereich: 'privat' }, status: 401 },
       ],
+      hasOwnLimit: (query) => mayComputeLong(toFilter(query)),
       async handle({ c, tenant, reader, query, beforeId }) {
-        const { limit, restrict, cursor, lanis_rlp_osiris_art_id, lanis_rlp_osiris_artengruppe_id, ...asked } = query;
-        const filter = {
-          ...asked,
-          legacy_regional_art_id: oldOrNew(query, 'lanis_rlp_osiris_art_id', 'legacy_regional_art_id'),
-          legacy_regional_artengruppe_id: oldOrNew(query, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
-        };
+        const filter = toFilter(query);
         const client = mayComputeLong(filter) ? deps.slowSql : reads;
-        const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, limit);
+        const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, query.limit);
         return { rows: await addressMedia(c, deps, rows), lastId, stand };
       },
     }),
@@ -216,6 +212,17 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       ],
     }),
   ];
+}
+
+type ListQuery = Output<typeof sichtbeobachtungenFilters & typeof pageFields>;
+
+function toFilter(query: ListQuery) {
+  const { limit, restrict, cursor, lanis_rlp_osiris_art_id, lanis_rlp_osiris_artengruppe_id, ...asked } = query;
+  return {
+    ...asked,
+    legacy_regional_art_id: oldOrNew(query, 'lanis_rlp_osiris_art_id', 'legacy_regional_art_id'),
+    legacy_regional_artengruppe_id: oldOrNew(query, 'lanis_rlp_osiris_artengruppe_id', 'legacy_regional_artengruppe_id'),
+  };
 }
 
 // D1.4, D6.3: the deprecated parameters have an even older name each.
