@@ -158,7 +158,7 @@ as $$
 $$;
 comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
 
--- Analysts read: they define nothing in this database, whatever an administrator gave them (list_eigentum_auswertung). Some definitions
+-- Analysts read: they define nothing in this database, whatever an administrator gave them (list_recht_auswertung). Some definitions
 -- PostgreSQL would refuse only after it locked the table in question (rules, triggers, what an index depends on), some with a warning
 -- (grants): with two sessions, analysts without any right kept every new connection waiting, with one they filled the table of locks. And
 -- with one table of their own they did that by writing to it between savepoints, and had autovacuum run what an index of it computes,
