@@ -2,13 +2,12 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
 import { checkDatabase } from './check.ts';
 import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
 import { completeRaster } from './raster.ts';
-import { codeOf, isLocked, migrateTables, runPatiently } from './tables.ts';
+import { isLocked, makeOnce, migrateTables, runPatiently } from './tables.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -82,20 +81,14 @@ async function runAlone<T>(database: Database, report: (line: string) => void, r
   }
 }
 
-// In the schema that drizzle makes for its own table. Two at once may both find it missing: the second one finds it then.
+// In the schema that drizzle makes for its own table. Asked first: a role that may not create needs none of it.
 async function makeLockTable(sql: Sql): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const [found] = await sql<{ exists: boolean }[]>`select to_regclass(${lockTable}) is not null as exists`;
-    if (found?.exists) return;
-    try {
-      await sql`create schema if not exists drizzle`;
-      await sql.unsafe(`create table if not exists ${lockTable} (id boolean primary key)`);
-    } catch (error) {
-      const isRace = ['23505', '42710', '42P06', '42P07', 'XX000'].includes(String(codeOf(error)));
-      if (!isRace || attempt === 20) throw error;
-      await sleep(50 * attempt);
-    }
-  }
+  const [found] = await sql<{ exists: boolean }[]>`select to_regclass(${lockTable}) is not null as exists`;
+  if (found?.exists) return;
+  await makeOnce(async () => {
+    await sql`create schema if not exists drizzle`;
+    await sql.unsafe(`create table if not exists ${lockTable} (id boolean primary key)`);
+  });
 }
 
 /** Whether the tables and functions of a release are there: what readiness means. */

@@ -20,9 +20,11 @@ export async function migrateTables(database: Database, sql: Sql, report: (line:
     select to_regclass('drizzle.__drizzle_migrations') is not null as exists`;
   if (table?.exists !== true) {
     await requireExtensions(sql);
-    await sql`create schema if not exists drizzle`;
-    await sql`
-      create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
+    await makeOnce(async () => {
+      await sql`create schema if not exists drizzle`;
+      await sql`
+        create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
+    });
   }
   const [last] = await sql<{ at: string }[]>`select coalesce(max(created_at), 0)::text as at from drizzle.__drizzle_migrations`;
   const done = Number(last?.at);
@@ -95,6 +97,25 @@ async function changeIndex(sql: Sql, { name, text }: IndexChange, report: (line:
   await sql.unsafe(text);
 }
 
+/**
+ * Runs statements that make what is not there (`if not exists`), also while another session makes the same: both may find it missing,
+ * and the later one fails. The other may be a migration that was killed: its statement goes on in the server, after its lock has gone.
+ * @param make may be run several times
+ * @throws what `make` throws, for a race after 20 attempts in some ten seconds
+ */
+export async function makeOnce(make: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await make();
+      return;
+    } catch (error) {
+      const isRace = ['23505', '42710', '42P06', '42P07', 'XX000'].includes(String(codeOf(error)));
+      if (!isRace || attempt === 20) throw error;
+      await sleep(50 * attempt);
+    }
+  }
+}
+
 const extensions = ['postgis', 'btree_gist', 'uuid-ossp'];
 
 /**
@@ -109,7 +130,9 @@ export async function requireExtensions(sql: Sql, command = 'npm run migrate'): 
   if (missing.length === 0) return;
   const statements = missing.map(({ name }) => `create extension if not exists "${name}" with schema public`);
   try {
-    for (const statement of statements) await sql.unsafe(statement);
+    await makeOnce(async () => {
+      for (const statement of statements) await sql.unsafe(statement);
+    });
   } catch (error) {
     if (codeOf(error) !== '42501') throw error;
     throw new DatabaseError(

@@ -126,6 +126,31 @@ describe('a migration that is killed', { skip }, () => {
       await whole.remove();
     }
   });
+
+  it('S5.8 whose last statement the server still runs does not fail the next one', async () => {
+    const site = await makeSite();
+    const server = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
+    const leftBehind = await server.sql.reserve();
+    try {
+      await leftBehind`begin`;
+      await leftBehind`create extension if not exists postgis with schema public`;
+      const migrated = runCli(site, ['migrate']);
+      const isWaiting = async () => {
+        const rows = await server.sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ '^create extension'`;
+        return rows.length > 0;
+      };
+      for (let wait = 0; wait < 400 && !(await isWaiting()); wait++) await sleep(25);
+      assert.ok(await isWaiting(), 'the migration waits for the statement that was left behind');
+      await leftBehind`commit`;
+      const { code, err } = await migrated;
+      assert.equal(code, 0, err);
+    } finally {
+      leftBehind.release();
+      await server.close();
+      await site.remove();
+    }
+  });
 });
 
 describe('a service whose database is restarted', { skip: skip || withoutCluster }, () => {
