@@ -110,7 +110,9 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     const one = await createAnalyst(service.database, 'gis_public');
     const [here] = await sql<{ name: string }[]>`select current_database() as name`;
     const elsewhere = here?.name.replace('sighting', 'andere') ?? '';
-    await sql.unsafe(`create database ${elsewhere} template template0`);
+    // Files are written and removed: beside other tests longer than statements of the service may take.
+    const patient = service.database.connect();
+    await patient.unsafe(`create database ${elsewhere} template template0`);
     const { databases = '', logins = '' } =
       /^Logins für Auswertungen \((?<logins>[^)]*)\) .*: revoke connect on database (?<databases>[^;]*) from public;$/.exec(
         (await listAnalystWarnings(sql))[0] ?? '',
@@ -134,7 +136,8 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     // As it is printed, but for the databases of others.
     await sql.unsafe(`revoke connect on database ${elsewhere} from public`);
     assert.ok(!(await listAnalystWarnings(sql)).some((line) => line.includes(elsewhere)));
-    await sql.unsafe(`drop database ${elsewhere}`);
+    await patient.unsafe(`drop database ${elsewhere}`);
+    await patient.end();
   });
 
   it('what refuses definitions is back after the next migration, and asked for until then', async () => {
