@@ -1,7 +1,9 @@
 // The proxies of docs/deploy in front of the service: what passes through them arrives as it is meant.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
@@ -234,6 +236,15 @@ for (const name of proxies) {
         const isWritten = name === 'nginx' || statuses.includes(502);
         for (let tries = 0; isWritten && !/login/.test(proxy.readLog()) && tries < 50; tries++) await sleep(100);
         if (isWritten) assert.match(proxy.readLog(), /\/api\/v2\/login/);
+        if (name === 'nginx') {
+          // Other hosts, one of them behind a tenant's certificate; and a disk that takes no body.
+          const headers = { Host: 'fremd.example' };
+          for (const isPlain of [false, true]) assert.equal((await ask(proxy, 'n.test', path, { isPlain, headers })).status, 421);
+          rmSync(join(proxy.home, 'client_body'), { recursive: true });
+          writeFileSync(join(proxy.home, 'client_body'), '');
+          const body = new Uint8Array(mebibyte);
+          assert.equal((await ask(proxy, 'n.test', path, { method: 'POST', body })).status, 500);
+        }
         assert.doesNotMatch(proxy.readLog(), /0123456789abcdef|GeheimerSchluessel/);
       } finally {
         await proxy.end();

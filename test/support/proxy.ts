@@ -17,6 +17,8 @@ export type ProxyName = 'nginx' | 'caddy';
 export interface StartedProxy {
   httpPort: number;
   httpsPort: number;
+  /** Where its files are. */
+  home: string;
   /** What it has logged, wherever to. */
   readLog(): string;
   end(): Promise<void>;
@@ -69,7 +71,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   if (isNginx) {
     const site = replace(readProxyFile(name), [
       [/^ *listen \[::\].*\n/gm, ''],
-      [/listen 80;/g, `listen 127.0.0.1:${httpPort};`],
+      [/listen 80(?=[ ;])/g, `listen 127.0.0.1:${httpPort}`],
       [/listen 443 /g, `listen 127.0.0.1:${httpsPort} `],
       [/rp\.example\.org he\.example\.org/g, 'n.test s.test'],
       [/server 127\.0\.0\.1:8080(.*)/g, servicePorts.map((port) => `server 127.0.0.1:${port}$1`).join(' ')],
@@ -82,7 +84,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
     writeFileSync(
       file,
       `daemon off; pid ${home}/pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''} events {}
-      http { access_log off; ${temporary.join(' ')}\n${site}\n}\n`,
+      http { access_log ${home}/access.log; error_log ${home}/error.log; ${temporary.join(' ')}\n${site}\n}\n`,
     );
   } else {
     const site = replace(readProxyFile(name), [
@@ -108,6 +110,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   return {
     httpPort,
     httpsPort,
+    home,
     readLog: () => [output, ...globSync(join(home, '*.log')).map((log) => readFileSync(log, 'utf8'))].join('\n'),
     async end() {
       child.kill('SIGTERM');
