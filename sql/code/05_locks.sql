@@ -1,5 +1,5 @@
 -- Locks, and the only place that takes any by name, but for that of migrations (src/db/migrate.ts), which is there before any function
--- is. Each is a table, those of catalogue and accounts one that is never read or written: whoever wants to lock it needs rights on it.
+-- is. Each is a table, those of catalogue, accounts and squares one that is never read or written: whoever wants to lock it needs rights on it.
 -- An advisory lock is a number, which every session on the server may take for as long as it likes; an analyst who did stopped
 -- every report.
 
@@ -11,6 +11,17 @@ begin
     select from pg_proc p
     where p.pronamespace = 'private'::regnamespace and p.proname = 'require_catalogue_lock' and p.prosrc like '%advisory%') then
     lock table portal.sichtbeobachtung, portal.mandant, portal.art, portal.art_mandant in share row exclusive mode;
+  end if;
+end
+$$;
+
+-- Up to 0.16.0 whoever counted squares locked those themselves: it ends first.
+do $$
+begin
+  if exists (
+    select from pg_proc p
+    where p.pronamespace = 'private'::regnamespace and p.proname = 'require_raster_lock' and p.prosrc like '%raster_zahl%') then
+    lock table portal.raster_zahl in share row exclusive mode;
   end if;
 end
 $$;
@@ -86,7 +97,8 @@ begin
 end
 $$;
 
--- The lock on counting squares: by one session at a time, and who comes second has nothing to wait for.
+-- The lock on counting squares: by one session at a time, and who comes second has nothing to wait for. Not on the squares: `vacuum` of them
+-- would keep everybody from counting, and an analyst's open cursor keeps `vacuum` waiting.
 -- errors  55P03 while another session counts
 create or replace function private.require_raster_lock()
   returns void
@@ -94,7 +106,7 @@ create or replace function private.require_raster_lock()
   volatile
 as $$
 begin
-  lock table portal.raster_zahl in share row exclusive mode nowait;
+  lock table portal.sperre_raster in exclusive mode nowait;
 end
 $$;
 

@@ -14,7 +14,9 @@ $$;
 -- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
 -- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
 -- or that take or queue for a lock on a table before they ask for rights on it (those of sequences take one that writers take, on any
--- number that is named as a table), or that write a file each, which no limit counts (pg_export_snapshot). 99_grants.sql takes them away.
+-- number that is named as a table), or that write a file each, which no limit counts (pg_export_snapshot), or that compute for as long as
+-- one likes and can't be ended, not by the server's own end (XPath). And the counters of rows, blocks and scans: what one's own request
+-- reads of an index tells on which side of a border a true place is, and what others keep private. 99_grants.sql takes them away.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_sperrende_funktion(public_only boolean)
   returns setof regprocedure
@@ -30,19 +32,25 @@ as $$
         'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_unlink', 'pg_logical_emit_message', 'pg_export_snapshot',
         'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list',
         'nextval', 'currval', 'setval', 'pg_sequence_last_value', 'pg_get_sequence_data', 'pg_get_object_address',
-        'pg_restore_relation_stats', 'pg_clear_relation_stats', 'pg_restore_attribute_stats', 'pg_clear_attribute_stats'))
+        'pg_restore_relation_stats', 'pg_clear_relation_stats', 'pg_restore_attribute_stats', 'pg_clear_attribute_stats',
+        'xpath', 'xpath_exists', 'xmlexists', 'pg_stat_get_backend_io', 'pg_stat_get_backend_wal')
+      or p.proname ~ ('^pg_stat_get_(?!activity|backend_|progress_info|wal_(senders|receiver)|replication_slot|subscription|archiver'
+        '|snapshot_timestamp)'))
     and (not list_sperrende_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
   order by 1
 $$;
 comment on function api.list_sperrende_funktion(boolean) is
-  'Functions of PostgreSQL with which a session without any rights could stop the server';
+  'Functions of PostgreSQL with which a session without any rights could stop the server, or see what it must not';
 
 -- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
 -- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
 -- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
--- coordinate systems end the server's process and with it all sessions, as does a long pattern; FlatGeobuf, read without a look at its
--- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; of GML, KML, MARC21 and such definitions the libraries write what they find wrong
--- to the server's log, past all settings. 99_grants.sql takes them away, where its role may.
+-- coordinate systems end the server's process and with it all sessions, as does a long pattern; degrees of 1e308 are computed for ever, past every
+-- limit; FlatGeobuf, read without a look at its
+-- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; so do those that pack rows, which take
+-- each row for one like the first: an address that stands in the place of a text is read. Of GML, KML, MARC21 and such definitions the
+-- libraries write what they find wrong to the server's log, past all settings. 99_grants.sql takes them away, where its role may; those that
+-- pack tiles the owner of 94_ausgabe_tile.sql keeps, whose rows are of one type.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
   returns setof regprocedure
@@ -55,7 +63,7 @@ as $$
     and p.proname in (
       '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
       'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
-      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_linefromencodedpolyline', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
+      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_asflatgeobuf', 'st_asgeobuf', 'st_asmvt', 'st_linefromencodedpolyline', 'st_aslatlontext', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
       'st_transformpipeline', 'st_inversetransformpipeline', 'postgis_transform_pipeline_geometry', 'gettransactionid', 'addauth', 'checkauth',
       'checkauthtrigger', 'lockrow', 'unlockrows', 'enablelongtransactions', 'disablelongtransactions', 'longtransactionsenabled')
     -- From one EPSG code to another everybody may.
@@ -115,6 +123,23 @@ as $$
     and private.is_analyst(r.rolname)
     and not coalesce(pg_catalog.pg_has_role(r.oid, to_regrole('portal_dienst'), 'member'), false)
 $$;
+
+-- Who keeps what is taken from everybody (list_sperrende_funktion, temporary tables), for pg-boss and the import need some: the owner of
+-- schema portal, and whom an administrator named in the rights on it; but no analyst, and none of an analyst's groups. The group of the service's role gets two by itself.
+create or replace function api.list_sperrende_rolle()
+  returns setof regrole
+  language sql
+  stable
+as $$
+  select distinct a.grantee::regrole
+  from pg_catalog.pg_namespace n, pg_catalog.aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+  where n.nspname = 'portal'
+    and a.grantee <> 0
+    and a.grantee <> coalesce(to_regrole('portal_dienst')::oid, 0)
+    and not exists (select from private.list_analyst() l where private.is_in_role(l.id, a.grantee))
+$$;
+comment on function api.list_sperrende_rolle() is
+  'Roles that keep the functions and the temporary tables with which one session could stop the server';
 
 -- Whether the owner of this database may see what sessions of others do, where any of those are analysts'.
 create or replace function api.is_auswertung_sichtbar()
@@ -200,85 +225,3 @@ as $$
 $$;
 comment on function api.list_definition_anweisung() is
   'Statements for a superuser that have analysts refused definitions in this database; none where they are';
-
--- What analysts own in this database, or may make or write in it: themselves, by a role that they are in, or as everybody. It lets one
--- session stop the server: what `explain analyze` makes, no event trigger sees.
--- returns  a role; how many things it owns, and some of them, as PostgreSQL calls them; statements that take its rights away
-create or replace function api.list_recht_auswertung()
-  returns table (rolle text, eigenes bigint, beispiele text[], anweisungen text[])
-  language sql
-  stable
-  -- To compile it takes twenty times as long as to run it.
-  set jit = off
-as $$
-  with object (class, id, sub, owner) as (
-    select d.classid, d.objid, d.objsubid, d.refobjid
-    from pg_catalog.pg_shdepend d
-    where d.refclassid = 'pg_catalog.pg_authid'::regclass and d.deptype = 'o'
-      and d.dbid = (select b.oid from pg_catalog.pg_database b where b.datname = pg_catalog.current_database())
-  ),
-  -- What the catalogue gives to everybody is PostgreSQL's own.
-  schema (id) as (
-    select n.oid from pg_catalog.pg_namespace n where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
-  ),
-  acl (gegenstand, owner, rights, wanted) as (
-    select pg_catalog.format('database %I', b.datname), b.datdba, b.datacl, '{CREATE,TEMPORARY}'::text[]
-    from pg_catalog.pg_database b
-    where b.datname = pg_catalog.current_database()
-    union all
-    select pg_catalog.format('schema %s', n.oid::regnamespace), n.nspowner, n.nspacl, '{CREATE}'
-    from pg_catalog.pg_namespace n
-    where n.oid in (select s.id from schema s)
-    union all
-    select c.oid::regclass::text, c.relowner, c.relacl, '{INSERT,UPDATE,DELETE,TRUNCATE,MAINTAIN}'
-    from pg_catalog.pg_class c
-    where c.relkind in ('r', 'v', 'm', 'f', 'p') and c.relnamespace in (select s.id from schema s)
-  ),
-  granted (role, anweisung) as (
-    select r.grantee, pg_catalog.format('revoke %s on %s from ', lower(r.privilege_type), a.gegenstand)
-    from acl a, pg_catalog.aclexplode(a.rights) r
-    where r.privilege_type = any (a.wanted) and r.grantee <> a.owner
-      -- Told elsewhere (src/db/grants.ts).
-      and not (r.grantee = 0 and (r.privilege_type = 'TEMPORARY' or a.gegenstand = 'schema public'))
-    union all
-    select r.grantee, pg_catalog.format('revoke %s (%I) on %s from ', lower(r.privilege_type), t.attname, t.attrelid::regclass)
-    from pg_catalog.pg_attribute t
-    join pg_catalog.pg_class c on c.oid = t.attrelid and c.relnamespace in (select s.id from schema s)
-    cross join pg_catalog.aclexplode(t.attacl) r
-    where r.privilege_type in ('INSERT', 'UPDATE')
-  ),
-  analyst as materialized (
-    select l.id, l.name from private.list_analyst() l
-  ),
-  -- Of roles only those that own or may something: there may be very many.
-  theirs as materialized (
-    select r.role, coalesce(x.rolname::text, 'public') as name
-    from (select o.owner as role from object o union select g.role from granted g) r
-    left join pg_catalog.pg_roles x on x.oid = r.role
-    where not coalesce(x.rolsuper, false) and exists (select from analyst l where r.role = 0 or private.is_in_role(l.id, r.role))
-  )
-  select t.name,
-    (select count(*) from object o where o.owner = t.role),
-    array(
-      select pg_catalog.pg_describe_object(o.class, o.id, o.sub)
-      from (select f.* from object f where f.owner = t.role order by f.class, f.id limit 3) o),
-    array(
-      select g.anweisung || case when t.role = 0 then 'public' else pg_catalog.quote_ident(t.name) end
-      from granted g
-      where g.role = t.role
-      order by 1)
-  from theirs t
-  union all
-  -- What PostgreSQL has roles for.
-  select p.rolname, 0, '{}', array_agg(pg_catalog.format('revoke %I from %I', p.rolname, m.rolname) order by m.rolname)
-  from pg_catalog.pg_roles p
-  join pg_catalog.pg_auth_members d on d.roleid = p.oid
-  join pg_catalog.pg_roles m on m.oid = d.member and not m.rolsuper
-  where p.rolname in (
-      'pg_write_all_data', 'pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
-      'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription')
-    and exists (select from analyst l where private.is_in_role(l.id, m.oid))
-  group by p.rolname
-  order by 1
-$$;
-comment on function api.list_recht_auswertung() is 'What logins of analysts own in this database, or may make or write in it';

@@ -166,23 +166,22 @@ end
 $$;
 
 -- The server has one table of locks for all its sessions. What everybody may lock without owning it fills that table from one
--- session: what api.list_sperrende_funktion() lists, and temporary tables. Whoever is named in the rights on schema portal keeps
--- them: pg-boss and the import need some. The service's role is named there too, but makes no temporary tables.
+-- session: what api.list_sperrende_funktion() lists, and temporary tables. Those of api.list_sperrende_rolle() keep them.
 do $$
 declare
   v_routine regprocedure;
-  v_keeper text;
-  v_keepers text[] := array(
-    select distinct coalesce(r.rolname, current_user)
-    from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
-    left join pg_roles r on r.oid = a.grantee
-    where n.nspname = 'portal' and a.grantee <> 0 and r.rolname is distinct from 'portal_dienst');
+  v_keeper regrole;
+  v_keepers regrole[] := array(select api.list_sperrende_rolle());
 begin
   begin
     for v_routine in select api.list_sperrende_funktion(public_only => true) loop
       foreach v_keeper in array v_keepers loop
-        execute format('grant execute on function %s to %I', v_routine, v_keeper);
+        execute format('grant execute on function %s to %s', v_routine, v_keeper);
       end loop;
+      -- PostgreSQL's own role for whoever watches the server.
+      if v_routine::text ~ '^pg_stat_get_' then
+        execute format('grant execute on function %s to pg_monitor', v_routine);
+      end if;
       execute format('revoke execute on function %s from public', v_routine);
     end loop;
     -- Of all these the queue needs two.
@@ -199,7 +198,7 @@ begin
     where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY')
   then
     foreach v_keeper in array v_keepers loop
-      execute format('grant temporary on database %I to %I', current_database(), v_keeper);
+      execute format('grant temporary on database %I to %s', current_database(), v_keeper);
     end loop;
     execute format('revoke temporary on database %I from public', current_database());
   end if;
@@ -208,12 +207,17 @@ exception
 end
 $$;
 
--- Only the owner of the extension can close what PostGIS gives to everybody.
+-- Only the owner of the extension can close what PostGIS gives to everybody. Tiles are packed with the rights of the functions' owner.
 do $$
 declare
   v_routine regprocedure;
+  v_packer regrole := (
+    select p.proowner from pg_proc p where p.oid = 'ausgabe.pack_raster(bigint[], bigint[], bigint[], public.geometry[])'::regprocedure);
 begin
   for v_routine in select api.list_postgis_funktion(public_only => true) loop
+    if v_routine::text ~ '^(public\.)?st_asmvt\(' then
+      execute format('grant execute on function %s to %s', v_routine, v_packer);
+    end if;
     execute format('revoke execute on function %s from public', v_routine);
   end loop;
 exception

@@ -15,6 +15,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
     {
       roles: string[];
       functions: string[];
+      packer: string;
       open_schema: boolean;
       locks: string[];
       temporary: string | null;
@@ -26,16 +27,12 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       dienst_output: boolean;
     }[]
   >`
-    -- Who keeps what is taken from everybody, as in 99_grants.sql: the owner, and whom the administrator named beside it.
-    with keeper as (
-      select distinct r.oid, r.rolname
-      from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
-      join pg_roles r on r.oid = a.grantee
-      where n.nspname = 'portal' and r.rolname <> 'portal_dienst')
+    with keeper as materialized (select r as role from api.list_sperrende_rolle() r)
     select
       array_to_json(array(
         select r.name from unnest('{gis_public,gis_exact}'::text[]) r (name) where to_regrole(r.name) is null)) as roles,
       array_to_json(array(select f::text from api.list_postgis_funktion(public_only => true) f)) as functions,
+      (select p.proowner::regrole::text from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.proname = 'pack_raster') as packer,
       exists (
         select from pg_namespace n, aclexplode(n.nspacl) a
         where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as open_schema,
@@ -44,12 +41,12 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
         from pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY') as temporary,
       array_to_json(array(select api.list_definition_anweisung())) as definitions,
-      array_to_json(array(select quote_ident(k.rolname) from keeper k order by 1)) as keepers,
+      array_to_json(array(select k.role::text from keeper k order by 1)) as keepers,
       to_regrole('portal_dienst') is not null as dienst,
       array_to_json(array(
         select quote_ident(r.rolname)
         from pg_roles r
-        where (r.rolname = 'portal_dienst' or r.oid in (select k.oid from keeper k))
+        where (r.rolname = 'portal_dienst' or r.oid in (select k.role from keeper k))
           and not (
             has_function_privilege(r.oid, 'pg_catalog.pg_advisory_xact_lock(bigint)', 'execute')
             and has_function_privilege(r.oid, 'pg_catalog.pg_try_advisory_xact_lock(bigint)', 'execute'))
@@ -79,8 +76,11 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
     );
   }
   if (facts && facts.functions.length > 0) {
+    // Maps are made with them, by functions of this owner.
+    const packing = facts.functions.filter((name) => name.startsWith('st_asmvt('));
+    const kept = packing.length > 0 ? `grant execute on function ${packing.join(', ')} to ${facts.packer}; ` : '';
     warnings.push(
-      `PostGIS verrät jeder Rolle geschützte Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: revoke execute on function ${facts.functions.join(', ')} from public;`,
+      `PostGIS verrät jeder Rolle geschützte Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: ${kept}revoke execute on function ${facts.functions.join(', ')} from public;`,
     );
   }
   if (facts?.open_schema) {
@@ -93,12 +93,15 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   // Of the functions that take locks the queue needs two, and the service's group gets no others, and no temporary tables.
   const toQueue = (roles: string[]) =>
     `grant execute on function pg_advisory_xact_lock(bigint), pg_try_advisory_xact_lock(bigint) to ${roles.join(', ')}`;
+  // PostgreSQL has a role for whoever watches the server.
+  const counters = facts.locks.filter((name) => name.startsWith('pg_stat_get_'));
   if (facts.locks.length > 0 || facts.temporary !== null) {
     const queue = new Set([...(facts.dienst ? ['portal_dienst'] : []), ...facts.queueless]);
     const statements = [
       ...(facts.locks.length > 0
         ? [
             `grant execute on function ${facts.locks.join(', ')} to ${keepers}`,
+            ...(counters.length > 0 ? [`grant execute on function ${counters.join(', ')} to pg_monitor`] : []),
             ...(queue.size > 0 ? [toQueue([...queue])] : []),
             `revoke execute on function ${facts.locks.join(', ')} from public`,
           ]
@@ -111,7 +114,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
         : []),
     ];
     warnings.push(
-      `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten, bis sein Administrator es in dieser Datenbank verbietet: ${statements.join('; ')};`,
+      `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten und an dessen Zählern sehen, was andere für sich behalten, bis sein Administrator es in dieser Datenbank verbietet: ${statements.join('; ')};`,
     );
   }
   if (facts.definitions.length > 0) {

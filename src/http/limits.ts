@@ -91,7 +91,7 @@ export async function runRegexp<T>(deps: Deps, run: (sql: Sql) => Promise<T>): P
 }
 
 /** Whether all statements run one after the other, in the embedded database. */
-export const hasOneConnection = (deps: Deps) => deps.regexpSql === deps.sql;
+const hasOneConnection = (deps: Deps) => deps.regexpSql === deps.sql;
 
 // Where they have no connections of their own, a login would wait behind several of them for each of its statements.
 const oneByOne = limitRuns({ slots: 1, queue: slowCallBounds.queue, waitMs: slowCallBounds.waitMs });

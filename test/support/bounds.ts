@@ -189,8 +189,8 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     ['`offset` of `/ogc`', number(maxOffset), '400'],
     [
-      `lists with a \`limit\` beyond ${longLists.records}`,
-      `${longLists.slots} made at once, of a network or an account ${longLists.share} (${longLists.shareOfOne} embedded), others wait by turns of networks`,
+      `lists and pages of the feed with a \`limit\` beyond ${longLists.records}`,
+      `2 to 8 made at once, by cores; of a network or an account ${longLists.share}, others wait by turns of networks`,
       `${seconds(longLists.waitMs)}, then 503`,
     ],
     [

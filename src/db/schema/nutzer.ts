@@ -139,3 +139,4 @@ export const versuch = portal.table(
 const lockTable = (name: string) => portal.table(name, { id: boolean('id').primaryKey() });
 export const sperreKatalog = lockTable('sperre_katalog');
 export const sperreKonto = lockTable('sperre_konto');
+export const sperreRaster = lockTable('sperre_raster');

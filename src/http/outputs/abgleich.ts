@@ -10,7 +10,7 @@ import { toPortalError } from '../errors.ts';
 import { addressMedia } from '../media/address.ts';
 import { matches } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
-import { send } from '../wire/reply.ts';
+import { makeList, send } from '../wire/reply.ts';
 import { feedCursors } from './cursor.ts';
 import { queryReader } from './query.ts';
 
@@ -23,7 +23,15 @@ interface Told extends FeedPage {
   body: Buffer<ArrayBuffer>;
   tag: string;
 }
-type ReadPage = (c: Context<Env>, mandant: string | null, place: FeedPlace | null, limit: number) => Promise<Told>;
+/** Where a cursor leads, or what has come since: that is little, and hundreds may wait for it. */
+type Reason = 'cursor' | 'news';
+type ReadPage = (
+  c: Context<Env>,
+  mandant: string | null,
+  place: FeedPlace | null,
+  limit: number,
+  reason: Reason,
+) => Promise<Told>;
 
 const readFeedQuery = queryReader({
   seit: v.optional(v.pipe(v.string(), v.maxLength(200, 'der cursor einer Antwort'))),
@@ -50,11 +58,12 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   // after the other in the moment in which their page is there, held up everybody else for seconds.
   const share = (client: Sql): ReadPage => {
     const reading = new Map<string, Promise<Told>>();
-    return (c, mandant, ...from) => {
+    return (c, mandant, place, limit, reason) => {
       const tenant = c.get('tenant').id;
-      const make = async () => tell(c, await listAbgleich(client, tenant, mandant, ...from), mandant);
+      const ask = async () => tell(c, await listAbgleich(client, tenant, mandant, place, limit), mandant);
+      const make = () => (reason === 'news' ? ask() : makeList(limit, ask));
       // Of one network: whoever waits with another's question waits in its line.
-      const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, ...from]);
+      const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, place, limit]);
       const known = reading.get(key);
       // It fails when its own client has left, or has too much under way: that is no reason for the others.
       if (known) return known.catch(make);
@@ -78,10 +87,11 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
     const network = currentScope()?.network ?? '';
     const waiting = waitingOf.get(network) ?? 0;
     if (seconds === 0 || waiting >= maxWaiting.network || feed.watch.waiting >= maxWaiting.all)
-      return read(c, mandant, from, limit);
+      return read(c, mandant, from, limit, 'cursor');
     waitingOf.set(network, waiting + 1);
     try {
       let mayBeOld = reads !== sql;
+      let reason: Reason = 'cursor';
       for (let place = from; ; ) {
         let end = () => {};
         // Before it is read: what changes meanwhile must not be missed.
@@ -90,7 +100,7 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
         });
         c.env?.outgoing?.once('close', end);
         try {
-          const page = await (mayBeOld ? read : readNews)(c, mandant, place, limit);
+          const page = await (mayBeOld ? read : readNews)(c, mandant, place, limit, reason);
           // What was filtered away needs not be looked at again.
           place = page.place;
           const isEmpty = page.rows.length <= 2;
@@ -99,6 +109,7 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
           currentScope()?.goOn();
           if (!page.more && !mayBeOld) await change;
           mayBeOld = false;
+          reason = 'news';
         } finally {
           end();
           c.env?.outgoing?.off('close', end);

@@ -5,7 +5,6 @@ import * as v from 'valibot';
 import type { Mandant } from '../../db/mandant.ts';
 import type { Json, Page } from '../../db/page.ts';
 import { type Deps, type Env, queryOfRequest } from '../context.ts';
-import { hasOneConnection } from '../limits.ts';
 import type { Auth, Caching, Operation, Shape } from '../openapi/operation.ts';
 import { readOverride } from '../protocol.ts';
 import { type ListNames, namesOfList, nextUrl, readCursor } from '../wire/cursor.ts';
@@ -122,7 +121,7 @@ export function route<
       const beforeId = list && readCursor(deps.secretKey, list, cursor);
       const ask = () => handle(new Asked<A, QueryOf<S, Q>, F>(c, reader, query, beforeId, form, fields));
       if (list !== null) {
-        return makeList(hasOwnLimit?.(query) ? 0 : limit, hasOneConnection(deps), async () => {
+        return makeList(hasOwnLimit?.(query) ? 0 : limit, async () => {
           const { rows, lastId, stand } = (await ask()) as Page<Json> & { stand?: string };
           const answer = await makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
           if (stand !== undefined) answer.stand = stand;

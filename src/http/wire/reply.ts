@@ -1,4 +1,5 @@
 // Writes answers in the format that the request asks for: JSON, JSONP or XML.
+import { availableParallelism } from 'node:os';
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Json } from '../../db/page.ts';
@@ -29,14 +30,20 @@ export const longPages = { slots: 4, share: 1, queue: 40, waitMs: 1500 };
 const shortRows = 16 * 1024;
 export const shortPages = { slots: 16, share: 2, queue: 400, waitMs: 1500 };
 /**
- * Lists of more records than that are made few at a time, from the first question to the database on: computed for four connections of one
- * account at once, and refused when their turn to be made came too late, they left others a fifth of two cores. Where the database has one
- * connection, each statement of others stands behind them.
+ * Lists of more records than that, those of the feed too, are made one after the other for each network and account, from the first question
+ * to the database on: computed for four connections of one account at once, and refused when their turn to be made came too late, they left
+ * others a fifth of two cores, and for two, with photos beside, a third. No more of them at once than cores: what is asked of the database in
+ * between would wait behind them. Where it has one connection, each statement of others does.
  */
-export const longLists = { records: 100, slots: 8, share: 2, shareOfOne: 1, queue: 200, waitMs: 1500 };
+export const longLists = {
+  records: 100,
+  slots: Math.min(8, Math.max(2, availableParallelism())),
+  share: 1,
+  queue: 500,
+  waitMs: 1500,
+};
 const limits = {
   lists: limitRuns({ name: 'lists', ...longLists }),
-  listsOfOne: limitRuns({ name: 'lists', ...longLists, share: longLists.shareOfOne }),
   long: limitRuns({ name: 'pages', ...longPages }),
   short: limitRuns({ name: 'short_pages', ...shortPages }),
 };
@@ -65,13 +72,9 @@ export function makeRows(
   return inTurn(rows.length, () => parseRows(format, rows, next, names, status));
 }
 
-/**
- * Asks for a list and makes it an answer, when it is its turn.
- * @param hasOneConnection whether the database has
- */
-export function makeList(limit: number, hasOneConnection: boolean, make: () => Promise<Answer>): Promise<Answer> {
-  if (limit <= longLists.records) return make();
-  return hasOneConnection ? limits.listsOfOne(make) : limits.lists(make);
+/** Asks for a list of so many records and makes it an answer, when it is its turn. */
+export function makeList<T>(limit: number, make: () => Promise<T>): Promise<T> {
+  return limit > longLists.records ? limits.lists(make) : make();
 }
 
 /** What takes one turn, a single record for example, waits for nothing else. */

@@ -1,0 +1,3 @@
+CREATE TABLE "portal"."sperre_raster" (
+	"id" boolean PRIMARY KEY NOT NULL
+);
