@@ -90,6 +90,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
     const site = replace(readProxyFile(name), [
       [/^\{\n/gm, `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n`],
       [/rp\.example\.org, he\.example\.org \{/g, `n.test, s.test {\n\ttls ${certificate} ${key}`],
+      [/\/var\/log\/caddy/g, home],
       [/127\.0\.0\.1:8080/g, servicePorts.map((port) => `127.0.0.1:${port}`).join(' ')],
     ]);
     writeFileSync(file, site);
