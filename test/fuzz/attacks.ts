@@ -453,4 +453,17 @@ export const attacks: Attack[] = [
         send({ target: `/api/v2/sichtbeobachtungen?limit=90&format=xml&n=${n}` }, n % 2 ? site.roles.neighbour : null),
       ),
   },
+  {
+    name: 'long pages of the feed, sixty at once, beside long own pages and right logins',
+    run: ({ signal, send, site }) => {
+      const { reporter } = site.roles;
+      const login = post('/api/v2/login', `loginname=${reporter.loginname}&password=${reporter.sha1}`);
+      return Promise.all([
+        // None asks for what another one is told.
+        repeat(signal, 60, (n) => send({ target: `/abgleich/v1/sichtbeobachtungen?limit=${900 + (n % 101)}` })),
+        repeat(signal, 20, (n) => send({ target: `/api/v2/sichtbeobachtungen?bereich=persoenlich&limit=1000&n=${n}` }, reporter)),
+        repeat(signal, 4, () => send(login)),
+      ]);
+    },
+  },
 ];
