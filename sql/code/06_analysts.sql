@@ -45,12 +45,11 @@ comment on function api.list_sperrende_funktion(boolean) is
 -- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
 -- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
 -- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
--- coordinate systems end the server's process and with it all sessions, as does a long pattern; degrees of 1e308 are computed for ever, past every
--- limit; FlatGeobuf, read without a look at its
--- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; so do those that pack rows, which take
--- each row for one like the first: an address that stands in the place of a text is read. Of GML, KML, MARC21 and such definitions the
--- libraries write what they find wrong to the server's log, past all settings. 99_grants.sql takes them away, where its role may; those that
--- pack tiles the owner of 94_ausgabe_tile.sql keeps, whose rows are of one type.
+-- coordinate systems end the server's process and with it all sessions, as does a long pattern. FlatGeobuf, read without a look at its
+-- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; so do those that pack rows, which take each
+-- row for one like the first: an address that stands in the place of a text is read. Degrees of 1e308 are computed for ever, past every limit.
+-- Of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings. 99_grants.sql
+-- takes them away, where its role may; those that pack tiles the owner of 94_ausgabe_tile.sql keeps, whose rows are of one type.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
   returns setof regprocedure
@@ -63,7 +62,8 @@ as $$
     and p.proname in (
       '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
       'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
-      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_asflatgeobuf', 'st_asgeobuf', 'st_asmvt', 'st_linefromencodedpolyline', 'st_aslatlontext', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
+      'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_asflatgeobuf', 'st_asgeobuf', 'st_asmvt', 'st_linefromencodedpolyline',
+      'st_aslatlontext', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
       'st_transformpipeline', 'st_inversetransformpipeline', 'postgis_transform_pipeline_geometry', 'gettransactionid', 'addauth', 'checkauth',
       'checkauthtrigger', 'lockrow', 'unlockrows', 'enablelongtransactions', 'disablelongtransactions', 'longtransactionsenabled')
     -- From one EPSG code to another everybody may.
@@ -125,7 +125,8 @@ as $$
 $$;
 
 -- Who keeps what is taken from everybody (list_sperrende_funktion, temporary tables), for pg-boss and the import need some: the owner of
--- schema portal, and whom an administrator named in the rights on it; but no analyst, and none of an analyst's groups. The group of the service's role gets two by itself.
+-- schema portal, and whom an administrator named in the rights on it; but no analyst, and none of an analyst's groups. The group of the
+-- service's role gets two by itself.
 create or replace function api.list_sperrende_rolle()
   returns setof regrole
   language sql
