@@ -141,11 +141,12 @@ export async function requireExtensions(sql: Sql, command = 'npm run migrate'): 
   }
 }
 
-const patience = { lockTimeout: '1s', longestPauseMs: 3000, totalMs: 10 * 60_000 };
+// PostgreSQL ends an autovacuum that is in the way once somebody has waited for it for a second (deadlock_timeout).
+const patience = { lockTimeout: '1300ms', longestPauseMs: 3000, totalMs: 10 * 60_000 };
 
 /**
  * Runs a transaction that needs locks which others may hold. Who waits for a lock makes everybody behind it wait too, requests for
- * 1.5 s at most: rather it gives up after a second, with nothing of it left, and comes again.
+ * 1.5 s at most: rather it gives up after 1.3 s, with nothing of it left, and comes again.
  * @param report told once that others are waited for, and who they are
  * @throws DatabaseError when they hold their locks for ten minutes
  */
