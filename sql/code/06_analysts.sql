@@ -46,10 +46,11 @@ comment on function api.list_sperrende_funktion(boolean) is
 -- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
 -- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
 -- coordinate systems end the server's process and with it all sessions, as does a long pattern. FlatGeobuf, read without a look at its
--- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; so do those that pack rows, which take each
--- row for one like the first: an address that stands in the place of a text is read. Degrees of 1e308 are computed for ever, past every limit.
+-- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; so do those that take whole rows, which they
+-- believe to be like the first one, or to have a geometry where they are told: an address that stands in its place is read; and those that take
+-- arrays of geometries. Degrees of 1e308 are computed for ever, past every limit.
 -- Of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings. 99_grants.sql
--- takes them away, where its role may; those that pack tiles the owner of 94_ausgabe_tile.sql keeps, whose rows are of one type.
+-- takes them away, where its role may; those that pack tiles the owner of 94_ausgabe_tile.sql keeps.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
   returns setof regprocedure
@@ -59,13 +60,17 @@ as $$
   select p.oid::regprocedure
   from pg_catalog.pg_proc p
   where p.pronamespace = 'public'::regnamespace
-    and p.proname in (
+    and (p.proname in (
       '_postgis_index_extent', '_postgis_join_selectivity', '_postgis_selectivity', '_postgis_stats', 'st_estimatedextent',
       'st_geomfromtwkb', '_st_geomfromgml', 'st_geomfromgml', 'st_gmltosql', 'st_geomfromkml', 'st_geomfrommarc21',
       'st_fromflatgeobuf', 'st_fromflatgeobuftotable', 'st_asflatgeobuf', 'st_asgeobuf', 'st_asmvt', 'st_linefromencodedpolyline',
       'st_aslatlontext', 'st_relatematch', 'st_transform', 'postgis_transform_geometry',
       'st_transformpipeline', 'st_inversetransformpipeline', 'postgis_transform_pipeline_geometry', 'gettransactionid', 'addauth', 'checkauth',
       'checkauthtrigger', 'lockrow', 'unlockrows', 'enablelongtransactions', 'disablelongtransactions', 'longtransactionsenabled')
+      -- Whatever takes whole rows (ST_AsGeoJSON of one) or arrays (ST_MakePolygon, which counts nulls in them and reads on behind). The
+      -- aggregates of rows are named above, those of geometries are others.
+      or (p.probin ~ 'postgis' and p.proargtypes::oid[] && '{record,anyelement,"public.geometry[]","public.geography[]"}'::regtype[]::oid[]
+        and 'internal'::regtype <> all (p.proargtypes)))
     -- From one EPSG code to another everybody may.
     and p.oid is distinct from to_regprocedure('public.st_transform(public.geometry, integer)')
     and (not list_postgis_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))

@@ -1,64 +1,8 @@
 -- Whole tiles, from the layers of 94_ausgabe_tiles.sql (O3.2): PostgreSQL packs them, which takes a library that the embedded database is
 -- built without.
 
--- The layers, packed, with the rights of the owner: ST_AsMVT, by which rows of several types would read the server's memory, is nobody
--- else's (06_analysts.sql). Here all rows are of one type, whatever the caller gives.
---   fid   the number of each feature; all arrays have an element for each
---   geom  in coordinates of the tile
-
-create or replace function ausgabe.pack_raster(fid bigint[], meldungen bigint[], arten bigint[], geom public.geometry[])
-  returns bytea
-  language sql
-  stable
-  parallel safe
-  security definer
-  set search_path = ''
-as $$
-  select public.st_asmvt(r, 'raster', 4096, 'geom', 'fid')
-  from unnest(pack_raster.fid, pack_raster.meldungen, pack_raster.arten, pack_raster.geom) r (fid, meldungen, arten, geom)
-$$;
-comment on function ausgabe.pack_raster(bigint[], bigint[], bigint[], public.geometry[]) is 'The squares of a tile, packed';
-
-create or replace function ausgabe.pack_sichtbeobachtung(fid bigint[], id bigint[], geom public.geometry[])
-  returns bytea
-  language sql
-  stable
-  parallel safe
-  security definer
-  set search_path = ''
-as $$
-  select public.st_asmvt(r, 'sichtbeobachtung', 4096, 'geom', 'fid')
-  from unnest(pack_sichtbeobachtung.fid, pack_sichtbeobachtung.id, pack_sichtbeobachtung.geom) r (fid, id, geom)
-$$;
-comment on function ausgabe.pack_sichtbeobachtung(bigint[], bigint[], public.geometry[]) is 'The points of a tile, packed';
-
-create or replace function ausgabe.pack_zelle(fid bigint[], meldungen bigint[], geom public.geometry[])
-  returns bytea
-  language sql
-  stable
-  parallel safe
-  security definer
-  set search_path = ''
-as $$
-  select public.st_asmvt(r, 'zelle', 4096, 'geom', 'fid')
-  from unnest(pack_zelle.fid, pack_zelle.meldungen, pack_zelle.geom) r (fid, meldungen, geom)
-$$;
-comment on function ausgabe.pack_zelle(bigint[], bigint[], public.geometry[]) is 'The cells of protected records in a tile, packed';
-
-create or replace function ausgabe.pack_mandant(kuerzel text[], name text[], geom public.geometry[])
-  returns bytea
-  language sql
-  stable
-  parallel safe
-  security definer
-  set search_path = ''
-as $$
-  select public.st_asmvt(r, 'mandant', 4096, 'geom')
-  from unnest(pack_mandant.kuerzel, pack_mandant.name, pack_mandant.geom) r (kuerzel, name, geom)
-$$;
-comment on function ausgabe.pack_mandant(text[], text[], public.geometry[]) is 'The boundaries of a tile, packed';
-
--- A whole tile, packed. For PostgreSQL.
+-- A whole tile, packed. For PostgreSQL. With the rights of the owner (99_grants.sql), for ST_AsMVT is nobody else's: whoever chooses the rows
+-- reads the server's memory with it (06_analysts.sql). Of a caller there are numbers alone.
 create or replace function ausgabe.get_tile(
     z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
   returns bytea
@@ -67,19 +11,19 @@ create or replace function ausgabe.get_tile(
 as $$
 begin
   return coalesce((
-      select ausgabe.pack_raster(array_agg(r.fid), array_agg(r.meldungen), array_agg(r.arten), array_agg(r.geom))
+      select public.st_asmvt(r, 'raster', 4096, 'geom', 'fid')
       from ausgabe.list_tile_raster(
         z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
     || coalesce((
-      select ausgabe.pack_sichtbeobachtung(array_agg(r.fid), array_agg(r.id), array_agg(r.geom))
+      select public.st_asmvt(r, 'sichtbeobachtung', 4096, 'geom', 'fid')
       from ausgabe.list_tile_sichtbeobachtung(
         z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis, get_tile.teilung) r), '')
     || coalesce((
-      select ausgabe.pack_zelle(array_agg(r.fid), array_agg(r.meldungen), array_agg(r.geom))
+      select public.st_asmvt(r, 'zelle', 4096, 'geom', 'fid')
       from ausgabe.list_tile_zelle(
         z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
     || coalesce((
-      select ausgabe.pack_mandant(array_agg(r.kuerzel), array_agg(r.name), array_agg(r.geom))
+      select public.st_asmvt(r, 'mandant', 4096, 'geom')
       from ausgabe.list_tile_mandant(z, x, y, get_tile.teilung) r), '');
 end
 $$;
@@ -124,7 +68,7 @@ as $$
     and pg_catalog.has_function_privilege(p.proowner, 'public.st_asmvt(anyelement, text, integer, text, text)', 'execute')
     and pg_catalog.has_function_privilege(p.proowner, 'public.st_asmvt(anyelement, text, integer, text)', 'execute')
   from pg_catalog.pg_proc p
-  where p.oid = 'ausgabe.pack_raster(bigint[], bigint[], bigint[], public.geometry[])'::regprocedure
+  where p.pronamespace = 'ausgabe'::regnamespace and p.proname = 'get_tile'
 $$;
 comment on function ausgabe.can_pack_tile() is
   'Whether ausgabe.get_tile works here: PostGIS was built with protobuf, and the owner may use it';

@@ -56,6 +56,10 @@ begin
 end
 $$;
 
+-- ST_AsMVT is left to the owner (06_analysts.sql), and this gives it numbers alone.
+alter function ausgabe.get_tile(integer, integer, integer, integer, integer, integer, integer, integer)
+  security definer set search_path = public, pg_temp;
+
 do $$
 declare
   v_role text;
@@ -212,7 +216,7 @@ do $$
 declare
   v_routine regprocedure;
   v_packer regrole := (
-    select p.proowner from pg_proc p where p.oid = 'ausgabe.pack_raster(bigint[], bigint[], bigint[], public.geometry[])'::regprocedure);
+    select p.proowner from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.proname = 'get_tile');
 begin
   for v_routine in select api.list_postgis_funktion(public_only => true) loop
     if v_routine::text ~ '^(public\.)?st_asmvt\(' then

@@ -32,7 +32,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       array_to_json(array(
         select r.name from unnest('{gis_public,gis_exact}'::text[]) r (name) where to_regrole(r.name) is null)) as roles,
       array_to_json(array(select f::text from api.list_postgis_funktion(public_only => true) f)) as functions,
-      (select p.proowner::regrole::text from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.proname = 'pack_raster') as packer,
+      (select p.proowner::regrole::text from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.proname = 'get_tile') as packer,
       exists (
         select from pg_namespace n, aclexplode(n.nspacl) a
         where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as open_schema,

@@ -4,6 +4,7 @@ import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { limitRuns } from './admission.ts';
+import { limitRate } from './rate.ts';
 import { currentScope } from './request.ts';
 import { listUsage } from './usage.ts';
 
@@ -23,8 +24,22 @@ export const turnBounds = { slots: slots + 2, share: slots, namedShare: slots + 
 const inTurn = limitRuns({ name: 'passwords', ...turnBounds });
 // A network that does nothing but log in takes most of two cores, and the photos of others as much longer. While there are any, a hash counts
 // as its network's for three times as long again as it took. Others find the place free: left empty, all would wait for one.
+// Not the first ones: twenty people of an office who log in at once are no flood, and were refused.
 const restPerHash = 3;
-const hasPhotos = () => (listUsage().get('photos')?.running ?? 0) > 0;
+export const spareHashes = { atOnce: 20, perSecond: 1 };
+
+/**
+ * For how many milliseconds a hash goes on to count, that of the present request.
+ * @param isBusy whether others would notice
+ */
+export function makeRest(isBusy: () => boolean): (ranMs: number) => number {
+  const spare = limitRate(spareHashes.perSecond, spareHashes.atOnce);
+  return (ranMs) => {
+    if (!isBusy()) return 0;
+    const isSpare = (currentScope()?.owners ?? []).every((owner) => spare.take(owner));
+    return isSpare ? 0 : restPerHash * ranMs;
+  };
+}
 // All who had a turn find a place, after a hash or two, whomever others name.
 const hashed = limitRuns({
   ...hashBounds,
@@ -32,7 +47,7 @@ const hashed = limitRuns({
   queue: 2 * turnBounds.slots,
   waitMs: 60_000,
   isApart: true,
-  restMs: (ranMs) => (hasPhotos() ? restPerHash * ranMs : 0),
+  restMs: makeRest(() => (listUsage().get('photos')?.running ?? 0) > 0),
   // Whoever knows the password asks for it from many networks.
   proves: (result) => result === true,
 });

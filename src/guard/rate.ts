@@ -43,15 +43,17 @@ export function limitPerDay(limit: number): Quota {
 
 const maxDebtSeconds = 5;
 
-/** @param perSecond tokens that come back; twice as many are there at first */
-export function limitRate(perSecond: number): Rate {
-  const full = 2 * perSecond;
+/**
+ * @param perSecond tokens that come back
+ * @param full tokens that are there at first, and never more
+ */
+export function limitRate(perSecond: number, full = 2 * perSecond): Rate {
   const buckets = new Map<string, { tokens: number; at: number }>();
   let sweptAt = performance.now();
   const bucketOf = (network: string) => {
     const now = performance.now();
     // Networks that were quiet for long enough are as good as new ones.
-    const longEnough = 1000 * (2 + maxDebtSeconds);
+    const longEnough = 1000 * (full / perSecond + maxDebtSeconds);
     if (now - sweptAt > longEnough) {
       for (const [name, { at }] of buckets) if (now - at > longEnough) buckets.delete(name);
       sweptAt = now;

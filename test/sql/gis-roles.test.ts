@@ -132,6 +132,7 @@ describe('an analyst', { skip }, () => {
     ['read the memory of the server', "select public.st_fromflatgeobuf(null::gis.art, '')", '42501'],
     ['read the memory of the server by rows of two types', 'select public.st_asflatgeobuf(r) from (values (1)) r', '42501'],
     ['do so by tiles', "select public.st_asmvt(r, 'n') from (values (public.st_point(1, 1))) r (geom)", '42501'],
+    ['do so by a row that has no geometry', "select public.st_asgeojson(row('x'::text, 1), 'f1')", '42501'],
     ['do so by Geobuf', 'select public.st_asgeobuf(r) from (values (public.st_point(1, 1))) r (geom)', '42501'],
     ['compute what does not end', 'select public.st_aslatlontext(public.st_makepoint(1e308, -1e308))', '42501'],
     ['compute what can not be ended', "select xpath('//a', '<a/>'::xml)", '42501'],
@@ -180,6 +181,18 @@ describe('an analyst', { skip }, () => {
             and not exists (
               select from pg_depend d
               where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' and d.refclassid = 'pg_extension'::regclass)))`;
+    assert.deepEqual([...rows], []);
+  });
+
+  it('S6 may give whole rows and arrays of geometries to no function of PostGIS: some read what stands there as an address, or what stands behind', async () => {
+    const rows = await sql`
+      select p.oid::regprocedure::text as name
+      from pg_proc p
+      join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+      where d.refobjid = (select e.oid from pg_extension e where e.extname = 'postgis')
+        and p.proargtypes::oid[] && '{record,anyelement,"geometry[]","geography[]"}'::regtype[]::oid[]
+        and 'internal'::regtype <> all (p.proargtypes)
+        and has_function_privilege('gis_public', p.oid, 'execute')`;
     assert.deepEqual([...rows], []);
   });
 

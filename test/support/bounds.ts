@@ -7,7 +7,7 @@ import { callBounds, reservedConnections, slowCallBounds, statementMs } from '..
 import { felder, listFeld } from '../../src/felder.ts';
 import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
-import { turnBounds } from '../../src/guard/password.ts';
+import { spareHashes, turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
@@ -200,7 +200,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'passwords hashed at once',
-      '3 or 4, by cores; of a network one fewer, and a fourth as often while photos are made small; never all that are next for one account',
+      `3 or 4, by cores; of a network one fewer, and beyond ${spareHashes.atOnce} at once a fourth as often while photos are made small; never all that are next for one account`,
       `by turns of networks, ${seconds(turnBounds.waitMs)}, then 503`,
     ],
     [
