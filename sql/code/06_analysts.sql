@@ -15,7 +15,7 @@ $$;
 -- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
 -- or that take or queue for a lock on a table before they ask for rights on it (those of sequences take one that writers take, on any
 -- number that is named as a table), or that write a file each, which no limit counts (pg_export_snapshot), or that compute for as long as
--- one likes and can't be ended, not by the server's own end (XPath). And the counters of rows, blocks and scans: what one's own request
+-- one likes and can't be ended, not by the server's own end (XPath; marks beyond number put in order). And the counters of rows, blocks and scans: what one's own request
 -- reads of an index tells on which side of a border a true place is, and what others keep private. 99_grants.sql takes them away.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_sperrende_funktion(public_only boolean)
@@ -33,7 +33,7 @@ as $$
         'brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range', 'gin_clean_pending_list',
         'nextval', 'currval', 'setval', 'pg_sequence_last_value', 'pg_get_sequence_data', 'pg_get_object_address',
         'pg_restore_relation_stats', 'pg_clear_relation_stats', 'pg_restore_attribute_stats', 'pg_clear_attribute_stats',
-        'xpath', 'xpath_exists', 'xmlexists', 'pg_stat_get_backend_io', 'pg_stat_get_backend_wal')
+        'xpath', 'xpath_exists', 'xmlexists', 'normalize', 'is_normalized', 'pg_stat_get_backend_io', 'pg_stat_get_backend_wal')
       or p.proname ~ ('^pg_stat_get_(?!activity|backend_|progress_info|wal_(senders|receiver)|replication_slot|subscription|archiver'
         '|snapshot_timestamp)'))
     and (not list_sperrende_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
