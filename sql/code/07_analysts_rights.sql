@@ -1,7 +1,7 @@
 -- What analysts have beyond reading: `npm run migrate` prints it, with the statements that take it away.
 
--- What analysts own in this database, or may make or write in it: themselves, by a role that they are in, or as everybody. It lets one
--- session stop the server: what `explain analyze` makes, no event trigger sees.
+-- What analysts own in this database, or may make or write in it, or count of others: themselves, by a role that they are in, or as
+-- everybody. It lets one session stop the server: what `explain analyze` makes, no event trigger sees.
 -- returns  a role; how many things it owns, and some of them, as PostgreSQL calls them; statements that take its rights away
 create or replace function api.list_recht_auswertung()
   returns table (rolle text, eigenes bigint, beispiele text[], anweisungen text[])
@@ -61,7 +61,8 @@ as $$
     select r.role, coalesce(x.rolname::text, 'public') as name
     from (select o.owner as role from object o union select g.role from granted g) r
     left join pg_catalog.pg_roles x on x.oid = r.role
-    where not coalesce(x.rolsuper, false) and exists (select from analyst l where r.role = 0 or private.is_in_role(l.id, r.role))
+    -- PostgreSQL's own roles keep theirs: see below.
+    where not coalesce(x.rolsuper or x.rolname ~ '^pg_', false) and exists (select from analyst l where r.role = 0 or private.is_in_role(l.id, r.role))
   )
   select t.name,
     (select count(*) from object o where o.owner = t.role),
@@ -82,7 +83,7 @@ as $$
   join pg_catalog.pg_roles m on m.oid = d.member and not m.rolsuper
   where p.rolname in (
       'pg_write_all_data', 'pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
-      'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription')
+      'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription', 'pg_monitor', 'pg_read_all_stats')
     and exists (select from analyst l where private.is_in_role(l.id, m.oid))
   group by p.rolname
   order by 1
