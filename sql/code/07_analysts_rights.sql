@@ -80,7 +80,7 @@ as $$
   select p.rolname, 0, '{}', array_agg(pg_catalog.format('revoke %I from %I', p.rolname, m.rolname) order by m.rolname)
   from pg_catalog.pg_roles p
   join pg_catalog.pg_auth_members d on d.roleid = p.oid
-  join pg_catalog.pg_roles m on m.oid = d.member and not m.rolsuper
+  join pg_catalog.pg_roles m on m.oid = d.member and not m.rolsuper and m.rolname !~ '^pg_'
   where p.rolname in (
       'pg_write_all_data', 'pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
       'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription', 'pg_monitor', 'pg_read_all_stats')

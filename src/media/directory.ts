@@ -10,6 +10,8 @@ import { StorageError } from './storage-error.ts';
 
 // On the same file system as the files, or the rename would be a copy.
 const partialDirectory = '.tmp';
+// Wherever MEDIA_URL leads, photos of private records are in it.
+const privateMode = 0o700;
 
 export class DirectoryStorage implements Storage {
   readonly #root: string;
@@ -21,9 +23,9 @@ export class DirectoryStorage implements Storage {
     const path = this.#pathOf(name);
     const partial = join(this.#root, partialDirectory, randomUUID());
     try {
-      await makeDirectory(dirname(partial));
+      await makeDirectory(dirname(partial), privateMode);
       await writeDurably(partial, bytes);
-      await makeDirectory(dirname(path));
+      await makeDirectory(dirname(path), privateMode);
       await rename(partial, path);
       await syncDirectory(dirname(path));
     } catch (cause) {

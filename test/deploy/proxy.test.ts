@@ -233,10 +233,14 @@ for (const name of proxies) {
           }
         for (let tries = 0; !/login/.test(proxy.readLog()) && tries < 50; tries++) await sleep(100);
         assert.match(proxy.readLog(), /\/api\/v2\/login/);
+        // Hosts that are no tenant's, one of them behind a tenant's certificate.
+        for (const isPlain of [false, true]) {
+          const { status } = await ask(proxy, 'n.test', path, { isPlain, headers: { Host: 'fremd.example' } });
+          if (name === 'nginx') assert.equal(status, 421);
+        }
+        await sleep(200);
         if (name === 'nginx') {
-          // Other hosts, one of them behind a tenant's certificate; and a disk that takes no body.
-          const headers = { Host: 'fremd.example' };
-          for (const isPlain of [false, true]) assert.equal((await ask(proxy, 'n.test', path, { isPlain, headers })).status, 421);
+          // A disk that takes no body.
           rmSync(join(proxy.home, 'client_body'), { recursive: true });
           writeFileSync(join(proxy.home, 'client_body'), '');
           const body = new Uint8Array(mebibyte);

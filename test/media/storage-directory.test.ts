@@ -50,6 +50,16 @@ it('a file lies below its first two digits, and no partial file stays', async ()
   assert.deepEqual(await listFiles(directory), [name]);
 });
 
+it('S2.2 a directory that is made for photos is nobody else’s', {
+  skip: process.platform === 'win32' && 'no modes',
+}, async () => {
+  const directory = join(root, 'p');
+  const name = makeMediumName('jpg');
+  await openStorage({ directory }).put(name, Buffer.from('photo'), 'image/jpeg');
+  for (const path of [directory, join(directory, name.slice(0, 2)), join(directory, '.tmp')])
+    assert.equal((await stat(path)).mode & 0o777, 0o700, path);
+});
+
 it('partial files are removed when they are old, and never listed, nor are foreign files', async () => {
   const directory = join(root, 'b');
   const storage = openStorage({ directory });
