@@ -1,5 +1,6 @@
 -- What the outputs beside the interface call: maps, GIS programs, publishers (O0.1). Under the role gis_public, with the rights of
--- the caller: what that role may not read can't leave by them, however they are written. They read views of schema gis only.
+-- the caller: what that role may not read can't leave by them, however they are written. They read views of schema gis only. One
+-- has the rights of the owner, ausgabe.get_tile.
 
 -- Whether the role that asks may become gis_public, under which outputs read (O0.1). False where there is no such role.
 create or replace function private.is_ausgabe_erlaubt()

@@ -77,7 +77,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
   }
   if (facts && facts.functions.length > 0) {
     // Maps are made with them, by functions of this owner.
-    const packing = facts.functions.filter((name) => name.startsWith('st_asmvt('));
+    const packing = facts.functions.filter((name) => /^(public\.)?st_asmvt\(/.test(name));
     const kept = packing.length > 0 ? `grant execute on function ${packing.join(', ')} to ${facts.packer}; ` : '';
     warnings.push(
       `PostGIS verrät jeder Rolle geschützte Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: ${kept}revoke execute on function ${facts.functions.join(', ')} from public;`,
