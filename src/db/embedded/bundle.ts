@@ -17,7 +17,9 @@ export function trimExtension(extension: Extension): Extension {
     async setup(database, options) {
       const result = await extension.setup(database, options);
       if (!result.bundlePath) return result;
-      const bundle = trimTar(await promisify(gunzip)(await readFile(result.bundlePath)));
+      const packed = await readFile(result.bundlePath);
+      // In one piece, whose length gzip writes at the end: pieces of the usual 16 KB would be copied together.
+      const bundle = trimTar(await promisify(gunzip)(packed, { chunkSize: packed.readUInt32LE(packed.length - 4) }));
       const { bundlePath: _, ...rest } = result;
       const amended = rest.emscriptenOpts ?? options;
       return {
@@ -28,7 +30,7 @@ export function trimExtension(extension: Extension): Extension {
           preRun: [
             ...(amended.preRun ?? []),
             (wasm: { pg_extensions: Record<string, Promise<Blob>> }) => {
-              wasm.pg_extensions[extension.name] = Promise.resolve(new Blob([bundle]));
+              wasm.pg_extensions[extension.name] = Promise.resolve(bundle);
             },
           ],
         },
@@ -37,17 +39,21 @@ export function trimExtension(extension: Extension): Extension {
   };
 }
 
-/** A tar archive without the members whose names match `unused`. */
-function trimTar(archive: Buffer): Uint8Array<ArrayBuffer> {
-  const kept: Buffer[] = [];
+/** A tar archive without the members whose names match `unused`: neighbours that stay, as one part. */
+function trimTar(archive: Buffer<ArrayBuffer>): Blob {
+  const kept: Buffer<ArrayBuffer>[] = [];
+  let begin = 0;
   for (let at = 0; at + 512 <= archive.length; ) {
     const name = readField(archive, at, 100);
     const size = Number.parseInt(readField(archive, at + 124, 12).trim() || '0', 8);
     const end = at + 512 + Math.ceil(size / 512) * 512;
-    if (name === '' || !unused.test(name)) kept.push(archive.subarray(at, end));
+    if (name !== '' && unused.test(name)) {
+      kept.push(archive.subarray(begin, at));
+      begin = end;
+    }
     at = end;
   }
-  return Uint8Array.from(Buffer.concat(kept));
+  return new Blob([...kept, archive.subarray(begin)]);
 }
 
 function readField(archive: Buffer, start: number, length: number): string {
