@@ -18,6 +18,7 @@ import { hasMandant, listMandant } from './db/mandant.ts';
 import { admitCalls } from './guard/admission.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
+import { makeStatementRest } from './guard/rest.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { patientMs } from './guard/share.ts';
 import { watchService } from './http/figures.ts';
@@ -69,7 +70,13 @@ async function main(): Promise<void> {
   const connections = config.dbPool ?? poolSize;
   const sql = admitCalls(
     database.sql,
-    { name: 'database', slots: connections + reservedConnections, share: connections, ...callBounds },
+    {
+      name: 'database',
+      slots: connections + reservedConnections,
+      share: connections,
+      ...callBounds,
+      restMs: makeStatementRest(),
+    },
     { client: database.reserve, after: connections },
   );
   const { close: closeReads, apart, ...read } = await openReads(database, sql, config, log);

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../src/db/client.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
 import { runCli, runMain, type Site, startProcess } from './support/process.ts';
+import { decodeTile } from './support/tile.ts';
 
 const name = `test_rights_${randomBytes(4).toString('hex')}`;
 const [owner, dienst, fremd] = [`${name}_owner`, `${name}_dienst`, `${name}_fremd`];
@@ -145,6 +146,34 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
     const service = await startProcess(site());
     assert.equal(await service.stop(), 0);
     assert.doesNotMatch(service.output(), /42501|permission/);
+  });
+
+  it('tiles hold the same, whether the database packs them or its owner may not', async () => {
+    const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    const readTile = async () => {
+      const service = await startProcess(site());
+      try {
+        const answer = await fetch(`${service.url}/tiles/v1/8/133/87.mvt`);
+        assert.equal(answer.status, 200, await answer.clone().text());
+        return decodeTile(new Uint8Array(await answer.arrayBuffer()));
+      } finally {
+        await service.stop();
+      }
+    };
+    const canPack = async () => (await administrator.sql`select ausgabe.can_pack_tile() as can`)[0]?.can;
+    try {
+      const packers = await administrator.sql<{ name: string }[]>`
+        select oid::regprocedure::text as name from pg_proc where proname = 'st_asmvt' and prokind = 'a'`;
+      assert.equal(await canPack(), true);
+      const packed = await readTile();
+      assert.ok(packed.raster?.length && packed.mandant?.length, 'the demo is there');
+      const functions = packers.map((packer) => packer.name).join();
+      await administrator.sql.unsafe(`revoke execute on function ${functions} from ${owner}`);
+      assert.equal(await canPack(), false);
+      assert.deepEqual(await readTile(), packed);
+    } finally {
+      await administrator.close();
+    }
   });
 
   it('the role of the service can read and write no table, and make none', async () => {

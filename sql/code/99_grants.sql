@@ -41,18 +41,15 @@ $$;
 -- which can take this right away only in all schemas at once, PostGIS's next version included.
 do $$
 declare
-  v_statement text;
-begin
-  for v_statement in
-    select format('revoke execute on routine %s from public', p.oid::regprocedure)
+  v_routines text := (
+    select string_agg(p.oid::regprocedure::text, ', ')
     from pg_proc p
     where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'ausgabe'::regnamespace)
-      and exists (
-        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-        where a.grantee = 0 and a.privilege_type = 'EXECUTE')
-  loop
-    execute v_statement;
-  end loop;
+      and private.is_everybodys(p.proacl, p.proowner));
+begin
+  if v_routines is not null then
+    execute format('revoke execute on routine %s from public', v_routines);
+  end if;
 end
 $$;
 
@@ -121,11 +118,10 @@ begin
     -- portal for the types of its columns; no table of it.
     grant usage on schema portal, api to portal_dienst;
     revoke execute on all functions in schema api from portal_dienst;
-    for v_routine in
-      select p.oid from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname = any (v_service)
-    loop
-      execute format('grant execute on function %s to portal_dienst', v_routine);
-    end loop;
+    execute (
+      select format('grant execute on function %s to portal_dienst', string_agg(p.oid::regprocedure::text, ', '))
+      from pg_proc p
+      where p.pronamespace = 'api'::regnamespace and p.proname = any (v_service));
     perform private.grant_warteschlange();
   end if;
 end
@@ -173,21 +169,25 @@ $$;
 -- session: what api.list_sperrende_funktion() lists, and temporary tables. Those of api.list_sperrende_rolle() keep them.
 do $$
 declare
-  v_routine regprocedure;
+  v_routines text;
+  v_counters text;
   v_keeper regrole;
   v_keepers regrole[] := array(select api.list_sperrende_rolle());
 begin
   begin
-    for v_routine in select api.list_sperrende_funktion(public_only => true) loop
+    select string_agg(f::text, ', '), string_agg(f::text, ', ') filter (where f::text ~ '^pg_stat_get_')
+    into v_routines, v_counters
+    from api.list_sperrende_funktion(public_only => true) f;
+    if v_routines is not null then
       foreach v_keeper in array v_keepers loop
-        execute format('grant execute on function %s to %s', v_routine, v_keeper);
+        execute format('grant execute on function %s to %s', v_routines, v_keeper);
       end loop;
+      execute format('revoke execute on function %s from public', v_routines);
+    end if;
+    if v_counters is not null then
       -- PostgreSQL's own role for whoever watches the server.
-      if v_routine::text ~ '^pg_stat_get_' then
-        execute format('grant execute on function %s to pg_monitor', v_routine);
-      end if;
-      execute format('revoke execute on function %s from public', v_routine);
-    end loop;
+      execute format('grant execute on function %s to pg_monitor', v_counters);
+    end if;
     -- Of all these the queue needs two.
     if to_regrole('portal_dienst') is not null then
       grant execute on function pg_catalog.pg_advisory_xact_lock(bigint), pg_catalog.pg_try_advisory_xact_lock(bigint) to portal_dienst;
@@ -214,16 +214,20 @@ $$;
 -- Only the owner of the extension can close what PostGIS gives to everybody. Tiles are packed with the rights of the functions' owner.
 do $$
 declare
-  v_routine regprocedure;
+  v_routines text;
+  v_packing text;
   v_packer regrole := (
     select p.proowner from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.proname = 'get_tile');
 begin
-  for v_routine in select api.list_postgis_funktion(public_only => true) loop
-    if v_routine::text ~ '^(public\.)?st_asmvt\(' then
-      execute format('grant execute on function %s to %s', v_routine, v_packer);
-    end if;
-    execute format('revoke execute on function %s from public', v_routine);
-  end loop;
+  select string_agg(f::text, ', '), string_agg(f::text, ', ') filter (where f::text ~ '^(public\.)?st_asmvt\(')
+  into v_routines, v_packing
+  from api.list_postgis_funktion(public_only => true) f;
+  if v_packing is not null then
+    execute format('grant execute on function %s to %s', v_packing, v_packer);
+  end if;
+  if v_routines is not null then
+    execute format('revoke execute on function %s from public', v_routines);
+  end if;
 exception
   when insufficient_privilege then null;
 end

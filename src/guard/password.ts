@@ -4,9 +4,8 @@ import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { limitRuns } from './admission.ts';
-import { limitRate } from './rate.ts';
 import { currentScope } from './request.ts';
-import { listUsage } from './usage.ts';
+import { hasPhotos, makeRest } from './rest.ts';
 
 const deriveKey = promisify(argon2);
 
@@ -22,24 +21,6 @@ export const hashBounds = { slots, share: slots - 1 };
 // Beside one network that names an account all the time, its owner finds a turn free, and beside many networks that do, others find one.
 export const turnBounds = { slots: slots + 2, share: slots, namedShare: slots + 1, queue: 100, waitMs: 1500 };
 const inTurn = limitRuns({ name: 'passwords', ...turnBounds });
-// A network that does nothing but log in takes most of two cores, and the photos of others as much longer. While there are any, a hash counts
-// as its network's for three times as long again as it took. Others find the place free: left empty, all would wait for one.
-// Not the first ones: twenty people of an office who log in at once are no flood, and were refused.
-const restPerHash = 3;
-export const spareHashes = { atOnce: 20, perSecond: 1 };
-
-/**
- * For how many milliseconds a hash goes on to count, that of the present request.
- * @param isBusy whether others would notice
- */
-export function makeRest(isBusy: () => boolean): (ranMs: number) => number {
-  const spare = limitRate(spareHashes.perSecond, spareHashes.atOnce);
-  return (ranMs) => {
-    if (!isBusy()) return 0;
-    const isSpare = (currentScope()?.owners ?? []).every((owner) => spare.take(owner));
-    return isSpare ? 0 : restPerHash * ranMs;
-  };
-}
 // All who had a turn find a place, after a hash or two, whomever others name.
 const hashed = limitRuns({
   ...hashBounds,
@@ -47,7 +28,9 @@ const hashed = limitRuns({
   queue: 2 * turnBounds.slots,
   waitMs: 60_000,
   isApart: true,
-  restMs: makeRest(() => (listUsage().get('photos')?.running ?? 0) > 0),
+  // A network that does nothing but log in takes most of two cores, and the photos of others as much longer. Others find the place free: left
+  // empty, all would wait for one.
+  restMs: makeRest(hasPhotos),
   // Whoever knows the password asks for it from many networks.
   proves: (result) => result === true,
 });

@@ -49,3 +49,17 @@ it('the service and the database mean the same lists by those that are put toget
   }
   assert.deepEqual(wrong, []);
 });
+
+it('days and years of a large box have the small share too, though the database has a walk for boxes', () => {
+  const of = (sideKm: number, more: Partial<SichtbeobachtungFilter>) =>
+    mayComputeLong({
+      bereich: 'oeffentlich',
+      bbox: [300_000, 5_300_000, 300_000 + sideKm * 1000, 5_300_000 + sideKm * 1000],
+      ...more,
+    });
+  for (const dated of [{ jahr: 2015 }, { datum_von: '2015-06-03' }, { datum_bis: '2015-06-03' }]) {
+    assert.equal(of(200, dated), false);
+    assert.equal(of(201, dated), true);
+  }
+  assert.equal(of(800, {}), false);
+});

@@ -1,10 +1,11 @@
-// Hashing beside photos: who does nothing but log in leaves the cores to them.
+// Beside photos: who does nothing but log in, or ask for what the database computes long, leaves the cores to them.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitRuns } from '../../src/guard/admission.ts';
-import { hashPassword, makeRest, sha1OfPlain, spareHashes } from '../../src/guard/password.ts';
+import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
+import { makeRest, restOfStatements, spareRuns } from '../../src/guard/rest.ts';
 
 const sha1 = sha1OfPlain('geheim');
 
@@ -32,7 +33,7 @@ it('S3.7 one network gets far fewer passwords hashed while there are photos, and
     () => new Promise<void>((resolve) => (endPhoto = resolve)),
   );
   // The first ones are an office's.
-  for (let n = 0; n < spareHashes.atOnce; n++) await runInScope('one', () => hashPassword(sha1));
+  for (let n = 0; n < spareRuns.atOnce; n++) await runInScope('one', () => hashPassword(sha1));
   const beside = await hashAWhile();
   endPhoto();
   await photo;
@@ -48,11 +49,40 @@ it('S5.3 hashes count no longer than they take for a network or a name that has 
       scope.countFor(`passwords ${name}`);
       return Array.from({ length: hashes }, () => rest(30)).filter((ms) => ms > 0).length;
     });
-  const { atOnce } = spareHashes;
+  const { atOnce } = spareRuns;
   assert.equal(await countRests('office', 'anna', atOnce), 0);
   assert.equal(await countRests('office', 'bert', 5), 5);
   assert.equal(await countRests('home', 'anna', 5), 5, 'one account from many networks');
   assert.equal(await countRests('home', 'carl', 5), 0);
   isBusy = false;
   assert.equal(await countRests('office', 'bert', 5), 0);
+});
+
+it('S3.7 statements of one network leave half of the cores to photos, short ones rest never', async () => {
+  const { fromMs } = restOfStatements;
+  const rest = makeRest(() => true, fromMs);
+  await runInScope('map', async () => {
+    for (let n = 0; n < 1000; n++) assert.equal(rest(fromMs - 1), 0);
+    for (let n = 0; n < spareRuns.atOnce; n++) assert.equal(rest(100), 0);
+    assert.equal(rest(100), 300);
+  });
+  // With that, of four at a time one runs throughout.
+  const run = limitRuns({ slots: 6, share: 4, queue: 100, waitMs: 20_000, restMs: makeRest(() => true) });
+  let [running, most, ended] = [0, 0, 0];
+  const work = () =>
+    runInScope('one', () =>
+      run(async () => {
+        most = Math.max(most, ++running);
+        await sleep(20);
+        running--;
+        ended++;
+      }),
+    );
+  for (let n = 0; n < spareRuns.atOnce; n++) await work();
+  const begin = performance.now();
+  [most, ended] = [0, 0];
+  await Promise.all(Array.from({ length: 40 }, work));
+  const atATime = (ended * 20) / (performance.now() - begin);
+  assert.equal(most, 4, 'at first');
+  assert.ok(atATime < 1.5, `${atATime} at a time`);
 });

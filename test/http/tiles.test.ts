@@ -1,22 +1,13 @@
 // Vector tiles (O3.1): exact places as points, masked records as squares, counts below zoom 10.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { VectorTile } from '@mapbox/vector-tile';
-import { PbfReader } from 'pbf';
 import { canPackTiles, getTile, listTile } from '../../src/db/ausgabe-tiles.ts';
 import { packTile } from '../../src/http/outputs/tile-pack.ts';
 import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { type Json, startTestService, type TestService } from '../support/service.ts';
-
-interface Feature {
-  id: number | undefined;
-  properties: Record<string, string | number | boolean>;
-  type: number;
-  rings: { x: number; y: number }[][];
-}
-type Layers = Record<string, Feature[]>;
+import { decodeTile, type Layers } from '../support/tile.ts';
 
 let service: TestService;
 const ids: Record<string, number> = {};
@@ -40,25 +31,11 @@ before(async () => {
 const get = (path: string, init: RequestInit = {}, host = 'n.test') =>
   service.app.request(`http://${host}/tiles/v1/${path}`, { ...init, headers: { host, ...init.headers } });
 
-function decode(bytes: Uint8Array): Layers {
-  const { layers } = new VectorTile(new PbfReader(bytes));
-  return Object.fromEntries(
-    Object.entries(layers).map(([name, layer]) => {
-      assert.equal(layer.extent, 4096);
-      const features = Array.from({ length: layer.length }, (_, index) => {
-        const feature = layer.feature(index);
-        return { id: feature.id, properties: { ...feature.properties }, type: feature.type, rings: feature.loadGeometry() };
-      });
-      return [name, features];
-    }),
-  );
-}
-
 async function read(path: string): Promise<Layers> {
   const response = await get(path);
   assert.equal(response.status, 200, `${path}: ${response.status}`);
   assert.equal(response.headers.get('content-type'), 'application/vnd.mapbox-vector-tile');
-  return decode(new Uint8Array(await response.arrayBuffer()));
+  return decodeTile(new Uint8Array(await response.arrayBuffer()));
 }
 
 /** The tile of a place in EPSG:25832, and the place in it. */
@@ -325,9 +302,9 @@ describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedd
       const { path } = await tileOf(422500, 5532500, zoom);
       const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
       const query = { ...filter, z, x, y };
-      const packed = decode(await getTile(sql, query));
+      const packed = decodeTile(await getTile(sql, query));
       assert.ok(Object.keys(packed).length > 0);
-      assert.deepEqual(decode(packTile(await listTile(sql, query))), packed);
+      assert.deepEqual(decodeTile(packTile(await listTile(sql, query))), packed);
     }
   });
 });

@@ -13,7 +13,7 @@ import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const sqlFiles = ['sql/code/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
 
-/** Everything that sql/code defines, as PostgreSQL writes it down. */
+/** Everything that sql/code defines, as PostgreSQL writes it down; the owner by no name. */
 async function describeCode(sql: Sql): Promise<string[]> {
   const rows = await sql<{ text: string }[]>`
     select text from (
@@ -35,7 +35,9 @@ async function describeCode(sql: Sql): Promise<string[]> {
       where n.nspname in ('portal', 'private', 'api', 'gis', 'ausgabe')
     ) d
     order by text`;
-  return rows.map((row) => row.text);
+  const [{ owner } = { owner: '' }] = await sql<{ owner: string }[]>`
+    select nspowner::regrole::text as owner from pg_namespace where nspname = 'portal'`;
+  return rows.map((row) => row.text.replaceAll(`${owner}=`, 'owner=').replaceAll(`/${owner}`, '/owner')).sort();
 }
 
 describe('every SQL file', () => {
