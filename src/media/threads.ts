@@ -32,7 +32,7 @@ export interface MediaThreadsOptions {
   workers?: number | undefined;
   /** Longest wait for threads in milliseconds, of all files of a request together. */
   waitMs?: number;
-  /** Longest work on one file in milliseconds, with the start of a thread. */
+  /** Longest work on one file in milliseconds, with the start of a thread: a large photo takes 5 s, and much more where others have the cores. */
   jobMs?: number;
   /** After how many milliseconds without work a thread ends, and gives its memory back. */
   idleMs?: number;
@@ -80,7 +80,7 @@ const readyMs = 1000;
 
 /** Starts no thread before the first file, unless it keeps one ready. */
 export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThreads {
-  const { workers = defaultWorkers, waitMs = fileWaitMs, jobMs = 20_000, idleMs = 10_000, keepsReady = false } = options;
+  const { workers = defaultWorkers, waitMs = fileWaitMs, jobMs = 40_000, idleMs = 10_000, keepsReady = false } = options;
   const threads = new Set<MediaThread>();
   const idle = new Set<MediaThread>();
   const inTurn = limitRuns({

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough, Readable } from 'node:stream';
 import { it } from 'node:test';
+import { runInScope } from '../../src/guard/request.ts';
+import { runInTurn } from '../../src/guard/turns.ts';
 import { readBody } from '../../src/http/wire/body.ts';
 import { PortalError } from '../../src/http/wire/errors.ts';
 
@@ -77,4 +79,22 @@ it('leaves the rest when its reader ends early', async () => {
     break;
   }
   assert.equal(body.destroyed, false);
+});
+
+it('S5.3 a large body is read to its end while others compute all the time', async () => {
+  let isOver = false;
+  const compute = () => {
+    const end = performance.now() + 5;
+    while (performance.now() < end);
+    if (!isOver) setImmediate(() => runInTurn('others', compute));
+  };
+  for (let n = 0; n < 10; n++) runInTurn('others', compute);
+  const pieces = Array.from({ length: 512 }, () => Buffer.alloc(64 * 1024));
+  const read = runInScope('one', async () => {
+    let bytes = 0;
+    for await (const chunk of readBody(Readable.from(pieces, { objectMode: false, highWaterMark: 64 * 1024 }), 40_000_000, 0))
+      bytes += chunk.length;
+    return bytes;
+  });
+  assert.equal(await read.finally(() => (isOver = true)), 512 * 64 * 1024);
 });

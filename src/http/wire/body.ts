@@ -8,6 +8,10 @@ import { PortalError } from './errors.ts';
 /** So much is decoded and taken apart without letting others go first: less than a millisecond. */
 export const bytesAtOnce = 16 * 1024;
 
+// Of a body that is under way, which is little more than passed on; a piece counts as so much at least.
+const passedAtOnce = 256 * 1024;
+const leastPiece = 16 * 1024;
+
 /**
  * Waits until the current request may compute for some milliseconds.
  * @throws PortalError 503 as soon as it is too old to wait: nothing was done for it yet
@@ -17,13 +21,21 @@ export async function waitForTurnInTime(): Promise<void> {
   if (isInTime === false) throw new PortalError('ueberlastet');
 }
 
+// What is under way waits for each turn anew: it would be refused in the middle for coming in many pieces.
+async function waitForNextTurn(): Promise<void> {
+  const since = performance.now();
+  const isInTime = await waitForTurnAtMost(patienceMs);
+  currentScope()?.leaveOut(performance.now() - since);
+  if (isInTime === false) throw new PortalError('ueberlastet');
+}
+
 const events = ['readable', 'end', 'error', 'close'] as const;
 
 /**
  * Reads a body, and leaves to the server what it doesn't read of it: a client can be told what was wrong before it has sent all.
  * @param minRate bytes a second, counted from the end of a grace
  * @throws PortalError 413 when it has more than `maxBytes`, 408 when it comes too slowly, 400 when it breaks off; and as
- *   waitForTurnInTime
+ *   waitForTurnInTime, later when one turn takes as long
  */
 export async function* readBody(body: Readable, maxBytes: number, minRate: number): AsyncGenerator<Buffer> {
   let wake = () => {};
@@ -37,6 +49,7 @@ export async function* readBody(body: Readable, maxBytes: number, minRate: numbe
   body.on('error', () => {});
   for (const event of events) body.on(event, proceed);
   let bytes = 0;
+  let passed = 0;
   const scope = currentScope();
   try {
     for (;;) {
@@ -48,7 +61,15 @@ export async function* readBody(body: Readable, maxBytes: number, minRate: numbe
         if (bytes > maxBytes) throw new PortalError('zu_gross');
         // Of a large body, much may be there already; and what is in it may take long to decode. A small one is read at once: waiting
         // behind what only comes in, it would be refused after others have worked for it.
-        if (bytes > chunk.length || bytes > bytesAtOnce) await waitForTurnInTime();
+        if (bytes === chunk.length) {
+          if (bytes > bytesAtOnce) await waitForTurnInTime();
+        } else {
+          passed += Math.max(chunk.length, leastPiece);
+          if (passed > passedAtOnce) {
+            passed = 0;
+            await waitForNextTurn();
+          }
+        }
         yield chunk;
       } else if (body.readableEnded) return;
       else if (body.destroyed) throw new PortalError('ungueltige_anfrage');
