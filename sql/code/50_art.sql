@@ -100,6 +100,8 @@ create or replace function api.list_art(
   returns table (result text, last_id integer)
   language plpgsql
   stable
+  -- A page is the end of an index: else all species are joined and sorted for it (44 ms against 0.6 with 12 000 of them).
+  set enable_sort = off
 as $$
 #variable_conflict use_column
 begin
