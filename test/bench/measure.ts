@@ -15,7 +15,7 @@ export interface Measure {
 }
 
 /** The settings that the service gives its connections. */
-const serviceSettings = '-c plan_cache_mode=force_generic_plan -c jit=off';
+const serviceSettings = '-c plan_cache_mode=force_generic_plan -c jit=off -c max_parallel_workers_per_gather=0';
 
 /**
  * The statements as prepared ones, each as often as the others.

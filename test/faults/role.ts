@@ -1,5 +1,5 @@
 // The service as operators run it: as a role of fewest rights, and through a pooler where that is asked for.
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase, requestSettings } from '../../src/db/client.ts';
 import { atEnd } from '../bench/process.ts';
 import { startPooler, withoutPooler } from '../support/pooler.ts';
 
@@ -21,13 +21,7 @@ export async function asServiceRole(databaseUrl: string, hasPooler: boolean): Pr
   if (hasPooler) {
     if (withoutPooler) throw new Error(withoutPooler);
     // What the service asks for when these are missing.
-    for (const setting of [
-      'plan_cache_mode = force_generic_plan',
-      'jit = off',
-      'lock_timeout = 1500',
-      'statement_timeout = 8000',
-    ])
-      await sql.unsafe(`alter role ${role} set ${setting}`);
+    for (const [name, value] of Object.entries(requestSettings)) await sql.unsafe(`alter role ${role} set ${name} = ${value}`);
   }
   await close();
   if (!hasPooler) return env;
