@@ -50,7 +50,8 @@ export const statementMs = { usual: 8000, regexp: 500 };
 export const requestSettings = {
   plan_cache_mode: 'force_generic_plan',
   jit: 'off',
-  max_parallel_workers_per_gather: 0,
+  // As a text: the driver leaves out a zero.
+  max_parallel_workers_per_gather: '0',
   lock_timeout: 1500,
   statement_timeout: statementMs.usual,
 };
