@@ -94,6 +94,7 @@ async function main(): Promise<void> {
           admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), {
             name: 'regexp',
             ...slowCallBounds,
+            restMs: makeStatementRest(),
           }),
         )
       : sql;
