@@ -27,8 +27,8 @@ export function makeRest(isBusy: () => boolean, fromMs = 0): NonNullable<Admissi
 /** Whether photos are made small: a second of a core each, which others make many of when they have the cores. */
 export const hasPhotos = (): boolean => (listUsage().get('photos')?.running ?? 0) > 0;
 
-/** Statements of a request, while there are photos; what takes less is no burden. */
-export const restOfStatements = { fromMs: 10 };
+/** Statements that take less are no burden. */
+export const statementRestFromMs = 10;
 
-/** Of each client of the database one. */
-export const makeStatementRest = () => makeRest(hasPhotos, restOfStatements.fromMs);
+/** For statements of requests, while there are photos; of each client of the database one. */
+export const makeStatementRest = () => makeRest(hasPhotos, statementRestFromMs);

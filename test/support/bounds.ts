@@ -9,7 +9,7 @@ import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
-import { restFactor, restOfStatements, spareRuns } from '../../src/guard/rest.ts';
+import { restFactor, spareRuns, statementRestFromMs } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
@@ -168,7 +168,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
     [
       'statements at once',
-      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}; beyond ${spareRuns.atOnce} that took ${restOfStatements.fromMs} ms or more, each counts for ${restFactor} times as long again while photos are made small`,
+      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}; beyond ${spareRuns.atOnce} that took ${statementRestFromMs} ms or more, each counts for ${restFactor} times as long again while photos are made small`,
       `by turns of networks, ${seconds(callBounds.waitMs)}, then 503`,
     ],
     ['statement', seconds(statementMs.usual), '503'],
