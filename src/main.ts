@@ -9,6 +9,7 @@ import {
   callBounds,
   openDatabase,
   poolSize,
+  requestSettings,
   reservedConnections,
   slowCallBounds,
   statementMs,
@@ -91,7 +92,7 @@ async function main(): Promise<void> {
   const regexpSql =
     database.kind === 'postgres'
       ? apart(
-          admitCalls(database.connect({ max: 2, settings: { statement_timeout: statementMs.regexp } }), {
+          admitCalls(database.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } }), {
             name: 'regexp',
             ...slowCallBounds,
             restMs: makeStatementRest(),

@@ -19,6 +19,7 @@ import { makeMediumName } from '../../src/media/name.ts';
 import { openStorage } from '../../src/media/open-storage.ts';
 import type { Storage } from '../../src/media/storage.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
+import { leaveOwnerOut } from '../support/code.ts';
 import { closeAtEnd, databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
 import { settleFeed } from '../support/feed.ts';
 import { makeJpeg } from '../support/photo.ts';
@@ -271,7 +272,7 @@ describe('a backup', () => {
   });
 });
 
-/** Who may do what, with everything that the service made. */
+/** Who may do what, with everything that the service made; whoever restores owns it. */
 async function listRights(sql: Sql): Promise<string[]> {
   const rows = await sql<{ text: string }[]>`
     select format('%s %s', p.oid::regprocedure, p.proacl) as text
@@ -284,7 +285,10 @@ async function listRights(sql: Sql): Promise<string[]> {
     union all
     select format('%s %s', n.nspname, coalesce(n.nspacl, acldefault('n', n.nspowner))) from pg_namespace n where n.nspname in ('portal', 'private', 'api', 'gis', 'ausgabe')
     order by text`;
-  return rows.map(({ text }) => text);
+  return leaveOwnerOut(
+    sql,
+    rows.map(({ text }) => text),
+  );
 }
 
 /** A restore is refused with this, and nothing was touched. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'libpg-query';
 import { type Database, openDatabase, type Sql, type Transaction } from '../../src/db/client.ts';
 import { isMigrated, migrateDatabase } from '../../src/db/migrate.ts';
-import { copyCode } from '../support/code.ts';
+import { copyCode, leaveOwnerOut } from '../support/code.ts';
 import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -35,9 +35,10 @@ async function describeCode(sql: Sql): Promise<string[]> {
       where n.nspname in ('portal', 'private', 'api', 'gis', 'ausgabe')
     ) d
     order by text`;
-  const [{ owner } = { owner: '' }] = await sql<{ owner: string }[]>`
-    select nspowner::regrole::text as owner from pg_namespace where nspname = 'portal'`;
-  return rows.map((row) => row.text.replaceAll(`${owner}=`, 'owner=').replaceAll(`/${owner}`, '/owner')).sort();
+  return leaveOwnerOut(
+    sql,
+    rows.map((row) => row.text),
+  );
 }
 
 describe('every SQL file', () => {

@@ -1,9 +1,10 @@
-// Copies of sql/code with something changed, as another release would bring it.
+// Copies of sql/code with something changed, as another release would bring it; rights to compare.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Sql } from '../../src/db/client.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -24,4 +25,11 @@ export function changeCode(file: string, change: (text: string) => string): stri
 /** The same with something added at the end of a file. */
 export function copyCode(added: string, file = '10_projection.sql'): string {
   return changeCode(file, (text) => `${text}\n${added}\n`);
+}
+
+/** Rights as PostgreSQL writes them down, in order, with the owner of the service's tables by no name. */
+export async function leaveOwnerOut(sql: Sql, texts: string[]): Promise<string[]> {
+  const [row] = await sql<{ owner: string }[]>`
+    select nspowner::regrole::text as owner from pg_namespace where nspname = 'portal'`;
+  return texts.map((text) => text.replaceAll(`${row?.owner}=`, 'owner=').replaceAll(`/${row?.owner}`, '/owner')).sort();
 }

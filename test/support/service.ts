@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
-import { callBounds, type Database, poolSize, requestSettings, type Sql } from '../../src/db/client.ts';
+import { callBounds, type Database, poolSize, requestSettings, type Sql, statementMs } from '../../src/db/client.ts';
 import { Server } from '../../src/db/server.ts';
 import { admitCalls } from '../../src/guard/admission.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
@@ -109,7 +109,10 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   const deps: Deps = {
     sql,
     reads,
-    regexpSql: database.kind === 'postgres' ? database.served.connect({ max: 2, settings: { statement_timeout: 500 } }) : sql,
+    regexpSql:
+      database.kind === 'postgres'
+        ? database.served.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } })
+        : sql,
     slowSql: reads,
     build: 'test',
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
