@@ -209,7 +209,8 @@ describe('over sockets', () => {
   });
 
   it('nor all the time by opening new ones: those beyond its rate are closed, others go on', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 300 }, () => ask('127.0.0.4').catch(() => '')));
+    // So many that a slow machine, too, is asked for more than come back meanwhile.
+    const outcomes = await Promise.all(Array.from({ length: 900 }, () => ask('127.0.0.4').catch(() => '')));
     assert.ok(outcomes.some((answer) => answer === '') && outcomes.some((answer) => answer !== ''), 'some of many');
     assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
     await sleep(1000);
