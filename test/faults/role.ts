@@ -1,7 +1,7 @@
 // The service as operators run it: as a role of fewest rights, and through a pooler where that is asked for.
-import { openDatabase, requestSettings } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/client.ts';
 import { atEnd } from '../bench/process.ts';
-import { startPooler, withoutPooler } from '../support/pooler.ts';
+import { giveSettings, startPooler, withoutPooler } from '../support/pooler.ts';
 
 const role = 'portal_web';
 const password = 'of the faults';
@@ -20,8 +20,7 @@ export async function asServiceRole(databaseUrl: string, hasPooler: boolean): Pr
   const env = { MIGRATE_DATABASE_URL: databaseUrl, DATABASE_URL: direct };
   if (hasPooler) {
     if (withoutPooler) throw new Error(withoutPooler);
-    // What the service asks for when these are missing.
-    for (const [name, value] of Object.entries(requestSettings)) await sql.unsafe(`alter role ${role} set ${name} = ${value}`);
+    await giveSettings(sql, role);
   }
   await close();
   if (!hasPooler) return env;

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { requestSettings, type Sql } from '../../src/db/client.ts';
 import { account, freePort } from './cluster.ts';
 
 const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(
@@ -15,6 +16,11 @@ const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pg
 /** Why there can be none, or false. */
 export const withoutPooler =
   (!program && 'PgBouncer is not installed') || (!account && 'root can not run PgBouncer, and there is no account postgres');
+
+/** Gives a role what the service asks for when it is missing: a pooler passes on none of it. */
+export async function giveSettings(sql: Sql, role: string): Promise<void> {
+  for (const [name, value] of Object.entries(requestSettings)) await sql.unsafe(`alter role ${role} set ${name} = ${value}`);
+}
 
 export interface Pooler {
   /** An address of the server as it is through the pooler. */

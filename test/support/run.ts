@@ -11,7 +11,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkDatabase } from '../../src/db/check.ts';
-import { openDatabase, requestSettings } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/client.ts';
 import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { describeStartError } from '../../src/observe/fault.ts';
@@ -77,11 +77,9 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
     `create role ${service.TEST_SERVICE_ROLE} login password '${service.TEST_SERVICE_PASSWORD}' in role portal_dienst`,
   );
   if (process.env.TEST_POOLER) {
-    const { startPooler } = await import('./pooler.ts');
+    const { giveSettings, startPooler } = await import('./pooler.ts');
     const { TEST_SERVICE_ROLE: role, TEST_SERVICE_PASSWORD: password } = service;
-    // What the service asks for when these are missing.
-    for (const [name, value] of Object.entries(requestSettings))
-      await server.sql.unsafe(`alter role ${role} set ${name} = ${value}`);
+    await giveSettings(server.sql, role);
     pooler = await startPooler(databaseUrl, { [role]: password });
     process.env.TEST_POOLER_URL = pooler.through(databaseUrl);
   }
