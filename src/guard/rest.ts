@@ -4,11 +4,17 @@ import { limitRate } from './rate.ts';
 import { currentScope } from './request.ts';
 import { listUsage } from './usage.ts';
 
-/** How many runs of a network, an account or a name don't rest; after them one a second. Twenty people of an office are no flood. */
-export const spareRuns = { atOnce: 20, perSecond: 1 };
+/**
+ * Work of a network, an account or a name that doesn't rest, in milliseconds: at once, and what of it comes back each second. Twenty
+ * people of an office are no flood. Not by runs: one long run a second would be half of a core.
+ */
+export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
 
-/** As long again, times this. One network then has half as many of the database's processes at work as there are cores. */
-export const restFactor = 3;
+/**
+ * As long again, times this. One network then has a quarter as many of the database's processes at work as there are cores: with half as
+ * many, photos of 12 megapixels took twice as long beside it, on two cores.
+ */
+export const restFactor = 7;
 
 /**
  * For how many milliseconds a run goes on to count in the shares of the present request.
@@ -16,10 +22,12 @@ export const restFactor = 3;
  * @param fromMs shorter runs don't rest
  */
 export function makeRest(isBusy: () => boolean, fromMs = 0): NonNullable<AdmissionOptions['restMs']> {
-  const spare = limitRate(spareRuns.perSecond, spareRuns.atOnce);
+  const spare = limitRate(spareWork.perSecondMs, spareWork.atOnceMs);
   return (ranMs) => {
     if (ranMs < fromMs || !isBusy()) return 0;
-    const isSpare = (currentScope()?.owners ?? []).every((owner) => spare.take(owner));
+    const owners = currentScope()?.owners ?? [];
+    const isSpare = owners.every((owner) => spare.left(owner) > 0);
+    for (const owner of owners) spare.owe(owner, ranMs);
     return isSpare ? 0 : restFactor * ranMs;
   };
 }
