@@ -63,7 +63,9 @@ describe('what is scarce', () => {
     const many = Array.from({ length: 20 }, (_, n) => login('melder', `198.51.100.${n + 1}`));
     await sleep(1);
     await Promise.all([...many, login('nachbarin', '203.0.113.1')]);
-    assert.ok(done.indexOf('nachbarin 200') < 10, done.join());
+    // Where the machine is slow, some are refused before: nothing is hashed for them.
+    const hashed = done.filter((entry) => entry.endsWith(' 200'));
+    assert.ok(hashed.includes('nachbarin 200') && hashed.indexOf('nachbarin 200') < 10, done.join());
   });
 
   it('S5.3 passwords: none is hashed for a change that is refused', async () => {
