@@ -50,7 +50,8 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
   const releases: Release[] = [];
   const release = async () => {
     while (!isOver) {
-      const sql = postgres(urlAt(primary), { max: 1, connect_timeout: 2, onnotice: () => {} });
+      // The driver's own question for types, broken off, would be nobody's error.
+      const sql = postgres(urlAt(primary), { max: 1, connect_timeout: 2, onnotice: () => {}, fetch_types: false });
       try {
         const rows = await sql<{ id: number }[]>`
           update portal.sichtbeobachtung
@@ -174,7 +175,7 @@ export async function playFailovers(options: FailoverOptions): Promise<FailoverO
     standbys = [other, former];
   };
   const at = async (cluster: Cluster, run: (sql: postgres.Sql) => Promise<unknown>) => {
-    const sql = postgres(cluster.url, { max: 1 });
+    const sql = postgres(cluster.url, { max: 1, fetch_types: false });
     await run(sql);
     await sql.end();
   };
@@ -255,7 +256,7 @@ async function isAhead(first: Cluster | undefined, second: Cluster | undefined):
   const [one = 0, other = 0] = await Promise.all(
     [first, second].map(async (standby) => {
       if (!standby) return 0;
-      const sql = postgres(standby.url, { max: 1 });
+      const sql = postgres(standby.url, { max: 1, fetch_types: false });
       const [row] = await sql<{ position: number }[]>`
         select coalesce(pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0'), 0)::float8 as position`;
       await sql.end();
