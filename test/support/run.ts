@@ -143,8 +143,6 @@ try {
       '--import',
       'tsx',
       '--test',
-      // Most files are at an end before code that V8 has made faster pays for its making: a third of the work of a file.
-      ...(databaseUrl ? [] : ['--liftoff-only']),
       // Many wait for something. An embedded database takes a core and more than a gigabyte.
       `--test-concurrency=${databaseUrl ? 4 : 3}`,
       '--test-timeout=300000',
