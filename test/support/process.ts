@@ -109,7 +109,7 @@ export async function startProcess(
   const closed = once(child, 'close') as Promise<[number | null]>;
   const url = `http://127.0.0.1:${port}`;
   for (let attempt = 0; ; attempt++) {
-    if (child.exitCode !== null || attempt > 600) throw new Error(`the service did not start: ${output}`);
+    if (child.exitCode !== null || attempt > 1800) throw new Error(`the service did not start: ${output}`);
     const ready = await fetch(`${url}/health/ready`).then(
       (response) => response.ok,
       () => false,
