@@ -19,7 +19,7 @@ import { hasMandant, listMandant } from './db/mandant.ts';
 import { admitCalls } from './guard/admission.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
-import { makeStatementRest } from './guard/rest.ts';
+import { restAfter } from './guard/rest.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { patientMs } from './guard/share.ts';
 import { watchService } from './http/figures.ts';
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
       slots: connections + reservedConnections,
       share: connections,
       ...callBounds,
-      restMs: makeStatementRest(),
+      restMs: restAfter,
     },
     { client: database.reserve, after: connections },
   );
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
           admitCalls(database.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } }), {
             name: 'regexp',
             ...slowCallBounds,
-            restMs: makeStatementRest(),
+            restMs: restAfter,
           }),
         )
       : sql;

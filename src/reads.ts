@@ -5,7 +5,7 @@ import { Hosts } from './db/hosts.ts';
 import { listReplicas, type Replica, watchReplicas } from './db/replicas.ts';
 import { admitCalls } from './guard/admission.ts';
 import { type ReadCounts, readFrom } from './guard/reads.ts';
-import { makeStatementRest } from './guard/rest.ts';
+import { restAfter } from './guard/rest.ts';
 import { codeOfFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 
@@ -60,7 +60,7 @@ export async function openReads(
         // One network leaves two to the others, as at the primary, which has a reserve.
         share: connections - reservedConnections,
         ...callBounds,
-        restMs: makeStatementRest(),
+        restMs: restAfter,
       }),
       mayRead: () => replica.leftOut === null,
       heardAt: () => replica.heardAt,

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { limitRuns } from './admission.ts';
 import { currentScope } from './request.ts';
-import { hasPhotos, makeRest } from './rest.ts';
+import { restAfter } from './rest.ts';
 
 const deriveKey = promisify(argon2);
 
@@ -30,7 +30,7 @@ const hashed = limitRuns({
   isApart: true,
   // A network that does nothing but log in takes most of two cores, and the photos of others as much longer. Others find the place free: left
   // empty, all would wait for one.
-  restMs: makeRest(hasPhotos),
+  restMs: restAfter,
   // Whoever knows the password asks for it from many networks.
   proves: (result) => result === true,
 });

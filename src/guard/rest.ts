@@ -1,14 +1,16 @@
 // What was done counts for longer than it took, where others would notice: who does nothing else leaves the cores to them.
-import type { AdmissionOptions } from './admission.ts';
 import { limitRate } from './rate.ts';
 import { currentScope } from './request.ts';
-import { listUsage } from './usage.ts';
 
 /**
  * Work of a network, an account or a name that doesn't rest, in milliseconds: at once, and what of it comes back each second. Twenty
- * people of an office are no flood. Not by runs: one long run a second would be half of a core.
+ * people of an office are no flood. Not by runs: one long run a second would be half of a core. Of all kinds together, and counted
+ * always: a flood before the first photo would have its spare second beside it.
  */
 export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
+
+/** The same of photos and sounds, for which others rest: who sends them all the time would slow everybody who works much. */
+export const spareFiles = { atOnceMs: 20_000, perSecondMs: 100 };
 
 /**
  * As long again, times this. One network then has a quarter as many of the database's processes at work as there are cores: with half as
@@ -16,27 +18,30 @@ export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
  */
 export const restFactor = 7;
 
-/**
- * For how many milliseconds a run goes on to count in the shares of the present request.
- * @param isBusy whether others would notice
- * @param fromMs shorter runs don't rest
- */
-export function makeRest(isBusy: () => boolean, fromMs = 0): NonNullable<AdmissionOptions['restMs']> {
-  const spare = limitRate(spareWork.perSecondMs, spareWork.atOnceMs);
-  return (ranMs) => {
-    if (ranMs < fromMs || !isBusy()) return 0;
-    const owners = currentScope()?.owners ?? [];
-    const isSpare = owners.every((owner) => spare.left(owner) > 0);
-    for (const owner of owners) spare.owe(owner, ranMs);
-    return isSpare ? 0 : restFactor * ranMs;
-  };
+const work = limitRate(spareWork.perSecondMs, spareWork.atOnceMs);
+const files = limitRate(spareFiles.perSecondMs, spareFiles.atOnceMs);
+let filesUnderWay = 0;
+
+const ownersOf = () => currentScope()?.owners ?? [];
+
+/** Makes a photo small, or a sound clean, which takes seconds of a core: meanwhile others rest, unless whose it is makes too many. */
+export async function makeFile<T>(make: () => Promise<T>): Promise<T> {
+  const owners = ownersOf();
+  const counts = owners.every((owner) => files.left(owner) > 0) ? 1 : 0;
+  const since = performance.now();
+  filesUnderWay += counts;
+  try {
+    return await make();
+  } finally {
+    filesUnderWay -= counts;
+    for (const owner of owners) files.owe(owner, performance.now() - since);
+  }
 }
 
-/** Whether photos are made small: a second of a core each, which others make many of when they have the cores. */
-export const hasPhotos = (): boolean => (listUsage().get('photos')?.running ?? 0) > 0;
-
-/** Statements that take less are no burden. */
-export const statementRestFromMs = 10;
-
-/** For statements of requests, while there are photos; of each client of the database one. */
-export const makeStatementRest = () => makeRest(hasPhotos, statementRestFromMs);
+/** For how many milliseconds a run of this length goes on to count in the shares of the present request. */
+export function restAfter(ranMs: number): number {
+  const owners = ownersOf();
+  const isSpare = owners.every((owner) => work.left(owner) > 0);
+  for (const owner of owners) work.owe(owner, ranMs);
+  return isSpare || filesUnderWay === 0 ? 0 : restFactor * ranMs;
+}

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { limitRuns, OverloadError } from '../guard/admission.ts';
 import { currentScope } from '../guard/request.ts';
+import { makeFile } from '../guard/rest.ts';
 import { AudioRefusedError } from './audio/refusal.ts';
 import type { AudioKind } from './audio.ts';
 import type { JpegRefusal } from './jpeg.ts';
@@ -132,7 +133,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       if (currentScope()?.hasLeft()) throw new MediaUnavailableError('whoever sent the file has gone');
       const thread = takeThread();
       keepReady();
-      const reply = await thread.run({ kind, path }, jobMs);
+      const reply = await makeFile(() => thread.run({ kind, path }, jobMs));
       idle.add(thread);
       thread.rest(idleMs, keepReady);
       return reply as MediaReplies[K];

@@ -1,13 +1,35 @@
-// Beside photos: who does nothing but log in, or ask for what the database computes long, leaves the cores to them.
+// Beside photos: who does nothing else than log in, or ask the database, leaves the cores to them; and who sends photos all the time is
+// no reason for others to rest.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitRuns } from '../../src/guard/admission.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { makeRest, restFactor, spareWork, statementRestFromMs } from '../../src/guard/rest.ts';
+import { makeFile, restAfter, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
 
 const sha1 = sha1OfPlain('geheim');
+
+/** While somebody who seldom sends photos has one made. */
+async function besidePhoto<T>(run: () => Promise<T>, network = `photographer ${Math.random()}`): Promise<T> {
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const photo = runInScope(network, () => makeFile(() => end));
+  try {
+    return await run();
+  } finally {
+    resolve();
+    await photo;
+  }
+}
+
+/** How many of so many runs of a network, as this name, rest. */
+const countRests = (network: string, name: string, runs: number, ranMs: number) =>
+  runInScope(network, async (scope) => {
+    scope.countFor(`passwords ${name}`);
+    return Array.from({ length: runs }, () => restAfter(ranMs)).filter((ms) => ms > 0).length;
+  });
+
+const aSecond = spareWork.atOnceMs;
 
 /** Passwords that a network gets hashed in a while, and how long the first took. */
 async function hashAWhile(): Promise<{ count: number; firstMs: number }> {
@@ -16,7 +38,7 @@ async function hashAWhile(): Promise<{ count: number; firstMs: number }> {
   let firstMs = 0;
   const lane = async () => {
     while (performance.now() - begin < 1500) {
-      await runInScope('one', () => hashPassword(sha1));
+      await runInScope('hashing', () => hashPassword(sha1));
       firstMs ||= performance.now() - begin;
       count++;
     }
@@ -29,16 +51,8 @@ it('S3.7 one network gets far fewer passwords hashed while there are photos, and
   const compare = async () => {
     const alone = await hashAWhile();
     await sleep(300);
-    let endPhoto = () => {};
-    const photo = limitRuns({ name: 'photos', slots: 1, queue: 1, waitMs: 1000 })(
-      () => new Promise<void>((resolve) => (endPhoto = resolve)),
-    );
-    // The first ones are an office's.
-    const begin = performance.now();
-    while (performance.now() - begin < spareWork.atOnceMs) await runInScope('one', () => hashPassword(sha1));
-    const beside = await hashAWhile();
-    endPhoto();
-    await photo;
+    const beside = await besidePhoto(hashAWhile);
+    await sleep(500);
     return { ...beside, ratio: beside.count / alone.count };
   };
   let seen = await compare();
@@ -48,34 +62,49 @@ it('S3.7 one network gets far fewer passwords hashed while there are photos, and
   assert.ok(seen.firstMs < 1000, `${seen.firstMs} ms`);
 });
 
-it('S5.3 hashes count no longer than they take for a network or a name that has few of them, nor while there are no photos', async () => {
-  let isBusy = true;
-  const rest = makeRest(() => isBusy);
-  const countRests = (network: string, name: string, hashes: number, ranMs = 30) =>
-    runInScope(network, async (scope) => {
-      scope.countFor(`passwords ${name}`);
-      return Array.from({ length: hashes }, () => rest(ranMs)).filter((ms) => ms > 0).length;
-    });
-  assert.equal(await countRests('office', 'anna', 11, spareWork.atOnceMs / 10.5), 0);
-  assert.equal(await countRests('office', 'bert', 5), 5);
-  assert.equal(await countRests('home', 'anna', 5), 5, 'one account from many networks');
-  assert.equal(await countRests('home', 'carl', 5), 0);
-  isBusy = false;
-  assert.equal(await countRests('office', 'bert', 5), 0);
+it('S5.3 work counts no longer than it takes for a network or a name that has little of it, nor while there are no photos', async () => {
+  await besidePhoto(async () => {
+    assert.equal(await countRests('office', 'anna', 11, aSecond / 10.5), 0);
+    assert.equal(await countRests('office', 'bert', 5, 30), 5);
+    assert.equal(await countRests('home', 'anna', 5, 30), 5, 'one account from many networks');
+    assert.equal(await countRests('home', 'carl', 5, 30), 0);
+    await runInScope('office', async () => assert.equal(restAfter(100), restFactor * 100));
+    // One run a second would be spare by their number, and half of a core.
+    await sleep(1000);
+    await runInScope('office', async () => assert.equal(restAfter(500), restFactor * 500));
+  });
+  assert.equal(await countRests('office', 'bert', 5, 30), 0);
 });
 
-it('S3.7 statements of one network leave most of the cores to photos, short ones rest never', async () => {
-  const rest = makeRest(() => true, statementRestFromMs);
-  await runInScope('map', async () => {
-    for (let n = 0; n < 1000; n++) assert.equal(rest(statementRestFromMs - 1), 0);
-    for (let n = 0; n < 11; n++) assert.equal(rest(spareWork.atOnceMs / 10.5), 0);
-    assert.equal(rest(100), restFactor * 100);
-    // One a second would be spare by its number, and half of a core.
-    await sleep(1000);
-    assert.equal(rest(500), restFactor * 500);
-  });
-  // With that, of four at a time one runs half of the time.
-  const run = limitRuns({ slots: 6, share: 4, queue: 100, waitMs: 20_000, restMs: makeRest(() => true) });
+it('S3.7 what was done before the first photo counts beside it, short runs too', async () => {
+  assert.equal(await countRests('flood', 'dora', 600, 2), 0);
+  assert.equal(await besidePhoto(() => countRests('flood', 'dora', 5, 2)), 5);
+});
+
+it('S5.3 nobody rests for a network that has photos made all the time, until it has paused', async (t) => {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  t.mock.method(performance, 'now', () => now() + ahead);
+  const worker = () => countRests('worker', 'emil', 3, aSecond);
+  await worker();
+  assert.equal(await besidePhoto(worker, 'school'), 3);
+  for (let n = 0; n < 6; n++) {
+    await runInScope('school', () =>
+      makeFile(async () => {
+        ahead += spareFiles.atOnceMs / 5;
+      }),
+    );
+    await worker();
+  }
+  assert.equal(await besidePhoto(worker, 'school'), 0);
+  assert.equal(await besidePhoto(() => besidePhoto(worker), 'school'), 3, 'but for others');
+  ahead += spareFiles.atOnceMs / 2;
+  await worker();
+  assert.equal(await besidePhoto(worker, 'school'), 3);
+});
+
+it('S3.7 statements of one network leave most of the cores to photos', async () => {
+  const run = limitRuns({ slots: 6, share: 4, queue: 100, waitMs: 20_000, restMs: restAfter });
   let [running, most, ended] = [0, 0, 0];
   const work = () =>
     runInScope('one', () =>
@@ -86,11 +115,14 @@ it('S3.7 statements of one network leave most of the cores to photos, short ones
         ended++;
       }),
     );
-  for (let n = 0; n < spareWork.atOnceMs / 20; n++) await work();
-  const begin = performance.now();
-  [most, ended] = [0, 0];
-  await Promise.all(Array.from({ length: 40 }, work));
-  const atATime = (ended * 20) / (performance.now() - begin);
-  assert.equal(most, 4, 'at first');
-  assert.ok(atATime < 0.8, `${atATime} at a time`);
+  for (let n = 0; n < 60; n++) await work();
+  // Of four at a time one runs half of the time.
+  await besidePhoto(async () => {
+    const begin = performance.now();
+    [most, ended] = [0, 0];
+    await Promise.all(Array.from({ length: 40 }, work));
+    const atATime = (ended * 20) / (performance.now() - begin);
+    assert.equal(most, 4, 'at first');
+    assert.ok(atATime < 0.8, `${atATime} at a time`);
+  });
 });

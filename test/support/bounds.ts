@@ -9,7 +9,7 @@ import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
-import { restFactor, spareWork, statementRestFromMs } from '../../src/guard/rest.ts';
+import { restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { turnMs } from '../../src/guard/turns.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
@@ -168,7 +168,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
     [
       'statements at once',
-      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}; beyond ${seconds(spareWork.atOnceMs)} (${spareWork.perSecondMs} ms come back a second), each that took ${statementRestFromMs} ms or more counts for ${restFactor} times as long again while photos are made small`,
+      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}; beyond ${seconds(spareWork.atOnceMs)} of work (${spareWork.perSecondMs} ms come back a second), each counts for ${restFactor} times as long again while photos are made small, but of a network or an account that has them made for more than ${seconds(spareFiles.atOnceMs)} (${spareFiles.perSecondMs} ms a second)`,
       `by turns of networks, ${seconds(callBounds.waitMs)}, then 503`,
     ],
     ['statement', seconds(statementMs.usual), '503'],
@@ -201,7 +201,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'passwords hashed at once',
-      `3 or 4, by cores; of a network one fewer, and beyond ${seconds(spareWork.atOnceMs)} one in the time of ${1 + restFactor} while photos are made small; never all that are next for one account`,
+      `3 or 4, by cores; of a network one fewer, and beyond the same ${seconds(spareWork.atOnceMs)} of work one in the time of ${1 + restFactor} while photos are made small; never all that are next for one account`,
       `by turns of networks, ${seconds(turnBounds.waitMs)}, then 503`,
     ],
     [
