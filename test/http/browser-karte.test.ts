@@ -60,9 +60,15 @@ describe('GET /karte in a browser', { skip }, () => {
     const complaints: string[] = [];
     const foreign: string[] = [];
     page.on('console', (message) => {
-      // A service that is busy says so, and is asked again: what is drawn and told shows whether it answered then.
+      // A service that is busy says so, and is asked again: only who never gets an answer is refused.
       const isBusy = message.text().includes('the server responded with a status of 503');
       if (['error', 'warning'].includes(message.type()) && !isBusy) complaints.push(message.text());
+    });
+    page.on('response', (response) => {
+      const refusal = `503 ${response.url()}`;
+      const before = complaints.indexOf(refusal);
+      if (response.status() === 503 && before < 0) complaints.push(refusal);
+      else if (response.ok() && before >= 0) complaints.splice(before, 1);
     });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {

@@ -8,10 +8,10 @@ import { PortalError } from './errors.ts';
 /** So much is decoded and taken apart without letting others go first: less than a millisecond. */
 export const bytesAtOnce = 16 * 1024;
 
-// Of a body that is under way, which is little more than passed on; a piece counts as so much at least. As much is
-// taken in and passed on in one piece: by pieces of 64 KB, each read and written after one round of all sockets, 11 MB took three seconds
-// beside a flood of small requests.
+// Of a body that is under way, which is little more than passed on. As much is taken in and passed on in one piece: by pieces of 64 KB,
+// each read and written after one round of all sockets, 11 MB took three seconds beside a flood of small requests.
 const passedAtOnce = 1024 * 1024;
+// A piece counts as so much at least.
 const leastPiece = 16 * 1024;
 // Pieces may be a byte each.
 const maxPieces = 1024;
