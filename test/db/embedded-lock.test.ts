@@ -4,12 +4,18 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { EmbeddedBusyError, EmbeddedOpenError, openEmbedded } from '../../src/db/embedded/database.ts';
+import { beQuick, makeEmpty, quickFlags } from '../support/engine.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'embedded-lock-'));
+let copyEmpty: (copy: string) => Promise<void>;
+before(async () => {
+  beQuick();
+  copyEmpty = await makeEmpty(join(root, 'empty'));
+});
 after(() => rmSync(root, { recursive: true, force: true }));
 
 interface Writer {
@@ -22,7 +28,9 @@ interface Writer {
 
 function startWriter(directory: string): Writer {
   const script = fileURLToPath(new URL('./embedded-writer.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script, directory], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...quickFlags, '--import', 'tsx', script, directory], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const acknowledged: number[] = [];
   const stderr: string[] = [];
   const listeners = new Set<() => void>();
@@ -50,6 +58,7 @@ function startWriter(directory: string): Writer {
 
 test('S5.11 a directory belongs to one process; after kill -9 the next has it at once, with every acknowledged write', async () => {
   const directory = join(root, 'killed');
+  await copyEmpty(directory);
   const seen = new Set<number>();
   for (const round of [1, 2, 3]) {
     const writer = startWriter(directory);
@@ -80,6 +89,7 @@ test('S5.11 a directory belongs to one process; after kill -9 the next has it at
 
 test('a second open in the same process is refused, and works after the first is closed', async () => {
   const directory = join(root, 'twice');
+  await copyEmpty(directory);
   const first = await openEmbedded({ dataDir: directory });
   await assert.rejects(openEmbedded({ dataDir: directory }), EmbeddedBusyError);
   await first.close();
@@ -126,7 +136,7 @@ test('a directory that cannot be used is explained in one line', async () => {
 
 test('a damaged directory is refused in one line, and the lock is free again', async () => {
   const directory = join(root, 'damaged');
-  await (await openEmbedded({ dataDir: directory })).close();
+  await copyEmpty(directory);
   writeFileSync(join(directory, 'pg', 'global', 'pg_control'), Buffer.alloc(8192, 7));
   for (const _attempt of [1, 2]) {
     await assert.rejects(openEmbedded({ dataDir: directory }), (error) => {

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { after, before, test } from 'node:test';
 import postgres from 'postgres';
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from '../../src/db/embedded/database.ts';
+import { beQuick, makeEmpty } from '../support/engine.ts';
 
 type Client = postgres.Sql;
 
@@ -16,9 +17,17 @@ let databases = 0;
 let database: EmbeddedDatabase;
 const clients = new Set<Client>();
 
+const directoryOfNext = () => join(root, String(++databases));
+let copyEmpty: (copy: string) => Promise<void>;
+
 /** An empty one in a directory of its own. */
-const openFresh = (options: Omit<EmbeddedOptions, 'dataDir'> = {}) =>
-  openEmbedded({ dataDir: join(root, String(++databases)), ...options });
+async function openFresh(options: Omit<EmbeddedOptions, 'dataDir' | 'loadFrom'> = {}): Promise<EmbeddedDatabase> {
+  const dataDir = directoryOfNext();
+  await copyEmpty(dataDir);
+  return openEmbedded({ dataDir, ...options });
+}
+
+const openCopy = (loadFrom: Uint8Array) => openEmbedded({ dataDir: directoryOfNext(), loadFrom });
 
 /** A pool on the embedded database; ended after the tests. */
 function makeClient(options: object = {}, of: EmbeddedDatabase = database): Client {
@@ -47,7 +56,9 @@ function sqlState(code: string): (error: unknown) => boolean {
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 before(async () => {
+  beQuick();
   root = await mkdtemp(join(tmpdir(), 'embedded-'));
+  copyEmpty = await makeEmpty(join(root, 'empty'));
   database = await openFresh({ lockTimeoutMs: 1_000 });
 });
 after(async () => {
@@ -497,7 +508,7 @@ test('a dump is a copy that lives on its own', async () => {
   const dump = await database.dump();
   assert.deepEqual([...dump.subarray(0, 2)], [0x1f, 0x8b]);
   await sql`insert into dumped values (2)`;
-  const copies = [await openFresh({ loadFrom: dump }), await openFresh({ loadFrom: dump })];
+  const copies = [await openCopy(dump), await openCopy(dump)];
   for (const [index, copy] of copies.entries()) {
     const inCopy = makeClient({ max: 2 }, copy);
     await inCopy`insert into dumped values (${index + 10})`;

@@ -173,10 +173,9 @@ describe('an upgrade from the first tables, with 200 000 records', { skip }, () 
         mine.some(({ status, ended }) => status < 300 && ended > begun + migratedMs),
         `${kind} after the upgrade`,
       );
-      assert.deepEqual(
-        mine.filter(({ status }) => status >= 300 && status !== 503),
-        [],
-      );
+      const failed = mine.filter(({ status }) => status >= 300 && status !== 503);
+      const defects = [service, young].map((of) => of.output().match(/.*"level":50.*/g) ?? []);
+      assert.equal(failed.length, 0, `migrated from ${begun} to ${begun + migratedMs}: ${JSON.stringify({ failed, defects })}`);
       // None, or one report that waited for 1.5 s; where other tests compute beside it, some. Behind the dump it was 18 s.
       assert.ok(longestRefusal(mine) < 6000, `${kind}: ${JSON.stringify(mine.filter(({ status }) => status === 503))}`);
     }

@@ -1,15 +1,14 @@
 // A database of its own for each test file: a copy of the template that test/support/run.ts made.
 import { rm } from 'node:fs/promises';
 import { after, afterEach } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
 import { type Database, openDatabase } from '../../src/db/client.ts';
+import { beQuick } from './engine.ts';
 import { copyDirectory } from './template.ts';
 
 /** Whether the tests run on PostgreSQL instead of the embedded database. */
 export const onPostgres = Boolean(process.env.DATABASE_URL);
 
-// Most files are at an end before code that V8 makes faster has paid for its making: a third of the work of a file.
-if (!onPostgres) setFlagsFromString('--liftoff-only --no-wasm-tier-up --no-wasm-dynamic-tiering');
+if (!onPostgres) beQuick();
 
 let copies = 0;
 const closers: (() => Promise<void>)[] = [];

@@ -9,10 +9,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/client.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './database.ts';
+import { quickFlags } from './engine.ts';
 import { copyDirectory, migratedOf } from './template.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const nodeArgs = ['--disable-warning=ExperimentalWarning', '--import', './src/preflight.js', '--import', 'tsx'];
+const nodeArgs = [
+  ...(onPostgres ? [] : quickFlags),
+  '--disable-warning=ExperimentalWarning',
+  '--import',
+  './src/preflight.js',
+  '--import',
+  'tsx',
+];
 
 export interface Outcome {
   code: number | null;

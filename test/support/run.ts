@@ -16,6 +16,7 @@ import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { describeStartError } from '../../src/observe/fault.ts';
 import { loadTestCatalogue } from './catalogue.ts';
+import { takeLittle } from './engine.ts';
 import type { Pooler } from './pooler.ts';
 import { migratedOf } from './template.ts';
 
@@ -28,6 +29,7 @@ async function prepareEmbedded(): Promise<{ template: string; remove: () => Prom
   const empty = await openDatabase({ databaseUrl: null, dataDir: migrated });
   await migrateDatabase(empty, codeOptions);
   await empty.close();
+  await takeLittle(join(migrated, 'database'));
   await cp(migrated, template, { recursive: true });
   const database = await openDatabase({ databaseUrl: null, dataDir: template });
   await loadTestCatalogue(database.sql);

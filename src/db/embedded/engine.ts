@@ -33,7 +33,11 @@ export async function startEngine(options: {
 }): Promise<Engine> {
   const signal = new Int32Array(new SharedArrayBuffer(4));
   const input: WorkerInput = { dataDir: options.dataDir, loadFrom: options.loadFrom, signal };
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: input, name: 'embedded-database' });
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    workerData: input,
+    name: 'embedded-database',
+    execArgv: [],
+  });
 
   let settle: { resolve: (reply: EngineReply) => void; reject: (error: Error) => void } | null = null;
   let onData: (chunk: Buffer) => void = () => {};
