@@ -10,7 +10,7 @@ import { currentScope, networkOwner } from './request.ts';
 export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
 
 /** The same of photos and sounds, for which others rest: who sends them all the time would slow everybody who works much. */
-export const spareFiles = { atOnceMs: 20_000, perSecondMs: 100 };
+export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
 
 /**
  * As long again, times this. One network then has a quarter as many of the database's processes at work as there are cores: with half as

@@ -85,15 +85,15 @@ describe('what computes', () => {
     };
     const spend = (network: string) => runInScope(network, async () => restAfter(2 * spareWork.atOnceMs));
     await spend('much');
-    assert.ok((await computeAWhile('much', 2)) > 200, 'no photos');
+    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos');
     const { promise: end, resolve } = Promise.withResolvers<void>();
     const photo = runInScope('photographer', () => makeFile(() => end));
     const [much, little] = await Promise.all([computeAWhile('much', 2), computeAWhile('little', 0.5)]);
     resolve();
     await photo;
     assert.ok(much >= 4 && much <= 400 / restFactor + 10, `${much} ms`);
-    assert.ok(little > 100, `${little} ms`);
-    assert.ok((await computeAWhile('much', 2)) > 200, 'no photos any more');
+    assert.ok(little > much, `${little} of ${much} ms`);
+    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos any more');
   });
 
   it('gives way within a request too', async () => {
@@ -205,11 +205,12 @@ describe('what computes', () => {
         await nextTurn();
       }
     });
-    const many = Array.from({ length: 60 }, () =>
+    const many = Array.from({ length: 24 }, () =>
       runInScope('many', () => makeRows({ format: 'xml', callback: null }, rows, null, undefined, 200)),
     );
-    const pages = await Promise.all(many);
-    isOver = true;
+    const pages = await Promise.all(many).finally(() => {
+      isOver = true;
+    });
     await watch;
     assert.ok(pages.every(({ body }) => String(body).endsWith('</xml>')));
     assert.ok(most > 0 && most <= shortPages.share, `${most} at once`);
