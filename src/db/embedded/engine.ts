@@ -36,6 +36,7 @@ export async function startEngine(options: {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: input,
     name: 'embedded-database',
+    // Without tsx, which would read through all of PGlite: Node itself leaves out the types of what is loaded there.
     execArgv: [],
   });
 
