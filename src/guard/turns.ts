@@ -2,7 +2,6 @@
 // a moment later is even heard: after some milliseconds networks take turns, and who sends more waits for itself.
 import { OverloadError } from './admission.ts';
 import { currentScope } from './request.ts';
-import { restOf } from './rest.ts';
 
 // How long is computed before those that came meanwhile are heard.
 export const turnMs = 4;
@@ -60,16 +59,6 @@ type Lines = Map<string | null, Line>;
 const fresh: Lines = new Map();
 /** Of networks that had a turn and for which more waits. */
 const busy: Lines = new Map();
-/** Of networks that computed much while others have photos made: none of it is begun before they have rested. */
-const resting: Lines = new Map();
-/** Network → until when it rests. */
-const restsUntil = new Map<string, number>();
-/** Network → milliseconds that were computed for it since it last rested. */
-const computed = new Map<string, number>();
-// Networks in each of these two; then they are forgotten.
-const maxRemembered = 10_000;
-/** For whom is computed, and since when. */
-let computing: { network: string; since: number } | null = null;
 let wasFresh = false;
 /** When computing began in this turn of the event loop; null before that. */
 let began: number | null = null;
@@ -86,15 +75,16 @@ let isTurning = false;
  * @returns null when it ran; else a function that gives the place up and says whether that was in time
  */
 export function runInTurn(network: string | null, run: () => void, patience?: Patience, isBegun = false): (() => boolean) | null {
-  if (takeTime(network)) {
+  if (isFree()) {
     run();
     return null;
   }
+  if (!isTurning) setImmediate(letIn, performance.now());
+  isTurning = true;
   const entry: Entry = { run };
-  const line = linesOf(network).get(network) ?? new Line();
+  const line = fresh.get(network) ?? busy.get(network) ?? new Line();
   line.add(entry, isBegun);
-  if (line.size === 1 && !letRest(network, line)) fresh.set(network, line);
-  goOn();
+  if (line.size === 1) fresh.set(network, line);
   const leave = () => {
     clearTimeout(entry.timer);
     const mine = linesOf(network);
@@ -112,8 +102,8 @@ export function runInTurn(network: string | null, run: () => void, patience?: Pa
  * @returns fails with OverloadError when whoever asked has gone meanwhile: thousands who ask and go would have all of it made
  */
 export function waitForTurn(): Promise<void> | null {
+  if (isFree()) return null;
   const scope = currentScope();
-  if (takeTime(scope?.network ?? null)) return null;
   return new Promise((resolve, reject) => {
     const run = () => (scope?.isGone() ? reject(new OverloadError('gone')) : resolve());
     runInTurn(scope?.network ?? null, run, undefined, true);
@@ -122,10 +112,11 @@ export function waitForTurn(): Promise<void> | null {
 
 /** The same, but no longer than that: whether its turn came. */
 export function waitForTurnAtMost(ms: number): Promise<boolean> | null {
-  const network = currentScope()?.network ?? null;
-  if (takeTime(network)) return null;
+  if (isFree()) return null;
   if (ms <= 0) return Promise.resolve(false);
-  return new Promise((resolve) => runInTurn(network, () => resolve(true), { ms, giveUp: () => resolve(false) }, true));
+  return new Promise((resolve) =>
+    runInTurn(currentScope()?.network ?? null, () => resolve(true), { ms, giveUp: () => resolve(false) }, true),
+  );
 }
 
 /** To be told of what is computed next and how much that is: waits for a turn when it would be too much at a stretch. */
@@ -147,15 +138,11 @@ export function noteArrival(): void {
   hasArrival = true;
 }
 
-const linesOf = (network: string | null) => (busy.has(network) ? busy : resting.has(network) ? resting : fresh);
+const linesOf = (network: string | null) => (fresh.has(network) ? fresh : busy);
 const isWaiting = () => fresh.size > 0 || busy.size > 0;
 
-/** Whether a network may compute at once; then what is computed next counts as its own. */
-function takeTime(network: string | null): boolean {
-  count();
-  const isFree = !isWaiting() && !hasArrival && restLeft(network) === 0 && hasTime();
-  if (isFree) begin(network);
-  return isFree;
+function isFree(): boolean {
+  return !isWaiting() && !hasArrival && hasTime();
 }
 
 function hasTime(): boolean {
@@ -168,62 +155,6 @@ function hasTime(): boolean {
 
 function endTurn(): void {
   began = null;
-  count();
-}
-
-function begin(network: string | null): void {
-  computing = network === null ? null : { network, since: performance.now() };
-}
-
-// What was computed ends where something else is begun, or the turn of the event loop does.
-function count(): void {
-  if (!computing) return;
-  const { network, since } = computing;
-  computing = null;
-  const now = performance.now();
-  const ms = (computed.get(network) ?? 0) + now - since;
-  if (ms < turnMs) remember(computed, network, ms);
-  else {
-    computed.delete(network);
-    const restMs = restOf(network, ms);
-    if (restMs > 0) remember(restsUntil, network, now + restMs);
-  }
-}
-
-function remember(of: Map<string, number>, network: string, value: number): void {
-  if (of.size >= maxRemembered) of.clear();
-  of.set(network, value);
-}
-
-/** For how many milliseconds a network still rests. */
-function restLeft(network: string | null): number {
-  const until = network === null ? undefined : restsUntil.get(network);
-  if (network === null || until === undefined) return 0;
-  const left = until - performance.now();
-  if (left > 0) return left;
-  restsUntil.delete(network);
-  return 0;
-}
-
-/** Puts what waits of a network that rests aside, until it has rested; whether it rests. */
-function letRest(network: string | null, line: Line): boolean {
-  const left = restLeft(network);
-  if (left === 0) return false;
-  resting.set(network, line);
-  setTimeout(() => {
-    if (resting.get(network) !== line) return;
-    resting.delete(network);
-    busy.set(network, line);
-    goOn();
-  }, left);
-  return true;
-}
-
-// Begins what waits, unless that is under way.
-function goOn(): void {
-  if (isTurning || !isWaiting()) return;
-  isTurning = true;
-  setImmediate(letIn, performance.now());
 }
 
 function letIn(since: number): void {
@@ -242,25 +173,16 @@ function beginSome(): void {
 }
 
 function beginNext(): void {
-  count();
   const isFresh = fresh.size > 0 && !(wasFresh && busy.size > 0);
   const lines = isFresh ? fresh : busy;
   const [next] = lines;
-  if (!next) return;
-  const [network, line] = next;
-  if (restLeft(network) > 0) {
-    lines.delete(network);
-    letRest(network, line);
-    beginNext();
-    return;
-  }
-  if (!hasTime()) return;
+  if (!next || !hasTime()) return;
   wasFresh = isFresh;
+  const [network, line] = next;
   const entry = line.take();
   lines.delete(network);
   // Behind the others.
   if (line.size > 0) busy.set(network, line);
   clearTimeout(entry?.timer);
-  begin(network);
   entry?.run();
 }

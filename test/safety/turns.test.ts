@@ -10,7 +10,6 @@ import type { ServerType } from '@hono/node-server';
 import { createApp } from '../../src/app.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { type RequestScope, runInScope } from '../../src/guard/request.ts';
-import { makeFile, restAfter, restFactor, spareWork } from '../../src/guard/rest.ts';
 import { noteArrival, runInTurn, turnMs, waitForTurn } from '../../src/guard/turns.ts';
 import { listUsage } from '../../src/guard/usage.ts';
 import { collections } from '../../src/http/outputs/ogc/collections.ts';
@@ -69,31 +68,6 @@ describe('what computes', () => {
     assert.ok(between.filter((network) => network !== 'other').length >= 5, between.join());
     await Promise.all(many);
     assert.equal(order.length, 610);
-  });
-
-  it('S3.7 rests beside photos for who computes much, and for nobody else', async () => {
-    /** How much is computed for this one of what it always asks for, by milliseconds at a time, in 400 of them. */
-    const computeAWhile = async (network: string, ms: number) => {
-      const until = performance.now() + 400;
-      let sum = 0;
-      for (; performance.now() < until; sum += ms) {
-        await new Promise<void>((resolve) => runInTurn(network, resolve));
-        compute(ms);
-        await nextTurn();
-      }
-      return sum;
-    };
-    const spend = (network: string) => runInScope(network, async () => restAfter(2 * spareWork.atOnceMs));
-    await spend('much');
-    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos');
-    const { promise: end, resolve } = Promise.withResolvers<void>();
-    const photo = runInScope('photographer', () => makeFile(() => end));
-    const [much, little] = await Promise.all([computeAWhile('much', 2), computeAWhile('little', 0.5)]);
-    resolve();
-    await photo;
-    assert.ok(much >= 4 && much <= 400 / restFactor + 10, `${much} ms`);
-    assert.ok(little > much, `${little} of ${much} ms`);
-    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos any more');
   });
 
   it('gives way within a request too', async () => {
