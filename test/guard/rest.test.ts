@@ -56,13 +56,13 @@ it('S3.7 one network gets far fewer passwords hashed while there are photos, and
     await sleep(300);
     const beside = await besidePhoto(() => hashAWhile(enough, alone.ms));
     await sleep(500);
-    return { ...beside, aloneMs: alone.ms };
+    return beside;
   };
   let seen = await compare();
   // Others may have had the cores while it hashed alone.
   for (let again = 0; again < 3 && seen.count >= 0.7 * enough; again++) seen = await compare();
   assert.ok(seen.count < 0.7 * enough, `${seen.count} of ${enough}`);
-  assert.ok(seen.firstMs < Math.max(1000, seen.aloneMs / 4), `the first took ${seen.firstMs} ms, all ${seen.aloneMs} ms alone`);
+  assert.ok(seen.firstMs < 1000, `${seen.firstMs} ms`);
 });
 
 it('S5.3 work counts no longer than it takes for a network or a name that has little of it, nor while there are no photos', async () => {

@@ -298,19 +298,13 @@ describe('over sockets', () => {
     };
     for (const [n, [name, { sent, told }]] of Object.entries(floods).entries()) {
       const address = `127.0.0.${20 + n}`;
-      const flood = async () => {
+      for (let flood = 0; flood < 10; flood++) {
         const socket = await open(address);
         socket.write(sent);
-        return readAll(socket).catch(() => '');
-      };
-      assert.match(await flood(), told, name);
-      const askNext = () => Promise.all([1, 2, 3].map(() => ask(address).catch(() => '')));
-      let next: string[] = [];
-      // What it costs comes back with time: on a busy machine while it is sent.
-      for (let again = 0; again < 5 && !(next.length > 0 && next.every((answer) => answer === '')); again++) {
-        await Promise.all(Array.from({ length: 10 }, () => flood().catch(() => '')));
-        next = await askNext();
+        const answer = await readAll(socket).catch(() => '');
+        if (flood === 0) assert.match(answer, told, name);
       }
+      const next = await Promise.all([1, 2, 3].map(() => ask(address).catch(() => '')));
       assert.deepEqual(next, ['', '', ''], name);
     }
     assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
