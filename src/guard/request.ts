@@ -54,6 +54,8 @@ const holdNothing = () => {};
 const stays = () => false;
 
 const networkPrefix = 'network ';
+/** A network, as one of a request's owners. */
+export const networkOwner = (network: string) => `${networkPrefix}${network}`;
 const accountPrefix = 'account ';
 /** Whether one of a request's owners is the account that asks: nobody else can name it. */
 export const isAccount = (owner: string) => owner.startsWith(accountPrefix);
@@ -82,14 +84,14 @@ class Scope implements RequestScope {
   constructor(network: string, id: string | undefined, reject: (reason: Error) => void) {
     this.id = id !== undefined && isRequestId(id) ? id : randomUUID();
     this.network = network;
-    this.owners = [`${networkPrefix}${network}`];
+    this.owners = [networkOwner(network)];
     this.#reject = reject;
   }
 
   identify(account: number): void {
     this.account = account;
     // A new list: what runs goes on holding what it took.
-    this.owners = [`${networkPrefix}${this.network}`, `${accountPrefix}${account}`];
+    this.owners = [networkOwner(this.network), `${accountPrefix}${account}`];
   }
 
   countFor(owner: string): void {

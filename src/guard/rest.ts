@@ -1,6 +1,6 @@
 // What was done counts for longer than it took, where others would notice: who does nothing else leaves the cores to them.
 import { limitRate } from './rate.ts';
-import { currentScope } from './request.ts';
+import { currentScope, networkOwner } from './request.ts';
 
 /**
  * Work of a network, an account or a name that doesn't rest, in milliseconds: at once, and what of it comes back each second. Twenty
@@ -39,8 +39,12 @@ export async function makeFile<T>(make: () => Promise<T>): Promise<T> {
 }
 
 /** For how many milliseconds a run of this length goes on to count in the shares of the present request. */
-export function restAfter(ranMs: number): number {
-  const owners = ownersOf();
+export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs);
+
+/** For how many milliseconds nothing more is computed for a network that so much was computed for. */
+export const restOf = (network: string, ranMs: number): number => restOfOwners([networkOwner(network)], ranMs);
+
+function restOfOwners(owners: readonly string[], ranMs: number): number {
   const isSpare = owners.every((owner) => work.left(owner) > 0);
   for (const owner of owners) work.owe(owner, ranMs);
   return isSpare || filesUnderWay === 0 ? 0 : restFactor * ranMs;

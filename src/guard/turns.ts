@@ -2,6 +2,7 @@
 // a moment later is even heard: after some milliseconds networks take turns, and who sends more waits for itself.
 import { OverloadError } from './admission.ts';
 import { currentScope } from './request.ts';
+import { restOf } from './rest.ts';
 
 // How long is computed before those that came meanwhile are heard.
 export const turnMs = 4;
@@ -30,6 +31,10 @@ class Line {
     return this.#begun.size + this.#coming.size;
   }
 
+  get hasBegun(): boolean {
+    return this.#begun.size > 0;
+  }
+
   add(entry: Entry, isBegun: boolean): void {
     (isBegun ? this.#begun : this.#coming).add(entry);
   }
@@ -38,8 +43,9 @@ class Line {
     return this.#begun.delete(entry) || this.#coming.delete(entry);
   }
 
-  take(): Entry | undefined {
-    const isBegun = this.#begun.size > 0 && !(this.#wasBegun && this.#coming.size > 0);
+  /** @param rests whether only what was begun may have a turn */
+  take(rests: boolean): Entry | undefined {
+    const isBegun = this.hasBegun && (rests || !(this.#wasBegun && this.#coming.size > 0));
     this.#wasBegun = isBegun;
     const [entry] = isBegun ? this.#begun : this.#coming;
     if (entry) this.delete(entry);
@@ -59,6 +65,19 @@ type Lines = Map<string | null, Line>;
 const fresh: Lines = new Map();
 /** Of networks that had a turn and for which more waits. */
 const busy: Lines = new Map();
+/**
+ * Of networks that much was computed for while others have photos made: nothing is begun before they have rested. What was begun goes on:
+ * with a rest before each of its steps some answers were not there after 12 s, and it is no more than what was let in.
+ */
+const resting: Lines = new Map();
+/** Network → until when it rests. */
+const restsUntil = new Map<string, number>();
+/** Network → milliseconds that were computed for it since it last rested. */
+const computed = new Map<string, number>();
+// Networks in each of these two; then they are forgotten.
+const maxRemembered = 10_000;
+/** For whom is computed, and since when. */
+let computing: { network: string; since: number } | null = null;
 let wasFresh = false;
 /** When computing began in this turn of the event loop; null before that. */
 let began: number | null = null;
@@ -75,16 +94,13 @@ let isTurning = false;
  * @returns null when it ran; else a function that gives the place up and says whether that was in time
  */
 export function runInTurn(network: string | null, run: () => void, patience?: Patience, isBegun = false): (() => boolean) | null {
-  if (isFree()) {
+  if (takeTime(network, isBegun)) {
     run();
     return null;
   }
-  if (!isTurning) setImmediate(letIn, performance.now());
-  isTurning = true;
   const entry: Entry = { run };
-  const line = fresh.get(network) ?? busy.get(network) ?? new Line();
-  line.add(entry, isBegun);
-  if (line.size === 1) fresh.set(network, line);
+  standInLine(network, entry, isBegun);
+  goOn();
   const leave = () => {
     clearTimeout(entry.timer);
     const mine = linesOf(network);
@@ -102,8 +118,8 @@ export function runInTurn(network: string | null, run: () => void, patience?: Pa
  * @returns fails with OverloadError when whoever asked has gone meanwhile: thousands who ask and go would have all of it made
  */
 export function waitForTurn(): Promise<void> | null {
-  if (isFree()) return null;
   const scope = currentScope();
+  if (takeTime(scope?.network ?? null, true)) return null;
   return new Promise((resolve, reject) => {
     const run = () => (scope?.isGone() ? reject(new OverloadError('gone')) : resolve());
     runInTurn(scope?.network ?? null, run, undefined, true);
@@ -112,11 +128,10 @@ export function waitForTurn(): Promise<void> | null {
 
 /** The same, but no longer than that: whether its turn came. */
 export function waitForTurnAtMost(ms: number): Promise<boolean> | null {
-  if (isFree()) return null;
+  const network = currentScope()?.network ?? null;
+  if (takeTime(network, true)) return null;
   if (ms <= 0) return Promise.resolve(false);
-  return new Promise((resolve) =>
-    runInTurn(currentScope()?.network ?? null, () => resolve(true), { ms, giveUp: () => resolve(false) }, true),
-  );
+  return new Promise((resolve) => runInTurn(network, () => resolve(true), { ms, giveUp: () => resolve(false) }, true));
 }
 
 /** To be told of what is computed next and how much that is: waits for a turn when it would be too much at a stretch. */
@@ -138,11 +153,27 @@ export function noteArrival(): void {
   hasArrival = true;
 }
 
-const linesOf = (network: string | null) => (fresh.has(network) ? fresh : busy);
+const linesOf = (network: string | null) => (busy.has(network) ? busy : resting.has(network) ? resting : fresh);
 const isWaiting = () => fresh.size > 0 || busy.size > 0;
 
-function isFree(): boolean {
-  return !isWaiting() && !hasArrival && hasTime();
+function standInLine(network: string | null, entry: Entry, isBegun: boolean): void {
+  const line = linesOf(network).get(network) ?? new Line();
+  line.add(entry, isBegun);
+  if (line.size > 1) {
+    if (isBegun && resting.delete(network)) busy.set(network, line);
+    return;
+  }
+  const restMs = isBegun ? 0 : restLeft(network);
+  if (restMs > 0) layAside(network, line, restMs);
+  else fresh.set(network, line);
+}
+
+/** Whether this may be computed at once; then what is computed next counts as its network's. */
+function takeTime(network: string | null, isBegun: boolean): boolean {
+  count();
+  const isFree = !isWaiting() && !hasArrival && (isBegun || restLeft(network) === 0) && hasTime();
+  if (isFree) begin(network);
+  return isFree;
 }
 
 function hasTime(): boolean {
@@ -155,6 +186,59 @@ function hasTime(): boolean {
 
 function endTurn(): void {
   began = null;
+  count();
+}
+
+function begin(network: string | null): void {
+  computing = network === null ? null : { network, since: performance.now() };
+}
+
+// What was computed ends where something else is begun, or the turn of the event loop does.
+function count(): void {
+  if (!computing) return;
+  const { network, since } = computing;
+  computing = null;
+  const now = performance.now();
+  const ms = (computed.get(network) ?? 0) + now - since;
+  if (ms < turnMs) remember(computed, network, ms);
+  else {
+    computed.delete(network);
+    const restMs = restOf(network, ms);
+    if (restMs > restLeft(network)) remember(restsUntil, network, now + restMs);
+  }
+}
+
+function remember(of: Map<string, number>, network: string, value: number): void {
+  if (of.size >= maxRemembered) of.clear();
+  of.set(network, value);
+}
+
+/** For how many milliseconds a network still rests. */
+function restLeft(network: string | null): number {
+  const until = network === null ? undefined : restsUntil.get(network);
+  if (network === null || until === undefined) return 0;
+  const left = until - performance.now();
+  if (left > 0) return left;
+  restsUntil.delete(network);
+  return 0;
+}
+
+/** Puts what waits of a network aside, until it has rested. */
+function layAside(network: string | null, line: Line, restMs: number): void {
+  resting.set(network, line);
+  setTimeout(() => {
+    if (resting.get(network) !== line) return;
+    resting.delete(network);
+    busy.set(network, line);
+    goOn();
+  }, restMs);
+}
+
+// Begins what waits, unless that is under way.
+function goOn(): void {
+  if (isTurning || !isWaiting()) return;
+  isTurning = true;
+  setImmediate(letIn, performance.now());
 }
 
 function letIn(since: number): void {
@@ -173,16 +257,31 @@ function beginSome(): void {
 }
 
 function beginNext(): void {
-  const isFresh = fresh.size > 0 && !(wasFresh && busy.size > 0);
-  const lines = isFresh ? fresh : busy;
-  const [next] = lines;
+  count();
+  const next = pickLine();
   if (!next || !hasTime()) return;
-  wasFresh = isFresh;
-  const [network, line] = next;
-  const entry = line.take();
+  const { network, line, lines, rests } = next;
+  wasFresh = lines === fresh;
+  const entry = line.take(rests);
   lines.delete(network);
   // Behind the others.
   if (line.size > 0) busy.set(network, line);
   clearTimeout(entry?.timer);
+  begin(network);
   entry?.run();
+}
+
+/** Whose turn it is: puts those aside that only wait for what must not begin yet. */
+function pickLine(): { network: string | null; line: Line; lines: Lines; rests: boolean } | undefined {
+  while (isWaiting()) {
+    const lines = fresh.size > 0 && !(wasFresh && busy.size > 0) ? fresh : busy;
+    const [first] = lines;
+    if (!first) break;
+    const [network, line] = first;
+    const restMs = restLeft(network);
+    if (restMs === 0 || line.hasBegun) return { network, line, lines, rests: restMs > 0 };
+    lines.delete(network);
+    layAside(network, line, restMs);
+  }
+  return undefined;
 }

@@ -10,6 +10,7 @@ import type { ServerType } from '@hono/node-server';
 import { createApp } from '../../src/app.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { type RequestScope, runInScope } from '../../src/guard/request.ts';
+import { makeFile, restAfter, restFactor, spareWork } from '../../src/guard/rest.ts';
 import { noteArrival, runInTurn, turnMs, waitForTurn } from '../../src/guard/turns.ts';
 import { listUsage } from '../../src/guard/usage.ts';
 import { collections } from '../../src/http/outputs/ogc/collections.ts';
@@ -68,6 +69,62 @@ describe('what computes', () => {
     assert.ok(between.filter((network) => network !== 'other').length >= 5, between.join());
     await Promise.all(many);
     assert.equal(order.length, 610);
+  });
+
+  it('S3.7 rests beside photos for who computes much, and for nobody else', async () => {
+    /** How much is computed for this one of what it always asks for, by milliseconds at a time, in 400 of them. */
+    const computeAWhile = async (network: string, ms: number) => {
+      const until = performance.now() + 400;
+      let sum = 0;
+      for (; performance.now() < until; sum += ms) {
+        await new Promise<void>((resolve) => runInTurn(network, resolve));
+        compute(ms);
+        await nextTurn();
+      }
+      return sum;
+    };
+    const spend = (network: string) => runInScope(network, async () => restAfter(2 * spareWork.atOnceMs));
+    await spend('much');
+    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos');
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const photo = runInScope('photographer', () => makeFile(() => end));
+    const [much, little] = await Promise.all([computeAWhile('much', 2), computeAWhile('little', 0.5)]);
+    resolve();
+    await photo;
+    assert.ok(much >= 4 && much <= 400 / restFactor + 10, `${much} ms`);
+    assert.ok(little > much, `${little} of ${much} ms`);
+    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos any more');
+  });
+
+  it('S3.7 goes on beside photos with what it began, and loses nothing that waits while its network rests', async () => {
+    await runInScope('full', async () => restAfter(2 * spareWork.atOnceMs));
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const photo = runInScope('photographer', () => makeFile(() => end));
+    let begun = 0;
+    let isDone = false;
+    const coming = Array.from(
+      { length: 200 },
+      () =>
+        new Promise<void>((next) => {
+          runInTurn('full', () => {
+            compute(0.2);
+            if (!isDone) begun += 1;
+            next();
+          });
+        }),
+    );
+    await runInScope('full', async () => {
+      for (let step = 0; step < 30; step++) {
+        await waitForTurn();
+        compute(turnMs);
+      }
+    });
+    isDone = true;
+    // 4 ms of them before it rests for the first time; with one after each step that rested, it would be fifty.
+    assert.ok(begun < 35, `${begun}`);
+    await Promise.all(coming);
+    resolve();
+    await photo;
   });
 
   it('gives way within a request too', async () => {

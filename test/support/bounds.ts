@@ -165,7 +165,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       '2 to 4, by cores (`PHOTO_WORKERS`); of a network one fewer',
       'those of a request wait a minute, then 503',
     ],
-    ['computing for requests at a stretch', `${turnMs} ms`, 'by turns of networks'],
+    [
+      'computing for requests at a stretch',
+      `${turnMs} ms; beyond the same work as of statements, nothing more for a network for ${restFactor} times as long as was computed for it, while photos are made small`,
+      'by turns of networks',
+    ],
     [
       'statements at once',
       `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}; beyond ${seconds(spareWork.atOnceMs)} of work (${spareWork.perSecondMs} ms come back a second), each counts for ${restFactor} times as long again while photos are made small; not for photos of a network or an account that had more than ${seconds(spareFiles.atOnceMs)} of them made (${spareFiles.perSecondMs} ms come back a second)`,
