@@ -15,7 +15,7 @@ describe('sql/releases.json', () => {
     assert.equal(releases.code[version], hashCode());
   });
 
-  it('ends with this release, in ascending order, each with another code', () => {
+  it('ends with this release, in ascending order, none with the code of an older one, unless it left sql/code as it was', () => {
     const all = Object.keys(releases.code);
     assert.equal(all.at(-1), version);
     const sorted = [...all].sort((a, b) => {
@@ -24,7 +24,8 @@ describe('sql/releases.json', () => {
       return (left[at] ?? 0) - (right[at] ?? 0);
     });
     assert.deepEqual(all, sorted);
-    assert.equal(new Set(Object.values(releases.code)).size, all.length);
+    const codes = Object.values(releases.code);
+    assert.equal(codes.filter((code, index) => codes.indexOf(code) < index && codes[index - 1] !== code).length, 0);
   });
 
   it('holds every migration as it was when it landed: it is never edited, because it has run already', () => {
