@@ -11,7 +11,7 @@ import { EmbeddedBusyError, EmbeddedOpenError, openEmbedded } from '../../src/db
 import { beQuick, makeEmpty, quickFlags } from '../support/engine.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'embedded-lock-'));
-let copyEmpty: (copy: string) => Promise<void>;
+let copyEmpty: (copy: string) => void;
 before(async () => {
   beQuick();
   copyEmpty = await makeEmpty(join(root, 'empty'));
@@ -58,7 +58,7 @@ function startWriter(directory: string): Writer {
 
 test('S5.11 a directory belongs to one process; after kill -9 the next has it at once, with every acknowledged write', async () => {
   const directory = join(root, 'killed');
-  await copyEmpty(directory);
+  copyEmpty(directory);
   const seen = new Set<number>();
   for (const round of [1, 2, 3]) {
     const writer = startWriter(directory);
@@ -89,7 +89,7 @@ test('S5.11 a directory belongs to one process; after kill -9 the next has it at
 
 test('a second open in the same process is refused, and works after the first is closed', async () => {
   const directory = join(root, 'twice');
-  await copyEmpty(directory);
+  copyEmpty(directory);
   const first = await openEmbedded({ dataDir: directory });
   await assert.rejects(openEmbedded({ dataDir: directory }), EmbeddedBusyError);
   await first.close();
@@ -136,7 +136,7 @@ test('a directory that cannot be used is explained in one line', async () => {
 
 test('a damaged directory is refused in one line, and the lock is free again', async () => {
   const directory = join(root, 'damaged');
-  await copyEmpty(directory);
+  copyEmpty(directory);
   writeFileSync(join(directory, 'pg', 'global', 'pg_control'), Buffer.alloc(8192, 7));
   for (const _attempt of [1, 2]) {
     await assert.rejects(openEmbedded({ dataDir: directory }), (error) => {

@@ -18,12 +18,12 @@ let database: EmbeddedDatabase;
 const clients = new Set<Client>();
 
 const directoryOfNext = () => join(root, String(++databases));
-let copyEmpty: (copy: string) => Promise<void>;
+let copyEmpty: (copy: string) => void;
 
 /** An empty one in a directory of its own. */
 async function openFresh(options: Omit<EmbeddedOptions, 'dataDir' | 'loadFrom'> = {}): Promise<EmbeddedDatabase> {
   const dataDir = directoryOfNext();
-  await copyEmpty(dataDir);
+  copyEmpty(dataDir);
   return openEmbedded({ dataDir, ...options });
 }
 

@@ -1,5 +1,5 @@
 // A database of its own for each test file: a copy of the template that test/support/run.ts made.
-import { rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { after, afterEach } from 'node:test';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { beQuick } from './engine.ts';
@@ -39,11 +39,11 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   if (!template) throw new Error('Tests are started with: npm test -- test/….test.ts');
   const databaseUrl = process.env.DATABASE_URL;
   if (!databaseUrl) {
-    const dataDir = await copyDirectory(template);
+    const dataDir = copyDirectory(template);
     const database = await openDatabase({ databaseUrl: null, dataDir });
     closers.push(async () => {
       await database.close();
-      await rm(dataDir, { recursive: true });
+      rmSync(dataDir, { recursive: true });
     });
     return { ...database, served: database };
   }

@@ -39,7 +39,7 @@ let sites = 0;
 /** @param isMigrated so that `npm run migrate` has nothing to do, which takes seconds */
 export async function makeSite({ isMigrated = false } = {}): Promise<Site> {
   const migrated = migratedOf(process.env.TEST_TEMPLATE ?? '');
-  const dataDir = isMigrated && !onPostgres ? await copyDirectory(migrated) : await mkdtemp(join(tmpdir(), 'sighting-site-'));
+  const dataDir = isMigrated && !onPostgres ? copyDirectory(migrated) : await mkdtemp(join(tmpdir(), 'sighting-site-'));
   const env: Record<string, string> = { DATA_DIR: dataDir, DATABASE_URL: '' };
   if (!onPostgres) return { env, remove: () => rm(dataDir, { recursive: true }) };
   const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
