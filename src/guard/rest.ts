@@ -41,7 +41,7 @@ export async function makeFile<T>(make: () => Promise<T>): Promise<T> {
 /** For how many milliseconds a run of this length goes on to count in the shares of the present request. */
 export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs);
 
-/** For how many milliseconds nothing more is computed for a network that so much was computed for. */
+/** For how many milliseconds nothing new is begun for a network that so much was computed for. */
 export const restOf = (network: string, ranMs: number): number => restOfOwners([networkOwner(network)], ranMs);
 
 function restOfOwners(owners: readonly string[], ranMs: number): number {
