@@ -16,6 +16,7 @@ import {
   versionBounds,
 } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
+import { watchStandby } from './db/standby.ts';
 import { admitCalls } from './guard/admission.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
@@ -60,7 +61,9 @@ async function main(): Promise<void> {
       process.exit(1);
     },
   });
-  const mayChange = await prepareDatabase(database, config, (line) => out.write(`${line}\n`));
+  const report = (line: string) => out.write(`${line}\n`);
+  const endWatch = watchStandby(database, report);
+  const mayChange = await prepareDatabase(database, config, report);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
   // The tools of the catalogue import are loaded for this once only: 90 MB.
@@ -153,6 +156,7 @@ async function main(): Promise<void> {
         });
   surviveDefects(log, (error) => currentScope()?.fail(error));
   const server = await listen(app.fetch, config.host, config.port, config);
+  endWatch();
   out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 
   leaveSignals();

@@ -4,6 +4,7 @@ import { checkDatabase, checkSameDatabase, checkSettings } from './db/check.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { listAnalystWarnings, listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
+import { watchStandby } from './db/standby.ts';
 import { startBoss } from './jobs/boss.ts';
 
 /**
@@ -12,12 +13,17 @@ import { startBoss } from './jobs/boss.ts';
  * @param tellsAlways what the administrator has to do is told also where nothing was migrated
  */
 export async function migrateAll(database: Database, report: (line: string) => void, tellsAlways = true): Promise<CodeOutcome> {
-  const outcome = await migrateDatabase(database, { report });
-  // The queue's own tables too, so that the service may run without the right to create any.
-  await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
-  // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
-  if (tellsAlways || outcome === 'replaced') await reportWarnings(database, report);
-  return outcome;
+  const endWatch = watchStandby(database, report);
+  try {
+    const outcome = await migrateDatabase(database, { report });
+    // The queue's own tables too, so that the service may run without the right to create any.
+    await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
+    // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
+    if (tellsAlways || outcome === 'replaced') await reportWarnings(database, report);
+    return outcome;
+  } finally {
+    endWatch();
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError, openDatabase } from '../../src/db/client.ts';
 import { listServers, readTarget, Server } from '../../src/db/server.ts';
+import { watchStandby } from '../../src/db/standby.ts';
 import { account, type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
 import { withoutOpenssl } from '../support/proxy.ts';
 
@@ -67,7 +68,7 @@ describe('an address', () => {
     });
 });
 
-describe('several servers with TLS', { skip: withoutCluster || withoutOpenssl }, () => {
+describe('several servers', { skip: withoutCluster || withoutOpenssl }, () => {
   let cluster: Cluster;
   before(async () => {
     cluster = await startCluster();
@@ -112,4 +113,27 @@ describe('several servers with TLS', { skip: withoutCluster || withoutOpenssl },
           await database.close();
         }
       });
+
+  it('of which no standby confirms what was written: who waits for one is told so, once', { timeout: 30_000 }, async (t) => {
+    const database = await openDatabase({ databaseUrl: cluster.url, dataDir: '' });
+    t.after(() => database.close());
+    const setNames = async (names: string) => {
+      await database.sql.unsafe(`alter system set synchronous_standby_names = '${names}'`);
+      await database.sql`select pg_reload_conf()`;
+    };
+    const told: string[] = [];
+    t.after(watchStandby(database, (line) => told.push(line), 50));
+    await sleep(300);
+    assert.deepEqual(told, []);
+    await setNames('*');
+    // Elsewhere a new process may have read the names before they were changed.
+    await sleep(300);
+    const written = database.sql`create table awaited ()`.execute();
+    while (told.length === 0) await sleep(50);
+    await sleep(300);
+    await setNames('');
+    await written;
+    assert.equal(told.length, 1);
+    assert.match(told[0] ?? '', /keiner antwortet \(synchronous_standby_names\)/);
+  });
 });
