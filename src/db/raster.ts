@@ -9,15 +9,19 @@ const stepMs = { short: 300, long: 800 };
 /**
  * Counts the squares in which something changed, and keeps the counts: what is read is right without it, and slower.
  * @param goesOn asked before each step
- * @param onStep told how many squares a step has counted
+ * @param onStep told how many squares a step has counted, and how long it took in milliseconds; waited for
  */
-export async function countRaster(sql: Sql, goesOn = () => true, onStep: (squares: number) => void = () => {}): Promise<void> {
+export async function countRaster(
+  sql: Sql,
+  goesOn = () => true,
+  onStep: (squares: number, tookMs: number) => void | Promise<void> = () => {},
+): Promise<void> {
   for (let atOnce = changes.first; goesOn(); ) {
     const begin = performance.now();
     const [row] = await sql<{ counted: number }[]>`select api.set_raster_zahl(row_limit => ${atOnce}::integer) as counted`;
     if (!row?.counted) return;
-    onStep(row.counted);
     const took = performance.now() - begin;
+    await onStep(row.counted, took);
     if (took < stepMs.short) atOnce = Math.min(atOnce * 2, changes.most);
     if (took > stepMs.long) atOnce = Math.max(Math.floor(atOnce / 2), changes.least);
   }

@@ -1,6 +1,6 @@
 // What was done counts for longer than it took, where others would notice: who does nothing else leaves the cores to them.
 import { limitRate } from './rate.ts';
-import { currentScope, networkOwner } from './request.ts';
+import { currentScope } from './request.ts';
 
 /**
  * Work of a network, an account or a name that doesn't rest, in milliseconds: at once, and what of it comes back each second. Twenty
@@ -41,11 +41,14 @@ export async function makeFile<T>(make: () => Promise<T>): Promise<T> {
 /** For how many milliseconds a run of this length goes on to count in the shares of the present request. */
 export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs);
 
-/** For how many milliseconds nothing new is begun for a network that so much was computed for. */
-export const restOf = (network: string, ranMs: number): number => restOfOwners([networkOwner(network)], ranMs);
+/** For how many milliseconds nothing new is begun for a network or an account that so much was computed for. */
+export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs);
+
+/** For how many milliseconds the service itself does nothing more of what may be done later. */
+export const restOfService = (ranMs: number): number => (filesUnderWay === 0 ? 0 : restFactor * ranMs);
 
 function restOfOwners(owners: readonly string[], ranMs: number): number {
   const isSpare = owners.every((owner) => work.left(owner) > 0);
   for (const owner of owners) work.owe(owner, ranMs);
-  return isSpare || filesUnderWay === 0 ? 0 : restFactor * ranMs;
+  return isSpare ? 0 : restOfService(ranMs);
 }

@@ -1,7 +1,7 @@
 // Turns on the one thread that everything is computed on. What comes in at once would be computed at once, before anybody who comes
 // a moment later is even heard: after some milliseconds networks take turns, and who sends more waits for itself.
 import { OverloadError } from './admission.ts';
-import { currentScope } from './request.ts';
+import { currentScope, isAccount, networkOwner } from './request.ts';
 import { restOf } from './rest.ts';
 
 // How long is computed before those that came meanwhile are heard.
@@ -12,8 +12,12 @@ const letInMs = 80;
 // Begun between two looks at what came, as far as that time allows: looking costs more than most requests.
 const maxBegun = 16;
 
+/** Whom what is computed counts for: a network, and the account once that is known, as those of a request. None: the service itself. */
+type Owners = readonly string[];
+
 interface Entry {
   run: () => void;
+  owners: Owners;
   timer?: NodeJS.Timeout;
 }
 
@@ -70,14 +74,14 @@ const busy: Lines = new Map();
  * with a rest before each of its steps some answers were not there after 12 s, and it is no more than what was let in.
  */
 const resting: Lines = new Map();
-/** Network → until when it rests. */
+/** Network or account → until when it rests. */
 const restsUntil = new Map<string, number>();
-/** Network → milliseconds that were computed for it since it last rested. */
+/** Network or account → milliseconds that were computed for it since it last rested. */
 const computed = new Map<string, number>();
-// Networks in each of these two; then they are forgotten.
+// In each of these two; then they are forgotten.
 const maxRemembered = 10_000;
 /** For whom is computed, and since when. */
-let computing: { network: string; since: number } | null = null;
+let computing: { owners: Owners; since: number } | null = null;
 let wasFresh = false;
 /** When computing began in this turn of the event loop; null before that. */
 let began: number | null = null;
@@ -93,12 +97,18 @@ let isTurning = false;
  * @param isBegun whether it is part of something that has had a turn: it does not stand behind what has not
  * @returns null when it ran; else a function that gives the place up and says whether that was in time
  */
-export function runInTurn(network: string | null, run: () => void, patience?: Patience, isBegun = false): (() => boolean) | null {
-  if (takeTime(network, isBegun)) {
+export function runInTurn(
+  network: string | null,
+  run: () => void,
+  patience?: Patience,
+  isBegun = false,
+  owners: Owners = network === null ? [] : [networkOwner(network)],
+): (() => boolean) | null {
+  if (takeTime(network, isBegun, owners)) {
     run();
     return null;
   }
-  const entry: Entry = { run };
+  const entry: Entry = { run, owners };
   standInLine(network, entry, isBegun);
   goOn();
   const leave = () => {
@@ -119,19 +129,41 @@ export function runInTurn(network: string | null, run: () => void, patience?: Pa
  */
 export function waitForTurn(): Promise<void> | null {
   const scope = currentScope();
-  if (takeTime(scope?.network ?? null, true)) return null;
+  const { network, owners } = scope ?? nobody;
+  if (takeTime(network, true, owners)) return null;
   return new Promise((resolve, reject) => {
     const run = () => (scope?.isGone() ? reject(new OverloadError('gone')) : resolve());
-    runInTurn(scope?.network ?? null, run, undefined, true);
+    runInTurn(network, run, undefined, true, owners);
   });
 }
 
-/** The same, but no longer than that: whether its turn came. */
+/**
+ * The same, but no longer than that: whether its turn came. Its account rests here, which may ask from many networks, and of which nothing
+ * is known when a request is begun.
+ */
 export function waitForTurnAtMost(ms: number): Promise<boolean> | null {
-  const network = currentScope()?.network ?? null;
-  if (takeTime(network, true)) return null;
-  if (ms <= 0) return Promise.resolve(false);
-  return new Promise((resolve) => runInTurn(network, () => resolve(true), { ms, giveUp: () => resolve(false) }, true));
+  const { network, owners } = currentScope() ?? nobody;
+  const account = owners.find(isAccount);
+  if (restLeft(account) === 0 && takeTime(network, true, owners)) return null;
+  const until = performance.now() + ms;
+  return new Promise((resolve) => {
+    const attempt = () => {
+      const left = until - performance.now();
+      const restMs = restLeft(account);
+      if (left <= 0) resolve(false);
+      else if (restMs > 0) setTimeout(attempt, Math.min(restMs, left));
+      // All of an account's that wait have rested at the same time: one after the other is computed, until it rests again.
+      else
+        runInTurn(
+          network,
+          () => (restLeft(account) > 0 ? attempt() : resolve(true)),
+          { ms: left, giveUp: () => resolve(false) },
+          true,
+          owners,
+        );
+    };
+    attempt();
+  });
 }
 
 /** To be told of what is computed next and how much that is: waits for a turn when it would be too much at a stretch. */
@@ -153,6 +185,7 @@ export function noteArrival(): void {
   hasArrival = true;
 }
 
+const nobody: { network: null; owners: Owners } = { network: null, owners: [] };
 const linesOf = (network: string | null) => (busy.has(network) ? busy : resting.has(network) ? resting : fresh);
 const isWaiting = () => fresh.size > 0 || busy.size > 0;
 
@@ -163,16 +196,16 @@ function standInLine(network: string | null, entry: Entry, isBegun: boolean): vo
     if (isBegun && resting.delete(network)) busy.set(network, line);
     return;
   }
-  const restMs = isBegun ? 0 : restLeft(network);
+  const restMs = isBegun ? 0 : restOfNetwork(network);
   if (restMs > 0) layAside(network, line, restMs);
   else fresh.set(network, line);
 }
 
 /** Whether this may be computed at once; then what is computed next counts as its network's. */
-function takeTime(network: string | null, isBegun: boolean): boolean {
+function takeTime(network: string | null, isBegun: boolean, owners: Owners): boolean {
   count();
-  const isFree = !isWaiting() && !hasArrival && (isBegun || restLeft(network) === 0) && hasTime();
-  if (isFree) begin(network);
+  const isFree = !isWaiting() && !hasArrival && (isBegun || restOfNetwork(network) === 0) && hasTime();
+  if (isFree) begin(owners);
   return isFree;
 }
 
@@ -189,39 +222,43 @@ function endTurn(): void {
   count();
 }
 
-function begin(network: string | null): void {
-  computing = network === null ? null : { network, since: performance.now() };
+function begin(owners: Owners): void {
+  computing = { owners, since: performance.now() };
 }
 
 // What was computed ends where something else is begun, or the turn of the event loop does.
 function count(): void {
   if (!computing) return;
-  const { network, since } = computing;
+  const { owners, since } = computing;
   computing = null;
   const now = performance.now();
-  const ms = (computed.get(network) ?? 0) + now - since;
-  if (ms < turnMs) remember(computed, network, ms);
-  else {
-    computed.delete(network);
-    const restMs = restOf(network, ms);
-    if (restMs > restLeft(network)) remember(restsUntil, network, now + restMs);
+  for (const owner of owners) {
+    const ms = (computed.get(owner) ?? 0) + now - since;
+    if (ms < turnMs) remember(computed, owner, ms);
+    else {
+      computed.delete(owner);
+      const restMs = restOf(owner, ms);
+      if (restMs > restLeft(owner)) remember(restsUntil, owner, now + restMs);
+    }
   }
 }
 
-function remember(of: Map<string, number>, network: string, value: number): void {
+function remember(of: Map<string, number>, owner: string, value: number): void {
   if (of.size >= maxRemembered) of.clear();
-  of.set(network, value);
+  of.set(owner, value);
 }
 
-/** For how many milliseconds a network still rests. */
-function restLeft(network: string | null): number {
-  const until = network === null ? undefined : restsUntil.get(network);
-  if (network === null || until === undefined) return 0;
+/** For how many milliseconds a network or an account still rests. */
+function restLeft(owner: string | undefined): number {
+  const until = owner === undefined ? undefined : restsUntil.get(owner);
+  if (owner === undefined || until === undefined) return 0;
   const left = until - performance.now();
   if (left > 0) return left;
-  restsUntil.delete(network);
+  restsUntil.delete(owner);
   return 0;
 }
+
+const restOfNetwork = (network: string | null) => (network === null ? 0 : restLeft(networkOwner(network)));
 
 /** Puts what waits of a network aside, until it has rested. */
 function layAside(network: string | null, line: Line, restMs: number): void {
@@ -267,8 +304,9 @@ function beginNext(): void {
   // Behind the others.
   if (line.size > 0) busy.set(network, line);
   clearTimeout(entry?.timer);
-  begin(network);
-  entry?.run();
+  if (!entry) return;
+  begin(entry.owners);
+  entry.run();
 }
 
 /** Whose turn it is: puts those aside that only wait for what must not begin yet. */
@@ -278,7 +316,7 @@ function pickLine(): { network: string | null; line: Line; lines: Lines; rests: 
     const [first] = lines;
     if (!first) break;
     const [network, line] = first;
-    const restMs = restLeft(network);
+    const restMs = restOfNetwork(network);
     if (restMs === 0 || line.hasBegun) return { network, line, lines, rests: restMs > 0 };
     lines.delete(network);
     layAside(network, line, restMs);

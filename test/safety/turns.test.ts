@@ -9,9 +9,9 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { ServerType } from '@hono/node-server';
 import { createApp } from '../../src/app.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
-import { type RequestScope, runInScope } from '../../src/guard/request.ts';
+import { currentScope, type RequestScope, runInScope } from '../../src/guard/request.ts';
 import { makeFile, restAfter, restFactor, spareWork } from '../../src/guard/rest.ts';
-import { noteArrival, runInTurn, turnMs, waitForTurn } from '../../src/guard/turns.ts';
+import { noteArrival, runInTurn, turnMs, waitForTurn, waitForTurnAtMost } from '../../src/guard/turns.ts';
 import { listUsage } from '../../src/guard/usage.ts';
 import { collections } from '../../src/http/outputs/ogc/collections.ts';
 import { makeCsv } from '../../src/http/outputs/ogc/csv.ts';
@@ -125,6 +125,39 @@ describe('what computes', () => {
     await Promise.all(coming);
     resolve();
     await photo;
+  });
+
+  it('S3.7 rests beside photos for an account that computes much from many networks', async () => {
+    const asAccount = (network: string, run: () => Promise<void>) =>
+      runInScope(network, async () => {
+        currentScope()?.identify(4711);
+        await run();
+      });
+    /** How much is computed for forms of this account from ten networks, in 400 ms. */
+    const computeAWhile = async () => {
+      const until = performance.now() + 400;
+      let sum = 0;
+      const lanes = Array.from({ length: 40 }, (_, n) =>
+        asAccount(`of many ${n % 10}`, async () => {
+          while (performance.now() < until) {
+            if ((await waitForTurnAtMost(1500)) === false) continue;
+            compute(2);
+            sum += 2;
+          }
+        }),
+      );
+      await Promise.all(lanes);
+      return sum;
+    };
+    await asAccount('one of many', async () => void restAfter(2 * spareWork.atOnceMs));
+    assert.ok((await computeAWhile()) > 200, 'no photos');
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const photo = runInScope('photographer', () => makeFile(() => end));
+    const sum = await computeAWhile();
+    resolve();
+    await photo;
+    // An eighth, and what is begun in the turn in which it would rest; of each network for itself, all of the time.
+    assert.ok(sum >= 4 && sum <= 200, `${sum} ms`);
   });
 
   it('gives way within a request too', async () => {
