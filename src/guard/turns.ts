@@ -1,7 +1,7 @@
 // Turns on the one thread that everything is computed on. What comes in at once would be computed at once, before anybody who comes
 // a moment later is even heard: after some milliseconds networks take turns, and who sends more waits for itself.
 import { OverloadError } from './admission.ts';
-import { currentScope, isAccount, networkOwner } from './request.ts';
+import { currentScope, isAccount, isNamed, networkOwner } from './request.ts';
 import { restOf } from './rest.ts';
 
 // How long is computed before those that came meanwhile are heard.
@@ -12,7 +12,7 @@ const letInMs = 80;
 // Begun between two looks at what came, as far as that time allows: looking costs more than most requests.
 const maxBegun = 16;
 
-/** Whom what is computed counts for: a network, and the account once that is known, as those of a request. None: the service itself. */
+/** Whom what is computed counts for, as those of a request; none: the service itself. */
 type Owners = readonly string[];
 
 interface Entry {
@@ -70,8 +70,8 @@ const fresh: Lines = new Map();
 /** Of networks that had a turn and for which more waits. */
 const busy: Lines = new Map();
 /**
- * Of networks that much was computed for while others have photos made: nothing is begun before they have rested. What was begun goes on:
- * with a rest before each of its steps some answers were not there after 12 s, and it is no more than what was let in.
+ * Of networks that much was computed for while others have photos made: nothing is begun before they have rested. What was begun goes on,
+ * without a rest before each of its steps: it holds what others wait for, and is no more than what was let in.
  */
 const resting: Lines = new Map();
 /** Network or account → until when it rests. */
@@ -233,6 +233,8 @@ function count(): void {
   computing = null;
   const now = performance.now();
   for (const owner of owners) {
+    // Who is only asked for owes nothing.
+    if (isNamed(owner)) continue;
     const ms = (computed.get(owner) ?? 0) + now - since;
     if (ms < turnMs) remember(computed, owner, ms);
     else {

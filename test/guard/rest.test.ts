@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limitRuns } from '../../src/guard/admission.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { makeFile, restAfter, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
+import { makeFile, restAfter, restFactor, restOfService, spareFiles, spareWork } from '../../src/guard/rest.ts';
 
 const sha1 = sha1OfPlain('geheim');
 
@@ -82,6 +82,11 @@ it('S5.3 work counts no longer than it takes for a network or a name that has li
 it('S3.7 what was done before the first photo counts beside it, short runs too', async () => {
   assert.equal(await countRests('flood', 'dora', 600, 2), 0);
   assert.equal(await besidePhoto(() => countRests('flood', 'dora', 5, 2)), 5);
+});
+
+it('S3.7 the service itself rests beside photos with what may be done later', async () => {
+  assert.equal(restOfService(10), 0);
+  assert.equal(await besidePhoto(async () => restOfService(10)), 10 * restFactor);
 });
 
 it('S5.3 nobody rests for a network that has photos made all the time, until it has paused', async (t) => {

@@ -85,15 +85,17 @@ describe('what computes', () => {
     };
     const spend = (network: string) => runInScope(network, async () => restAfter(2 * spareWork.atOnceMs));
     await spend('much');
-    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos');
+    const without = await computeAWhile('much', 2);
     const { promise: end, resolve } = Promise.withResolvers<void>();
     const photo = runInScope('photographer', () => makeFile(() => end));
     const [much, little] = await Promise.all([computeAWhile('much', 2), computeAWhile('little', 0.5)]);
     resolve();
     await photo;
-    assert.ok(much >= 4 && much <= 400 / restFactor + 10, `${much} ms`);
+    // An eighth, where nothing else is computed on this machine.
+    assert.ok(much >= 4 && 2 * much <= without, `${much} of ${without} ms`);
     assert.ok(little > much, `${little} of ${much} ms`);
-    assert.ok((await computeAWhile('much', 2)) > 100, 'no photos any more');
+    const again = await computeAWhile('much', 2);
+    assert.ok(again > 2 * much, `no photos any more: ${again} of ${without} ms`);
   });
 
   it('S3.7 goes on beside photos with what it began, and loses nothing that waits while its network rests', async () => {
@@ -133,31 +135,22 @@ describe('what computes', () => {
         currentScope()?.identify(4711);
         await run();
       });
-    /** How much is computed for forms of this account from ten networks, in 400 ms. */
-    const computeAWhile = async () => {
-      const until = performance.now() + 400;
-      let sum = 0;
-      const lanes = Array.from({ length: 40 }, (_, n) =>
-        asAccount(`of many ${n % 10}`, async () => {
-          while (performance.now() < until) {
-            if ((await waitForTurnAtMost(1500)) === false) continue;
-            compute(2);
-            sum += 2;
-          }
-        }),
-      );
-      await Promise.all(lanes);
-      return sum;
-    };
     await asAccount('one of many', async () => void restAfter(2 * spareWork.atOnceMs));
-    assert.ok((await computeAWhile()) > 200, 'no photos');
     const { promise: end, resolve } = Promise.withResolvers<void>();
     const photo = runInScope('photographer', () => makeFile(() => end));
-    const sum = await computeAWhile();
+    const begin = performance.now();
+    const forms = Array.from({ length: 20 }, (_, n) =>
+      asAccount(`of many ${n % 10}`, async () => {
+        assert.notEqual(await waitForTurnAtMost(30_000), false);
+        compute(turnMs);
+      }),
+    );
+    await Promise.all(forms);
+    const took = performance.now() - begin;
     resolve();
     await photo;
-    // An eighth, and what is begun in the turn in which it would rest; of each network for itself, all of the time.
-    assert.ok(sum >= 4 && sum <= 200, `${sum} ms`);
+    // It rests after each, or after two that were computed at once; each of the networks for itself has time to spare.
+    assert.ok(took >= 9 * restFactor * turnMs, `${took} ms`);
   });
 
   it('gives way within a request too', async () => {

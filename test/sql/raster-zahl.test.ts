@@ -1,6 +1,7 @@
 // O2.3: counts by squares agree with counting the records, after every kind of change, counted anew or not.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql, Transaction } from '../../src/db/client.ts';
 import { completeRaster, countRaster } from '../../src/db/raster.ts';
 import { arten } from '../support/catalogue.ts';
@@ -116,8 +117,17 @@ describe('counts by squares', () => {
     await countRaster(sql);
     assert.deepEqual(await read(), counted);
     await write('hinweis');
-    await countRaster(sql);
+    const steps: string[] = [];
+    await countRaster(
+      sql,
+      () => steps.push('begun') > 0,
+      async (squares, tookMs) => {
+        await sleep(50);
+        steps.push(`${squares} rested ${tookMs > 0}`);
+      },
+    );
     assert.equal((await read()).length, 0);
+    assert.deepEqual(steps, ['begun', `${grids.length} rested true`, 'begun']);
     await sql`delete from portal.sichtbeobachtung where bemerkung = 'hin und her'`;
   });
 
