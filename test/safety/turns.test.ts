@@ -141,6 +141,8 @@ describe('what computes', () => {
     const begin = performance.now();
     const forms = Array.from({ length: 20 }, (_, n) =>
       asAccount(`of many ${n % 10}`, async () => {
+        // Each in a callback of its own, as forms come.
+        await nextTurn();
         assert.notEqual(await waitForTurnAtMost(30_000), false);
         compute(turnMs);
       }),
