@@ -305,8 +305,8 @@ function beginNext(): void {
   lines.delete(network);
   // Behind the others.
   if (line.size > 0) busy.set(network, line);
-  clearTimeout(entry?.timer);
   if (!entry) return;
+  clearTimeout(entry.timer);
   begin(entry.owners);
   entry.run();
 }

@@ -26,10 +26,11 @@ export function workRaster(sql: Sql, onError: (error: unknown) => void): () => P
       await countRaster(
         sql,
         () => !end.signal.aborted,
-        (_, tookMs) => sleep(restOfService(tookMs), undefined, { signal: end.signal }),
+        // Cut short when it is to end.
+        (_, tookMs) => sleep(restOfService(tookMs), undefined, { signal: end.signal }).catch(() => {}),
       );
     } catch (error) {
-      if (!end.signal.aborted) onError(error);
+      onError(error);
     }
     if (!end.signal.aborted) plan();
   };
