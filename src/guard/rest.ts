@@ -13,10 +13,11 @@ export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
 export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
 
 /**
- * As long again, times this. One network then has a quarter as many of the database's processes at work as there are cores: with half as
- * many, photos of 12 megapixels took twice as long beside it, on two cores.
+ * As long again, times this, while photos are made small. Computing has one thread for all, and a network an eighth of it. Calls, which
+ * are statements and hashes, have shares of few slots besides: resting for seven times as long, an office that reads long lists was
+ * refused half of them; without a rest, photos of 12 megapixels took a quarter longer beside a flood of one network.
  */
-export const restFactor = 7;
+export const restFactor = { computing: 7, calls: 1, later: 7 };
 
 const work = limitRate(spareWork.perSecondMs, spareWork.atOnceMs);
 const files = limitRate(spareFiles.perSecondMs, spareFiles.atOnceMs);
@@ -38,17 +39,19 @@ export async function makeFile<T>(make: () => Promise<T>): Promise<T> {
   }
 }
 
-/** For how many milliseconds a run of this length goes on to count in the shares of the present request. */
-export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs);
+/** For how many milliseconds a statement or a hash of this length goes on to count in the shares of the present request. */
+export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs, restFactor.calls);
 
 /** For how many milliseconds nothing new is begun for a network or an account that so much was computed for. */
-export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs);
+export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs, restFactor.computing);
 
 /** For how many milliseconds the service itself does nothing more of what may be done later. */
-export const restOfService = (ranMs: number): number => (filesUnderWay === 0 ? 0 : restFactor * ranMs);
+export const restOfService = (ranMs: number): number => besidePhotos(restFactor.later * ranMs);
 
-function restOfOwners(owners: readonly string[], ranMs: number): number {
+function restOfOwners(owners: readonly string[], ranMs: number, factor: number): number {
   const isSpare = owners.every((owner) => work.left(owner) > 0);
   for (const owner of owners) work.owe(owner, ranMs);
-  return isSpare ? 0 : restOfService(ranMs);
+  return isSpare ? 0 : besidePhotos(factor * ranMs);
 }
+
+const besidePhotos = (ms: number) => (filesUnderWay === 0 ? 0 : ms);

@@ -5,6 +5,8 @@ export interface QualitySearch {
   encode: (quality: number) => Uint8Array<ArrayBuffer>;
   /** bytes that the result must stay below */
   limit: number;
+  /** bytes of a result that is as good as any better one */
+  enough: number;
   lowest: number;
   highest: number;
   /** the quality of the first trial */
@@ -16,10 +18,10 @@ export interface QualitySearch {
 export type QualityResult = { bytes: Uint8Array<ArrayBuffer>; quality: number } | { bytes: null; least: number };
 
 /**
- * Encodes with the best quality that stays below a size. A file's size goes about with the inverse of mozjpeg's step width,
+ * Encodes with the best quality that stays below a size, or one that is good enough. A file's size goes about with the inverse of mozjpeg's step width,
  * so each trial tells where the next one should be; the bracket of what is known keeps the search from going astray.
  */
-export function encodeBelow({ encode, limit, lowest, highest, guess, trials }: QualitySearch): QualityResult {
+export function encodeBelow({ encode, limit, enough, lowest, highest, guess, trials }: QualitySearch): QualityResult {
   let best: { bytes: Uint8Array<ArrayBuffer>; quality: number } | null = null;
   let least = Number.POSITIVE_INFINITY;
   let [fits, tooLarge] = [lowest - 1, highest + 1];
@@ -29,7 +31,7 @@ export function encodeBelow({ encode, limit, lowest, highest, guess, trials }: Q
     if (bytes.length < limit) {
       best = { bytes, quality };
       fits = quality;
-      if (growToNext(bytes.length, quality) >= limit) break;
+      if (bytes.length >= enough || growToNext(bytes.length, quality) >= limit) break;
     } else {
       least = Math.min(least, bytes.length);
       tooLarge = quality;

@@ -71,10 +71,10 @@ it('S5.3 work counts no longer than it takes for a network or a name that has li
     assert.equal(await countRests('office', 'bert', 5, 30), 5);
     assert.equal(await countRests('home', 'anna', 5, 30), 5, 'one account from many networks');
     assert.equal(await countRests('home', 'carl', 5, 30), 0);
-    await runInScope('office', async () => assert.equal(restAfter(100), restFactor * 100));
+    await runInScope('office', async () => assert.equal(restAfter(100), restFactor.calls * 100));
     // One run a second would be spare by their number, and half of a core.
     await sleep(1000);
-    await runInScope('office', async () => assert.equal(restAfter(500), restFactor * 500));
+    await runInScope('office', async () => assert.equal(restAfter(500), restFactor.calls * 500));
   });
   assert.equal(await countRests('office', 'bert', 5, 30), 0);
 });
@@ -86,7 +86,7 @@ it('S3.7 what was done before the first photo counts beside it, short runs too',
 
 it('S3.7 the service itself rests beside photos with what may be done later', async () => {
   assert.equal(restOfService(10), 0);
-  assert.equal(await besidePhoto(async () => restOfService(10)), 10 * restFactor);
+  assert.equal(await besidePhoto(async () => restOfService(10)), 10 * restFactor.later);
 });
 
 it('S5.3 nobody rests for a network that has photos made all the time, until it has paused', async (t) => {
@@ -111,7 +111,7 @@ it('S5.3 nobody rests for a network that has photos made all the time, until it 
   assert.equal(await besidePhoto(worker, 'school'), 3);
 });
 
-it('S3.7 statements of one network leave most of the cores to photos', async () => {
+it('S3.7 a network that has had its share has half as many statements at work beside photos', async () => {
   const run = limitRuns({ slots: 6, share: 4, queue: 100, waitMs: 20_000, restMs: restAfter });
   let [running, most, ended] = [0, 0, 0];
   const work = () =>
@@ -124,13 +124,12 @@ it('S3.7 statements of one network leave most of the cores to photos', async () 
       }),
     );
   for (let n = 0; n < 60; n++) await work();
-  // Of four at a time one runs half of the time.
   await besidePhoto(async () => {
     const begin = performance.now();
     [most, ended] = [0, 0];
     await Promise.all(Array.from({ length: 40 }, work));
     const atATime = (ended * 20) / (performance.now() - begin);
     assert.equal(most, 4, 'at first');
-    assert.ok(atATime < 0.8, `${atATime} at a time`);
+    assert.ok(atATime < 2.5, `${atATime} at a time`);
   });
 });

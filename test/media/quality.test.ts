@@ -6,11 +6,12 @@ import { encodeBelow } from '../../src/media/quality.ts';
 
 const range = { lowest: 50, highest: 95, guess: 75 };
 
-function search(sizeOf: (quality: number) => number, limit: number, trials: number) {
+function search(sizeOf: (quality: number) => number, limit: number, trials: number, enough = limit) {
   const tried: number[] = [];
   const result = encodeBelow({
     ...range,
     limit,
+    enough,
     trials,
     encode(quality) {
       tried.push(quality);
@@ -54,6 +55,12 @@ describe('the search for a quality', () => {
       assert.equal(result.quality, best, `tried ${tried.join(', ')}`);
     });
   }
+
+  it('is content with the first that is large enough', () => {
+    const { result, tried } = search(sizeOf, 145_000, 6, 139_000);
+    assert.deepEqual([result.bytes?.length, tried], [139_588, [75]]);
+    assert.deepEqual(search(sizeOf, 145_000, 6, 140_000).tried.length > 1, true);
+  });
 
   it('says how large the smallest is when none is small enough', () => {
     assert.deepEqual(search(sizeOf, 50_000, 6).result, { bytes: null, least: 66_942 });
