@@ -13,11 +13,11 @@ export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
 export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
 
 /**
- * As long again, times this, while photos are made small. Computing has one thread for all, and a network an eighth of it. Calls, which
- * are statements and hashes, have shares of few slots besides: resting for seven times as long, an office that reads long lists was
- * refused half of them; without a rest, photos of 12 megapixels took a quarter longer beside a flood of one network.
+ * As long again, times this, while photos are made small. Computing has one thread for all: a network keeps an eighth of it. Calls, which
+ * are statements and hashes, have shares of few slots besides. With seven, too, an office that reads long lists was refused half of them
+ * beside photos; with one, photos of 12 megapixels took twice as long beside lists of one network as with three.
  */
-export const restFactor = { computing: 7, calls: 1, later: 7 };
+export const restFactor = { computing: 7, calls: 3, later: 7 };
 
 const work = limitRate(spareWork.perSecondMs, spareWork.atOnceMs);
 const files = limitRate(spareFiles.perSecondMs, spareFiles.atOnceMs);
