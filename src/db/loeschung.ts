@@ -29,19 +29,24 @@ export async function consumeNutzerLoeschLink(sql: Sql | Transaction, hash: Buff
 
 /**
  * Erases an account that was shut out, its records some at a time. May be called again for one that was broken off.
- * @param onBatch told how many records were gone through
+ * @param onBatch told how many records were gone through, and how many milliseconds the last of them took; waited for
  */
-export async function finishNutzerLoeschung(sql: Sql, id: number, onBatch: (done: number) => void = () => {}): Promise<void> {
+export async function finishNutzerLoeschung(
+  sql: Sql,
+  id: number,
+  onBatch: (done: number, tookMs: number) => void | Promise<void> = () => {},
+): Promise<void> {
   for (let pass = 0; pass < maxPasses; pass++) {
     let done = 0;
     for (let afterId: number | null = 0; ; ) {
+      const begin = performance.now();
       const [row]: { last_id: number | null }[] = await sql<{ last_id: number | null }[]>`
         select api.delete_nutzer_saetze(
           id => ${id}::bigint, after_id => ${afterId}::bigint, row_limit => ${batch}::integer) as last_id`;
       afterId = row?.last_id ?? null;
       if (afterId === null) break;
       done += batch;
-      onBatch(done);
+      await onBatch(done, performance.now() - begin);
     }
     const [row] = await sql<{ done: boolean }[]>`select api.delete_nutzer(id => ${id}::bigint) as done`;
     if (row?.done) return;

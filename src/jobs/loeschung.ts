@@ -1,6 +1,8 @@
 // Brings erasures of accounts to their end: those that a link began, and what was broken off (D7.2).
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../db/client.ts';
 import { finishNutzerLoeschung, listNutzerLoeschung } from '../db/loeschung.ts';
+import { restOfService } from '../guard/rest.ts';
 import { type Boss, ensureQueue } from './boss.ts';
 
 const queue = 'konten_loeschen';
@@ -12,20 +14,20 @@ export async function workLoeschung(boss: Boss, sql: Sql): Promise<void> {
   await boss.boss.schedule(queue, '* * * * *');
 }
 
-/** Erases the accounts whose erasure was begun. */
+/** Erases the accounts whose erasure was begun. It rests beside photos: of an account with many records it takes a core for a minute. */
 export async function eraseBegun(boss: Pick<Boss, 'deleteMails'>, sql: Sql): Promise<void> {
-  for (const id of await listNutzerLoeschung(sql)) await eraseNutzer(boss, sql, id);
+  for (const id of await listNutzerLoeschung(sql)) await eraseNutzer(boss, sql, id, (_, tookMs) => sleep(restOfService(tookMs)));
 }
 
 /**
  * Erases an account that was shut out.
- * @param onBatch told how many of its records were gone through
+ * @param onBatch as of finishNutzerLoeschung
  */
 export async function eraseNutzer(
   boss: Pick<Boss, 'deleteMails'>,
   sql: Sql,
   id: number,
-  onBatch?: (done: number) => void,
+  onBatch?: (done: number, tookMs: number) => void | Promise<void>,
 ): Promise<void> {
   await boss.deleteMails(id);
   await finishNutzerLoeschung(sql, id, onBatch);

@@ -186,6 +186,18 @@ describe('an account that is erased with its records', () => {
     await assert.rejects(setNutzerLoeschung(sql(), id, 'loeschen'), { code: 'NFUND' });
   });
 
+  it('goes on only when whoever is told of a batch lets it', async () => {
+    const id = await makeAccount('malve', 'Maria', 'Malvenberg');
+    await reportAs(await enter('malve'), { lat: '5532510' });
+    await setNutzerLoeschung(sql(), id, 'loeschen');
+    const told: unknown[] = [];
+    await finishNutzerLoeschung(sql(), id, async (done, tookMs) => {
+      const [left] = await sql()`select count(*)::integer as n from portal.nutzer where id = ${id}`;
+      told.push([done, tookMs > 0, left?.n]);
+    });
+    assert.deepEqual(told, [[500, true, 1]]);
+  });
+
   it('what was being stored when it was shut out goes too', {
     skip: !onPostgres && 'the embedded database has one transaction at a time',
   }, async () => {

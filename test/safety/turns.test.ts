@@ -18,6 +18,8 @@ import { makeCsv } from '../../src/http/outputs/ogc/csv.ts';
 import { eachLot, type Feature } from '../../src/http/outputs/ogc/geometry.ts';
 import { drawMap } from '../../src/http/outputs/ogc/map.ts';
 import { listen, maxPipelined } from '../../src/http/server.ts';
+import { bytesAtOnce } from '../../src/http/wire/body.ts';
+import { readMultipart } from '../../src/http/wire/multipart.ts';
 import { makeRows, shortPages } from '../../src/http/wire/reply.ts';
 import { toXml } from '../../src/http/wire/xml.ts';
 import { wideSettings } from '../support/listen.ts';
@@ -153,6 +155,31 @@ describe('what computes', () => {
     await photo;
     // It rests after each, or after two that were computed at once; each of the networks for itself has time to spare.
     assert.ok(took >= 9 * restFactor.computing * turnMs, `${took} ms`);
+  });
+
+  it('takes forms of many parts apart by turns, each of which came in one small piece', async () => {
+    const part = (n: number) => `--x\r\nContent-Disposition: form-data; name="f${n}"\r\n\r\n1\r\n`;
+    const body = Buffer.from(`${Array.from({ length: 190 }, (_, n) => part(n)).join('')}--x--\r\n`);
+    assert.ok(body.length < bytesAtOnce);
+    async function* comes() {
+      yield body;
+    }
+    const bounds = { maxFields: 200, maxFieldsBytes: 100_000 };
+    let read = 0;
+    const forms = Array.from({ length: 100 }, () =>
+      runInScope('one', async () => {
+        const form = await readMultipart(comes(), 'multipart/form-data; boundary=x', bounds, () => Promise.reject());
+        assert.equal(form.fields.size, 190);
+        read++;
+      }),
+    );
+    const before = await runInScope('other', async () => {
+      await nextTurn();
+      await waitForTurn();
+      return read;
+    });
+    await Promise.all(forms);
+    assert.ok(before < 50, `${before} of 100 came before`);
   });
 
   it('gives way within a request too', async () => {

@@ -2,12 +2,15 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
+import { waitForTurnInTime } from './body.ts';
 import { PortalError, sentences } from './errors.ts';
 import { addValue, type Parameters } from './query.ts';
 
 export const maxHeaderBytes = 8192;
 /** Of all parts together: decoding their names takes longer than reading what is in them. */
 export const maxHeadersBytes = 32 * 1024;
+/** So many are taken apart without letting others go first, more than a report has: two hundred take four milliseconds. */
+const partsAtOnce = 32;
 const headerEnd = Buffer.from('\r\n\r\n');
 
 /** What the fields of a form may be together; of files there may be as many. */
@@ -28,7 +31,7 @@ export interface Multipart<F> {
  * Reads a body to its end; a problem is told then, because a client that is still sending would not hear it.
  * @param body fails when the request breaks off
  * @param takeFile its PortalErrors become the answer; its streams break off with an error when the request does
- * @throws PortalError 400 when it is no readable form, and what `body` throws of them
+ * @throws PortalError 400 when it is no readable form, 503 when many parts waited too long for a turn, and what `body` throws of them
  */
 export async function readMultipart<F>(
   body: AsyncIterable<Buffer>,
@@ -107,6 +110,7 @@ export async function readMultipart<F>(
   busboy.on('finish', resolve);
 
   const headers = new PartHeaders(boundary, maxFields);
+  let takenApart = 0;
   const feed = async () => {
     let fatal: string | null = null;
     for await (const chunk of body) {
@@ -115,7 +119,12 @@ export async function readMultipart<F>(
       const fault = headers.inspect(chunk);
       if (fault === 'header') fatal = sentences.headerTooLarge(maxHeaderBytes, maxHeadersBytes);
       else if (fault === 'parts') fatal = sentences.tooManyFields(maxFields);
-      else if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
+      if (fatal !== null) continue;
+      if (headers.parts - takenApart > partsAtOnce) {
+        takenApart = headers.parts;
+        await waitForTurnInTime();
+      }
+      if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
     }
     if (fatal !== null) throw new PortalError('ungueltiger_parameter', { formular: fatal });
     busboy.end();
@@ -200,6 +209,11 @@ class PartHeaders {
   constructor(boundary: string, maxParts: number) {
     this.#maxParts = maxParts;
     this.#boundary = Buffer.from(`--${boundary}`);
+  }
+
+  /** Of which the beginning came. */
+  get parts(): number {
+    return this.#parts;
   }
 
   #isTooLong(length: number): boolean {
