@@ -380,7 +380,6 @@ const longFiles: Record<string, string> = {
   'src/catalog/catalogue.ts': 'all files of a catalogue are read and checked together, because they refer to each other',
   'src/config.ts': 'each setting with its default, meaning and check; the table is most of it',
   'src/db/embedded/bridge.ts': "the server's side of one protocol, whose states depend on each other",
-  'src/guard/turns.ts': 'whose turn it is and who rests: one state, which each turn of the event loop reads and changes',
   'sql/code/60_sichtbeobachtung.sql': 'the masking rule and what is derived at each write from it, in firing order',
   'sql/code/63_sichtbeobachtung_import.sql':
     'one import: the staging table and the functions that pass it on, of which one lists all errors',

@@ -1,19 +1,14 @@
 // Turns on the one thread that everything is computed on. What comes in at once would be computed at once, before anybody who comes
 // a moment later is even heard: after some milliseconds networks take turns, and who sends more waits for itself.
 import { OverloadError } from './admission.ts';
-import { currentScope, isAccount, isNamed, networkOwner } from './request.ts';
-import { restOf } from './rest.ts';
+import { beginComputing, endComputing, type Owners, restLeft, turnMs } from './computed.ts';
+import { currentScope, isAccount, networkOwner } from './request.ts';
 
-// How long is computed before those that came meanwhile are heard.
-export const turnMs = 4;
 // The event loop accepts one connection a turn: before anything is computed, those that wait at the door are let in for so long. By
 // time, because what they bring may cost milliseconds each to be parsed.
 const letInMs = 80;
 // Begun between two looks at what came, as far as that time allows: looking costs more than most requests.
 const maxBegun = 16;
-
-/** Whom what is computed counts for, as those of a request; none: the service itself. */
-type Owners = readonly string[];
 
 interface Entry {
   run: () => void;
@@ -74,14 +69,6 @@ const busy: Lines = new Map();
  * without a rest before each of its steps: it holds what others wait for, and is no more than what was let in.
  */
 const resting: Lines = new Map();
-/** Network or account → until when it rests. */
-const restsUntil = new Map<string, number>();
-/** Network or account → milliseconds that were computed for it since it last rested. */
-const computed = new Map<string, number>();
-// In each of these two; then they are forgotten.
-const maxRemembered = 10_000;
-/** For whom is computed, and since when. */
-let computing: { owners: Owners; since: number } | null = null;
 let wasFresh = false;
 /** When computing began in this turn of the event loop; null before that. */
 let began: number | null = null;
@@ -203,9 +190,9 @@ function standInLine(network: string | null, entry: Entry, isBegun: boolean): vo
 
 /** Whether this may be computed at once; then what is computed next counts as its network's. */
 function takeTime(network: string | null, isBegun: boolean, owners: Owners): boolean {
-  count();
+  endComputing();
   const isFree = !isWaiting() && !hasArrival && (isBegun || restOfNetwork(network) === 0) && hasTime();
-  if (isFree) begin(owners);
+  if (isFree) beginComputing(owners);
   return isFree;
 }
 
@@ -219,45 +206,7 @@ function hasTime(): boolean {
 
 function endTurn(): void {
   began = null;
-  count();
-}
-
-function begin(owners: Owners): void {
-  computing = { owners, since: performance.now() };
-}
-
-// What was computed ends where something else is begun, or the turn of the event loop does.
-function count(): void {
-  if (!computing) return;
-  const { owners, since } = computing;
-  computing = null;
-  const now = performance.now();
-  for (const owner of owners) {
-    // Who is only asked for owes nothing.
-    if (isNamed(owner)) continue;
-    const ms = (computed.get(owner) ?? 0) + now - since;
-    if (ms < turnMs) remember(computed, owner, ms);
-    else {
-      computed.delete(owner);
-      const restMs = restOf(owner, ms);
-      if (restMs > restLeft(owner)) remember(restsUntil, owner, now + restMs);
-    }
-  }
-}
-
-function remember(of: Map<string, number>, owner: string, value: number): void {
-  if (of.size >= maxRemembered) of.clear();
-  of.set(owner, value);
-}
-
-/** For how many milliseconds a network or an account still rests. */
-function restLeft(owner: string | undefined): number {
-  const until = owner === undefined ? undefined : restsUntil.get(owner);
-  if (owner === undefined || until === undefined) return 0;
-  const left = until - performance.now();
-  if (left > 0) return left;
-  restsUntil.delete(owner);
-  return 0;
+  endComputing();
 }
 
 const restOfNetwork = (network: string | null) => (network === null ? 0 : restLeft(networkOwner(network)));
@@ -296,7 +245,7 @@ function beginSome(): void {
 }
 
 function beginNext(): void {
-  count();
+  endComputing();
   const next = pickLine();
   if (!next || !hasTime()) return;
   const { network, line, lines, rests } = next;
@@ -307,7 +256,7 @@ function beginNext(): void {
   if (line.size > 0) busy.set(network, line);
   if (!entry) return;
   clearTimeout(entry.timer);
-  begin(entry.owners);
+  beginComputing(entry.owners);
   entry.run();
 }
 

@@ -9,9 +9,10 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { ServerType } from '@hono/node-server';
 import { createApp } from '../../src/app.ts';
 import { admitCalls, limitRuns, OverloadError } from '../../src/guard/admission.ts';
+import { turnMs } from '../../src/guard/computed.ts';
 import { currentScope, type RequestScope, runInScope } from '../../src/guard/request.ts';
 import { makeFile, restAfter, restFactor, spareWork } from '../../src/guard/rest.ts';
-import { noteArrival, runInTurn, turnMs, waitForTurn, waitForTurnAtMost } from '../../src/guard/turns.ts';
+import { noteArrival, runInTurn, waitForTurn, waitForTurnAtMost } from '../../src/guard/turns.ts';
 import { listUsage } from '../../src/guard/usage.ts';
 import { collections } from '../../src/http/outputs/ogc/collections.ts';
 import { makeCsv } from '../../src/http/outputs/ogc/csv.ts';
