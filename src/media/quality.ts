@@ -18,8 +18,8 @@ export interface QualitySearch {
 export type QualityResult = { bytes: Uint8Array<ArrayBuffer>; quality: number } | { bytes: null; least: number };
 
 /**
- * Encodes with the best quality that stays below a size, or one that is good enough. A file's size goes about with the inverse of mozjpeg's step width,
- * so each trial tells where the next one should be; the bracket of what is known keeps the search from going astray.
+ * Encodes with the best quality that stays below a size, or one that is good enough. A file's size goes about with the inverse of
+ * mozjpeg's step width, so each trial tells where the next one should be; the bracket of what is known keeps the search from going astray.
  */
 export function encodeBelow({ encode, limit, enough, lowest, highest, guess, trials }: QualitySearch): QualityResult {
   let best: { bytes: Uint8Array<ArrayBuffer>; quality: number } | null = null;

@@ -21,7 +21,7 @@ export interface Picture {
 
 export type Resize = (picture: Picture, width: number, height: number) => Picture;
 
-/** Of the crate's filters: neither blocks nor rings, at three quarters of the time of lanczos3. */
+/** Of the crate's filters: no blocks and hardly a ring, at three quarters of the time of lanczos3. */
 const catmullRom = 1;
 /** wasm-bindgen's place for where a result begins and how long it is. */
 const resultBytes = 16;
