@@ -29,7 +29,7 @@ export interface MediaThreads {
 }
 
 export interface MediaThreadsOptions {
-  /** Threads at most; without it two to four, by cores. With a photo each takes 350 MB for 24 megapixels, 550 MB for 50, 900 MB for the worst (60, progressive, full colour). */
+  /** Threads at most; without it two to four, by cores. With a photo each takes 450 MB for 24 megapixels, 800 MB for 48, 900 MB for the worst (60, progressive, full colour). */
   workers?: number | undefined;
   /** Longest wait for threads in milliseconds, of all files of a request together. */
   waitMs?: number;
