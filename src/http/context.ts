@@ -19,6 +19,7 @@ import type { Queue } from '../jobs/boss.ts';
 import type { Media } from '../media/medium.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { waitForTurnInTime } from './wire/body.ts';
 import { PortalError } from './wire/errors.ts';
 import { Query } from './wire/format.ts';
 import { type Parameters, queryOf } from './wire/query.ts';
@@ -152,6 +153,8 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
       if (reader === null) throw new PortalError('nicht_angemeldet');
       c.set('tokenHash', tokenHash);
       currentScope()?.identify(reader);
+      // Of who asks from many networks, nothing was counted before.
+      await waitForTurnInTime();
       c.header('Cache-Control', 'private, no-store');
     }
     c.set('reader', reader);

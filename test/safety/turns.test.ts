@@ -183,6 +183,32 @@ describe('what computes', () => {
     assert.ok(before < 50, `${before} of 100 came before`);
   });
 
+  it('S3.7 rests beside photos before small requests of an account that had much computed, wherever they come from', async () => {
+    const service = await startTestService();
+    const [row] = await service.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
+    const take = async (as: 'melder' | 'expertin') => {
+      const begin = performance.now();
+      const { status } = await service.request('/sichtbeobachtungen?limit=1', { as });
+      assert.equal(status, 200);
+      return performance.now() - begin;
+    };
+    for (const as of ['melder', 'expertin'] as const) await take(as);
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const photo = runInScope('photographer', () => makeFile(() => end));
+    await runInScope('elsewhere', async () => {
+      currentScope()?.identify(row?.id ?? 0);
+      restAfter(2 * spareWork.atOnceMs);
+      await waitForTurnAtMost(30_000);
+      compute(100);
+      await nextTurn();
+      await nextTurn();
+    });
+    const [mine, other] = await Promise.all([take('melder'), take('expertin')]);
+    resolve();
+    await photo;
+    assert.ok(mine > 400 && mine > 2 * other, `${mine} ms, of another account ${other} ms`);
+  });
+
   it('gives way within a request too', async () => {
     let steps = 0;
     const long = runInScope('one', async () => {
