@@ -167,7 +167,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'computing for requests at a stretch',
-      `${turnMs} ms; beyond the same work as of statements, nothing new is begun for a network, and no form of an account read, for ${restFactor.computing} times as long as was computed for it, while photos are made small`,
+      `${turnMs} ms; beyond the same work as of statements, nothing new is begun for a network, nor done for an account once it is known, for ${restFactor.computing} times as long as was computed for it, while photos are made small`,
       'by turns of networks',
     ],
     [
