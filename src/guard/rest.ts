@@ -15,7 +15,7 @@ export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
 /**
  * As long again, times this, while photos are made small. Computing has one thread for all: a network keeps an eighth of it. Calls, which
  * are statements and hashes, have shares of few slots besides. With seven, too, an office that reads long lists was refused half of them
- * beside photos; with one, photos of 12 megapixels took twice as long beside lists of one network as with three.
+ * beside photos; with one, photos of 12 megapixels took half as long again beside lists of one network as with three.
  */
 export const restFactor = { computing: 7, calls: 3, later: 7 };
 
