@@ -16,11 +16,11 @@ const signedAtOnce = 300;
  * Puts addresses in place of the marks that the database left: plain ones of files that everyone may see, signed ones of
  * all others, for the reader of this answer.
  */
-export async function addressMedia(c: Context<Env>, { secretKey }: Deps, rows: Buffer): Promise<Buffer> {
+export async function addressMedia(c: Context<Env>, { secretKey }: Deps, rows: Buffer): Promise<Buffer[]> {
   let at = rows.indexOf(mark);
-  if (at < 0) return rows;
+  if (at < 0) return [rows];
   const pace = makePace(signedAtOnce);
-  const base = JSON.stringify(`${c.get('origin')}/api/v2/medien/`).slice(1, -1);
+  const base = Buffer.from(JSON.stringify(`${c.get('origin')}/api/v2/medien/`).slice(1, -1));
   const reader = c.get('reader');
   const until = Math.floor(Date.now() / 1000) + signatureSeconds;
   const parts: Buffer[] = [];
@@ -28,15 +28,16 @@ export async function addressMedia(c: Context<Env>, { secretKey }: Deps, rows: B
   for (; at >= 0; at = rows.indexOf(mark, from)) {
     const turn = pace(1);
     if (turn) await turn;
-    const end = rows.indexOf('"', at);
-    const name = rows.toString('latin1', at + 2, end);
-    const isPlain = rows[at + 1] === plusSign || reader === null;
-    const signature = isPlain ? '' : `?leser=${reader}&bis=${until}&signatur=${sign(secretKey, name, reader, until)}`;
-    parts.push(rows.subarray(from, at), Buffer.from(`${base}${name}${signature}`));
+    parts.push(rows.subarray(from, at), base);
+    from = at + 2;
+    if (rows[at + 1] === plusSign || reader === null) continue;
+    const end = rows.indexOf('"', from);
+    const name = rows.toString('latin1', from, end);
+    parts.push(Buffer.from(`${name}?leser=${reader}&bis=${until}&signatur=${sign(secretKey, name, reader, until)}`));
     from = end;
   }
   parts.push(rows.subarray(from));
-  return Buffer.concat(parts);
+  return parts;
 }
 
 // A control character, which JSON text can't hold otherwise; then + or -, then the name, up to the quote.
