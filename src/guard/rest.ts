@@ -1,4 +1,5 @@
 // What was done counts for longer than it took, where others would notice: who does nothing else leaves the cores to them.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { limitRate } from './rate.ts';
 import { currentScope } from './request.ts';
 
@@ -44,6 +45,25 @@ export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ran
 
 /** For how many milliseconds nothing new is begun for a network or an account that so much was computed for. */
 export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs, restFactor.computing);
+
+// Shorter ones are not worth a timer. What a part took may be its reader's slowness: no longer than this, or one who reads slowly never ends.
+const partRest = { fromMs: 50, atMostMs: 2000 };
+
+/**
+ * For what goes on for long, as an archive: its parts are no statements of others, its compressing is nobody's turn, and it is in nobody's
+ * way when it pauses.
+ * @returns to be called after each part: rests for it as statements do
+ */
+export function makePartRests(): () => Promise<void> | null {
+  let since = performance.now();
+  return () => {
+    const ranMs = performance.now() - since;
+    if (ranMs < partRest.fromMs) return null;
+    const restMs = Math.min(restAfter(ranMs), partRest.atMostMs);
+    since = performance.now() + restMs;
+    return restMs === 0 ? null : sleep(restMs);
+  };
+}
 
 /** For how many milliseconds the service itself does nothing more of what may be done later. */
 export const restOfService = (ranMs: number): number => besidePhotos(restFactor.later * ranMs);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limitRuns } from '../../src/guard/admission.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { makeFile, restAfter, restFactor, restOfService, spareFiles, spareWork } from '../../src/guard/rest.ts';
+import { makeFile, makePartRests, restAfter, restFactor, restOfService, spareFiles, spareWork } from '../../src/guard/rest.ts';
 
 const sha1 = sha1OfPlain('geheim');
 
@@ -87,6 +87,31 @@ it('S3.7 what was done before the first photo counts beside it, short runs too',
 it('S3.7 the service itself rests beside photos with what may be done later', async () => {
   assert.equal(restOfService(10), 0);
   assert.equal(await besidePhoto(async () => restOfService(10)), 10 * restFactor.later);
+});
+
+it('S3.7 what goes on for long rests after each of its parts beside photos, but not for ever', async (t) => {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  t.mock.method(performance, 'now', () => now() + ahead);
+  const waits: number[] = [];
+  const goOn = (partMs: readonly number[]) =>
+    runInScope('archive', async () => {
+      const rest = makePartRests();
+      waits.length = 0;
+      for (const ms of partMs) {
+        ahead += ms;
+        const began = now();
+        await rest();
+        waits.push(Math.round(now() - began));
+      }
+    });
+  await goOn([aSecond, 100, 100]);
+  assert.ok(Math.max(...waits) < 50, `${waits} without photos`);
+  await besidePhoto(() => goOn([100, 10, aSecond]));
+  const [first = 0, short = 0, slow = 0] = waits;
+  assert.ok(first >= restFactor.calls * 100 - 5 && first < restFactor.calls * 100 + 200, `${waits}`);
+  assert.ok(short < 20, `${waits}`);
+  assert.ok(slow >= 1990 && slow < 2500, `${waits}`);
 });
 
 it('S5.3 nobody rests for a network that has photos made all the time, until it has paused', async (t) => {
