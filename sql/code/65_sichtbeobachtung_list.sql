@@ -18,6 +18,7 @@
 -- | anonymous | tenant | list_id_of_mandant | mandant_sichtbeobachtung_frei | 0.13 |
 -- | anonymous | tenant, one group | list_id_of_mandant_and_gruppe | mandant_sichtbeobachtung_gruppe | 0.20 |
 -- | anonymous | days | list_id_of_days | sichtbeobachtung_datum | 0.80 |
+-- | logged in | days | list_id_of_days | sichtbeobachtung_datum, sichtbeobachtung_unreleased | 16 where they are frequent |
 -- | any | box + days + year + status | list_id_in_box | see 66_sichtbeobachtung_box.sql | 0.87 for 10 km, 4.45 for 100 km |
 -- | any | all others | list_id_of_filters | see 66_sichtbeobachtung_filters.sql | |
 --
@@ -123,7 +124,9 @@ begin
     return private.list_id_of_status(f);
   end if;
 
-  if f.reader is null and v_kinds = 1 then
+  if v_dated and v_kinds = 1 and (f.reader is null or f.status is null) then
+    return private.list_id_of_days(f);
+  elsif f.reader is null and v_kinds = 1 then
     if cardinality(f.arts) = 1 then
       return private.list_id_of_art(f);
     elsif cardinality(f.gids) = 1 then
@@ -132,8 +135,6 @@ begin
       return private.list_id_of_jahr(f);
     elsif f.mandant is not null then
       return private.list_id_of_mandant(f);
-    elsif v_dated then
-      return private.list_id_of_days(f);
     end if;
   elsif f.reader is null and v_kinds = 2 then
     if cardinality(f.arts) = 1 and f.jahr is not null then
