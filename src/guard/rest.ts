@@ -46,8 +46,8 @@ export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ran
 /** For how many milliseconds nothing new is begun for a network or an account that so much was computed for. */
 export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs, restFactor.computing);
 
-// Shorter ones are not worth a timer. What a part took may be its reader's slowness: no longer than this, or one who reads slowly never ends.
-const partRest = { fromMs: 50, atMostMs: 2000 };
+/** Shorter parts are not worth a timer. What one took may be its reader's slowness: no longer than this, or who reads slowly never ends. */
+export const partRest = { fromMs: 50, atMostMs: 2000 };
 
 /**
  * For what goes on for long, as an archive: its parts are no statements of others, its compressing is nobody's turn, and it is in nobody's

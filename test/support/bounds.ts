@@ -10,7 +10,7 @@ import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
-import { restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
+import { partRest, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
@@ -217,7 +217,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['links tried or asked for by a network', often(limits.link), '429'],
     [
       'archives of own data made at once',
-      `${archiveRuns.slots}, of a network ${archiveRuns.share}; one for each link, which lives a day`,
+      `${archiveRuns.slots}, of a network ${archiveRuns.share}; one for each link, which lives a day; beyond the same work, each part is followed by a rest ${restFactor.calls} times as long, of ${seconds(partRest.atMostMs)} at most, while photos are made small`,
       `${seconds(archiveRuns.waitMs)}, then 503`,
     ],
     ['mails to a mailbox', `${often(limits.mailbox)} that one network asks for, ${limits.mailboxOfAll.limit} of all`, 'not sent'],
