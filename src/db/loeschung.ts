@@ -1,11 +1,12 @@
 // Erasing accounts (D7.2), and what goes by itself when its time is over (D7.4).
 import type { Sql, Transaction } from './client.ts';
+import { makeSteps } from './steps.ts';
 
 /** What becomes of the records: published ones stay without the person, or all go. */
 export type Saetze = 'behalten' | 'loeschen';
 
-// Of each record the triggers write a dozen rows: some tenths of a second.
-const batch = 500;
+// Of each record the triggers write a dozen rows, and its remarks are looked through.
+const records = { least: 10, first: 50, most: 500 };
 // Once more for each time that records were being stored while it went on; whoever comes next goes on after that.
 const maxPasses = 5;
 
@@ -36,17 +37,21 @@ export async function finishNutzerLoeschung(
   id: number,
   onBatch: (done: number, tookMs: number) => void | Promise<void> = () => {},
 ): Promise<void> {
+  const rowsOfStep = makeSteps(records);
+  let tookMs: number | null = null;
   for (let pass = 0; pass < maxPasses; pass++) {
     let done = 0;
     for (let afterId: number | null = 0; ; ) {
+      const rows = rowsOfStep(tookMs);
       const begin = performance.now();
       const [row]: { last_id: number | null }[] = await sql<{ last_id: number | null }[]>`
         select api.delete_nutzer_saetze(
-          id => ${id}::bigint, after_id => ${afterId}::bigint, row_limit => ${batch}::integer) as last_id`;
+          id => ${id}::bigint, after_id => ${afterId}::bigint, row_limit => ${rows}::integer) as last_id`;
       afterId = row?.last_id ?? null;
       if (afterId === null) break;
-      done += batch;
-      await onBatch(done, performance.now() - begin);
+      done += rows;
+      tookMs = performance.now() - begin;
+      await onBatch(done, tookMs);
     }
     const [row] = await sql<{ done: boolean }[]>`select api.delete_nutzer(id => ${id}::bigint) as done`;
     if (row?.done) return;

@@ -1,10 +1,10 @@
 // Counts by squares of the grids: kept up to date, and made for a database from before.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from './client.ts';
+import { makeSteps } from './steps.ts';
 
-// Changes of a step. The feed for mirrors waits for writing transactions: a step takes some tenths of a second.
-const changes = { least: 100, first: 400, most: 10_000 };
-const stepMs = { short: 300, long: 800 };
+// Changes of a step. The feed for mirrors waits for writing transactions.
+const changes = { least: 50, first: 200, most: 10_000 };
 
 /**
  * Counts the squares in which something changed, and keeps the counts: what is read is right without it, and slower.
@@ -16,14 +16,14 @@ export async function countRaster(
   goesOn = () => true,
   onStep: (squares: number, tookMs: number) => void | Promise<void> = () => {},
 ): Promise<void> {
-  for (let atOnce = changes.first; goesOn(); ) {
+  const rowsOfStep = makeSteps(changes);
+  for (let tookMs: number | null = null; goesOn(); ) {
     const begin = performance.now();
-    const [row] = await sql<{ counted: number }[]>`select api.set_raster_zahl(row_limit => ${atOnce}::integer) as counted`;
+    const [row] = await sql<{ counted: number }[]>`
+      select api.set_raster_zahl(row_limit => ${rowsOfStep(tookMs)}::integer) as counted`;
     if (!row?.counted) return;
-    const took = performance.now() - begin;
-    await onStep(row.counted, took);
-    if (took < stepMs.short) atOnce = Math.min(atOnce * 2, changes.most);
-    if (took > stepMs.long) atOnce = Math.max(Math.floor(atOnce / 2), changes.least);
+    tookMs = performance.now() - begin;
+    await onStep(row.counted, tookMs);
   }
 }
 
