@@ -2,6 +2,7 @@
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
 import { type Client, wrapCalls } from './calls.ts';
 import { currentScope, isAccount, isNamed, type RequestScope } from './request.ts';
+import { placesOf } from './rest.ts';
 import { type LimitName, type LimitUsage, type RefusalReason, usageOf } from './usage.ts';
 
 export interface AdmissionOptions {
@@ -21,8 +22,11 @@ export interface AdmissionOptions {
   waitMs: number;
   /** Time spent here, and with what runs, is not part of a request's age. */
   isApart?: boolean;
-  /** For how long what ran for so many milliseconds counts in its network's and its account's shares after its end; all else is free at once. */
-  restMs?: (ranMs: number) => number;
+  /**
+   * For how long what ran for so many milliseconds, beside so many others at its end, counts in its network's and its account's shares after
+   * that; all else is free at once. Of what rests, who has a file made has half a share.
+   */
+  restMs?: (ranMs: number, beside: number) => number;
   /** Whether the result shows that what the request names is its own: then that rests as well. */
   proves?: (result: unknown) => boolean;
 }
@@ -70,7 +74,7 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
       isOwn = options.proves?.(result) ?? false;
       return result;
     } finally {
-      leave(options.restMs?.(performance.now() - begun) ?? 0, isOwn);
+      leave(options.restMs?.(performance.now() - begun, admission.running - 1) ?? 0, isOwn);
       if (options.isApart) currentScope()?.leaveOut(performance.now() - since);
     }
   };
@@ -126,6 +130,7 @@ const nobody: readonly string[] = [];
 
 class Admission {
   readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'proves'>>;
+  readonly #rests: boolean;
   readonly #usage: LimitUsage;
   #running = 0;
   /** Network or account → what it has. */
@@ -138,7 +143,12 @@ class Admission {
   constructor(options: AdmissionOptions, usage: LimitUsage) {
     const share = options.share ?? options.slots;
     this.#options = { isApart: false, namedShare: share, ...options, share };
+    this.#rests = options.restMs !== undefined;
     this.#usage = usage;
+  }
+
+  get running(): number {
+    return this.#running;
   }
 
   /** Waits for a slot; the result gives it back, and what it takes of shares so many milliseconds later, of what is named only as its own. */
@@ -158,7 +168,8 @@ class Admission {
 
   #mayRun(keys: readonly string[]): boolean {
     const { slots, share, namedShare } = this.#options;
-    return this.#running < slots && keys.every((key) => (this.#held.get(key) ?? 0) < (isNamed(key) ? namedShare : share));
+    const placesFor = (key: string) => (isNamed(key) ? namedShare : this.#rests ? placesOf(key, share) : share);
+    return this.#running < slots && keys.every((key) => (this.#held.get(key) ?? 0) < placesFor(key));
   }
 
   #take(keys: readonly string[]): void {

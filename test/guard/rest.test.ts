@@ -6,14 +6,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limitRuns } from '../../src/guard/admission.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { makeFile, makePartRests, restAfter, restFactor, restOfService, spareFiles, spareWork } from '../../src/guard/rest.ts';
+import {
+  makeFile,
+  makePartRests,
+  partRest,
+  restAfter,
+  restFactor,
+  restOfService,
+  spareFiles,
+  spareWork,
+} from '../../src/guard/rest.ts';
 
 const sha1 = sha1OfPlain('geheim');
 
 /** While somebody who seldom sends photos has one made. */
-async function besidePhoto<T>(run: () => Promise<T>, network = `photographer ${Math.random()}`): Promise<T> {
+async function besidePhoto<T>(
+  run: () => Promise<T>,
+  network = `photographer ${Math.random()}`,
+  account: number | null = null,
+): Promise<T> {
   const { promise: end, resolve } = Promise.withResolvers<void>();
-  const photo = runInScope(network, () => makeFile(() => end));
+  const photo = runInScope(network, (scope) => {
+    if (account !== null) scope.identify(account);
+    return makeFile(() => end);
+  });
   try {
     return await run();
   } finally {
@@ -111,7 +127,7 @@ it('S3.7 what goes on for long rests after each of its parts beside photos, but 
   const [first = 0, short = 0, slow = 0] = waits;
   assert.ok(first >= restFactor.calls * 100 - 5 && first < restFactor.calls * 100 + 200, `${waits}`);
   assert.ok(short < 20, `${waits}`);
-  assert.ok(slow >= 1990 && slow < 2500, `${waits}`);
+  assert.ok(slow >= partRest.atMostMs - 10 && slow < partRest.atMostMs + 500, `${waits}`);
 });
 
 it('S5.3 nobody rests for a network that has photos made all the time, until it has paused', async (t) => {
@@ -157,4 +173,27 @@ it('S3.7 a network that has had its share has a quarter as many statements at wo
     assert.equal(most, 4, 'at first');
     assert.ok(atATime < 1.5, `${atATime} at a time`);
   });
+});
+
+it('S3.7 a network or an account has no second to spare, and half of its places, while a photo of its own is made', async () => {
+  const run = limitRuns({ slots: 6, share: 4, queue: 100, waitMs: 20_000, restMs: restAfter });
+  const atOnce = async (network: string) => {
+    let [running, most] = [0, 0];
+    const work = () =>
+      runInScope(network, async (scope) => {
+        scope.identify(41);
+        await run(async () => {
+          most = Math.max(most, ++running);
+          await sleep(20);
+          running--;
+        });
+      });
+    await Promise.all(Array.from({ length: 10 }, work));
+    return most;
+  };
+  assert.equal(await besidePhoto(() => atOnce('at home'), 'somebody else'), 4);
+  assert.equal(await besidePhoto(() => atOnce('on the way'), 'on the way'), 2);
+  assert.equal(await besidePhoto(() => atOnce('at home'), 'elsewhere', 41), 2, 'one account from many networks');
+  assert.equal(await countRests('rested', 'hans', 1, 30), 0);
+  assert.equal(await besidePhoto(() => countRests('rested', 'hans', 3, 30), 'rested'), 3);
 });

@@ -172,7 +172,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'statements at once',
-      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}; beyond ${seconds(spareWork.atOnceMs)} of work (${spareWork.perSecondMs} ms come back a second), each counts for ${restFactor.calls} times as long again while photos are made small, not on the embedded database; not for photos of a network or an account that had more than ${seconds(spareFiles.atOnceMs)} of them made (${spareFiles.perSecondMs} ms come back a second)`,
+      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}, half of them while a photo of its own is made small; beyond ${seconds(spareWork.atOnceMs)} of work, beside such a photo at once (${spareWork.perSecondMs} ms come back a second), each counts for ${restFactor.calls} times as long again while photos are made small; not for photos of a network or an account that had more than ${seconds(spareFiles.atOnceMs)} of them made (${spareFiles.perSecondMs} ms come back a second)`,
       `by turns of networks, ${seconds(callBounds.waitMs)}, then 503`,
     ],
     ['statement', seconds(statementMs.usual), '503'],
