@@ -195,7 +195,7 @@ describe('an account that is erased with its records', () => {
       const [left] = await sql()`select count(*)::integer as n from portal.nutzer where id = ${id}`;
       told.push([done, tookMs > 0, left?.n]);
     });
-    assert.deepEqual(told, [[500, true, 1]]);
+    assert.deepEqual(told, [[50, true, 1]]);
   });
 
   it('what was being stored when it was shut out goes too', {
