@@ -12,29 +12,7 @@ import { startWitness, type Testimony } from './witness.ts';
 import { exploreWorld } from './world.ts';
 
 const attackMs = 6000;
-/** Of usual requests before: what runs for the first time takes three times as long, and a start among busy cores is no attack. */
-const warmUp = { ms: 10_000, lanes: 8, address: '127.0.0.3' };
 const limitMs = 1000;
-
-async function useFor(port: number, { ms, lanes, address }: typeof warmUp): Promise<void> {
-  const targets = ['/api/v2/sichtbeobachtungen?limit=20', '/api/v2/arten?limit=20', '/health/live'];
-  const end = performance.now() + ms;
-  const lane = async (n: number) => {
-    for (let count = n; performance.now() < end; count++) {
-      const target = targets[count % targets.length] ?? '/';
-      const bytes = encodeRequest({
-        method: 'GET',
-        target,
-        headers: [
-          ['Host', 'localhost'],
-          ['Connection', 'close'],
-        ],
-      });
-      await fire(port, { bytes, methods: ['GET'], patienceMs: 10_000 }, new AbortController().signal, address);
-    }
-  };
-  await Promise.all(Array.from({ length: lanes }, (_, n) => lane(n)));
-}
 
 /**
  * Plays every attack and prints what the witness saw of it.
@@ -52,7 +30,6 @@ export async function playAttacks(isBusy: boolean): Promise<boolean> {
   });
   const pid = service.pid();
   const world = await exploreWorld(site, service.port, new AbortController().signal);
-  await useFor(service.port, warmUp);
   if (isBusy) keepBusy();
   const heard: Testimony[] = [];
   const witness = startWitness({ port: service.port, account: world.witness, record: world.frozenRecord }, (testimony) =>
