@@ -84,6 +84,7 @@ export function makePartRests(): () => Promise<void> | null {
 export const restOfService = (ranMs: number): number => besidePhotos(restFactor.later * ranMs);
 
 function restOfOwners(owners: readonly string[], ranMs: number, factor: number): number {
+  // Who has a file made has used up more than a second by its end, which is known too late.
   const isSpare = owners.every((owner) => work.left(owner) > 0 && !filesOf.has(owner));
   for (const owner of owners) work.owe(owner, ranMs);
   return isSpare ? 0 : besidePhotos(factor * ranMs);

@@ -205,7 +205,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'passwords hashed at once',
-      `3 or 4, by cores; of a network one fewer, and beyond the same ${seconds(spareWork.atOnceMs)} of work each for ${1 + restFactor.calls} times as long while photos are made small; never all that are next for one account`,
+      `3 or 4, by cores; of a network one fewer, half of those while a photo of its own is made small, and beyond the same ${seconds(spareWork.atOnceMs)} of work each for ${1 + restFactor.calls} times as long while photos are made small; never all that are next for one account`,
       `by turns of networks, ${seconds(turnBounds.waitMs)}, then 503`,
     ],
     [
