@@ -38,7 +38,7 @@ import { createMediaThreads } from './media/threads.ts';
 import { createUploads } from './media/uploads.ts';
 import { readBuild } from './observe/build.ts';
 import { surviveDefects } from './observe/defects.ts';
-import { describeStartError } from './observe/fault.ts';
+import { describeFault, describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
@@ -46,6 +46,7 @@ import { watchFaults } from './observe/seldom.ts';
 import { prepareDatabase } from './prepare.ts';
 import { openReads } from './reads.ts';
 import { endOnSignal, stopOnSignal } from './stop.ts';
+import { warmUp } from './warmup.ts';
 import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
 async function main(): Promise<void> {
@@ -131,32 +132,43 @@ async function main(): Promise<void> {
   }
   const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;
   const drain = { active: false };
+  const start = { isOver: config.role === 'worker' };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, watchFaults(log, 'feed'));
   watchService(metrics, { sql, ...read, feed: watch, hasBoundarySource: config.boundary !== null });
   const feed = watch && { installation: await getInstallation(database.sql), watch };
-  const app =
-    feed === null
-      ? createWorkerApp({ sql, drain, config, metrics, log })
-      : createApp({
-          sql,
-          ...read,
-          versions,
-          drain,
-          regexpSql,
-          slowSql,
-          queue: boss,
-          media,
-          writes: limitPerDay(config.maxWritesPerAccount),
-          config,
-          build: readBuild(),
-          secretKey,
-          log,
-          metrics,
-          feed,
-        });
+  const deps = feed && {
+    sql,
+    ...read,
+    versions,
+    drain,
+    start,
+    regexpSql,
+    slowSql,
+    queue: boss,
+    media,
+    writes: limitPerDay(config.maxWritesPerAccount),
+    config,
+    build: readBuild(),
+    secretKey,
+    log,
+    metrics,
+    feed,
+  };
+  const app = deps ? createApp(deps) : createWorkerApp({ sql, drain, config, metrics, log });
   surviveDefects(log, (error) => currentScope()?.fail(error));
   const server = await listen(app.fetch, config.host, config.port, config);
+  // Beside those who ask already: a start takes no longer for them, and a proxy has others for as long.
+  if (deps) {
+    void warmUp(deps, config, mandanten[0]?.domains[0] ?? config.host)
+      .then(
+        (answers) => log.debug({ answers }, 'warmed up'),
+        (error: unknown) => log.warn(describeFault(error), 'not warmed up'),
+      )
+      .finally(() => {
+        start.isOver = true;
+      });
+  }
   endWatch();
   out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 
