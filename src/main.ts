@@ -18,6 +18,7 @@ import {
 import { hasMandant, listMandant } from './db/mandant.ts';
 import { watchStandby } from './db/standby.ts';
 import { admitCalls } from './guard/admission.ts';
+import { warmHashes } from './guard/password.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
 import { restAfter } from './guard/rest.ts';
@@ -38,7 +39,7 @@ import { createMediaThreads } from './media/threads.ts';
 import { createUploads } from './media/uploads.ts';
 import { readBuild } from './observe/build.ts';
 import { surviveDefects } from './observe/defects.ts';
-import { describeFault, describeStartError } from './observe/fault.ts';
+import { describeStartError } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
@@ -54,6 +55,8 @@ async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLog(config.logLevel, () => currentScope()?.id, { requests: config.logRequests });
   const out = process.stderr;
+  // While the database is opened: these are other threads.
+  const hashing = config.role === 'worker' ? Promise.resolve() : warmHashes();
   if (config.databaseUrl === null) out.write('Eingebettete Datenbank wird geöffnet (beim ersten Mal einige Sekunden) …\n');
   const database = await openDatabase({
     ...config,
@@ -132,7 +135,6 @@ async function main(): Promise<void> {
   }
   const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;
   const drain = { active: false };
-  const start = { isOver: config.role === 'worker' };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, watchFaults(log, 'feed'));
   watchService(metrics, { sql, ...read, feed: watch, hasBoundarySource: config.boundary !== null });
@@ -142,7 +144,6 @@ async function main(): Promise<void> {
     ...read,
     versions,
     drain,
-    start,
     regexpSql,
     slowSql,
     queue: boss,
@@ -157,18 +158,11 @@ async function main(): Promise<void> {
   };
   const app = deps ? createApp(deps) : createWorkerApp({ sql, drain, config, metrics, log });
   surviveDefects(log, (error) => currentScope()?.fail(error));
-  const server = await listen(app.fetch, config.host, config.port, config);
-  // Beside those who ask already: a start takes no longer for them, and a proxy has others for as long.
   if (deps) {
-    void warmUp(deps, config, mandanten[0]?.domains[0] ?? config.host)
-      .then(
-        (answers) => log.debug({ answers }, 'warmed up'),
-        (error: unknown) => log.warn(describeFault(error), 'not warmed up'),
-      )
-      .finally(() => {
-        start.isOver = true;
-      });
+    const host = mandanten.flatMap(({ domains }) => domains)[0] ?? null;
+    log.debug({ answers: await warmUp(deps, config, host, hashing) }, 'warmed up');
   }
+  const server = await listen(app.fetch, config.host, config.port, config);
   endWatch();
   out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 

@@ -1,19 +1,17 @@
-// The service asks itself before others rely on it. Code that has not run yet takes several times as long, and so do the first hashes, for
-// which memory is new: a login beside one network's broken forms, which takes a quarter of a second later, took a whole one.
-import { once } from 'node:events';
+// The service asks itself before it listens. Code that has not run yet takes several times as long, and so do the first hashes, for which
+// memory is new: a login beside one network's broken forms, which takes a quarter of a second later, took more than a whole one.
 import { type RequestOptions, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
-import { warmHashes } from './guard/password.ts';
 import type { Deps } from './http/context.ts';
 import { listen, type ServerSettings } from './http/server.ts';
 import { createLog } from './observe/log.ts';
 
 // After these, an answer takes hardly less.
 const rounds = 60;
-/** However slow the machine or the database is, it is not waited for longer. */
-const longestMs = 5000;
-// Where a proxy is trusted, the shares of an address of documentation (RFC 5737); else of this machine.
+/** However slow the machine or the database is: a start is not longer than that by it. */
+const atMostMs = 5000;
+// Where a proxy is trusted, an address of documentation (RFC 5737); else it is this machine that asks.
 const nobody = '192.0.2.1';
 
 interface Asked extends Pick<RequestOptions, 'method' | 'path'> {
@@ -21,7 +19,7 @@ interface Asked extends Pick<RequestOptions, 'method' | 'path'> {
   body?: string;
 }
 
-/** What portals ask most, and what is refused early: nothing that changes or counts anything. */
+/** What portals ask most, and what is refused early: nothing that changes a record or counts as an attempt. */
 function listAsked(round: number): Asked[] {
   const list = '/api/v2/sichtbeobachtungen';
   const urlencoded = 'application/x-www-form-urlencoded';
@@ -41,36 +39,50 @@ function listAsked(round: number): Asked[] {
 }
 
 /**
- * Runs what is asked most until it is fast, on a port of its own that only this machine reaches, with the bounds of the other one. Nothing of
- * it stands in the log or in the figures.
- * @param host by which a tenant is found
+ * Runs what is asked most until it is fast, on a port of its own that only this machine reaches and that is closed at the end. Nothing of it
+ * is counted as a request or stands in the log. Never fails: what was not warmed up is slow once.
+ * @param host by which a tenant is found; null asks for nothing
+ * @param hashing what else is waited for
  * @returns how many answers of each status there were
  */
-export async function warmUp(deps: Deps, settings: ServerSettings, host: string): Promise<Record<number, number>> {
+export async function warmUp(
+  deps: Deps,
+  settings: ServerSettings,
+  host: string | null,
+  hashing: Promise<void>,
+  longestMs = atMostMs,
+): Promise<Record<number, number>> {
   const signal = AbortSignal.timeout(longestMs);
+  const late = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  const answers: Record<number, number> = {};
+  await Promise.race([hashing, late]);
+  if (host === null || signal.aborted) return answers;
   const app = createApp({
     ...deps,
     log: createLog('silent'),
     metrics: { contentType: '', collect: async () => '', countRequest() {}, countAnswer() {}, watch() {} },
   });
-  await warmHashes();
-  const server = await listen(app.fetch, '127.0.0.1', 0, settings);
+  // As many connections as it opens.
+  const wide = { maxConnections: 100, maxConnectionsPerNetwork: 100, connectionRate: 100_000 };
+  const server = await listen(app.fetch, '127.0.0.1', 0, { ...settings, ...wide }).catch(() => null);
+  if (!server) return answers;
   const { port } = server.address() as AddressInfo;
-  const answers: Record<number, number> = {};
-  const ask = async ({ method, path, type, body }: Asked) => {
+  const ask = ({ method, path, type, body }: Asked) => {
     const headers = {
       host,
       'x-forwarded-for': nobody,
       ...(body !== undefined && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
     };
+    const { promise, resolve } = Promise.withResolvers<void>();
     const asking = request({ host: '127.0.0.1', port, method, path, headers, agent: false, signal });
     asking.on('response', (response) => {
       const { statusCode = 0 } = response.resume();
       answers[statusCode] = (answers[statusCode] ?? 0) + 1;
     });
     asking.on('error', () => {});
+    asking.on('close', resolve);
     asking.end(body);
-    await once(asking, 'close');
+    return promise;
   };
   for (let round = 1; round <= rounds && !signal.aborted; round++) await Promise.all(listAsked(round).map(ask));
   server.close();

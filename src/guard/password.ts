@@ -55,15 +55,15 @@ export function isSha1(value: string): boolean {
   return /^[0-9a-f]{40}$/i.test(value);
 }
 
-// As many as Node has, unless it is told otherwise.
+// As many as Node has, unless UV_THREADPOOL_SIZE says otherwise.
 const threads = 4;
 
 /**
- * Hashes on each thread as often as makes it keep the memory that a hash takes: new, it costs three times what the hash does. Outside of all
- * bounds, for the start.
+ * Hashes on each of Node's threads until the system leaves it the memory of a hash: to be given that anew costs three times the hash. Outside
+ * of all bounds, for the start; never fails.
  */
 export async function warmHashes(): Promise<void> {
-  for (let i = 0; i < 2; i++) await Promise.all(Array.from({ length: threads }, () => compare('', null)));
+  for (let i = 0; i < 2; i++) await Promise.allSettled(Array.from({ length: threads }, () => compare('', null)));
 }
 
 /** What is stored for a SHA-1. */

@@ -50,8 +50,6 @@ export interface Deps {
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
-  /** Over when its code has run often enough to be fast. */
-  start?: { isOver: boolean };
   /** Whether what this request read by `reads` came from several servers. */
   isMixed?: () => boolean;
   /** Replicas that `reads` may read, where there are any. */

@@ -7,12 +7,11 @@ import type { Deps, Env } from '../context.ts';
 
 const replicaMs = 1000;
 
-export function healthRoutes({ sql, drain, start, replicas }: Pick<Deps, 'sql' | 'drain' | 'start' | 'replicas'>): Hono<Env> {
+export function healthRoutes({ sql, drain, replicas }: Pick<Deps, 'sql' | 'drain' | 'replicas'>): Hono<Env> {
   return new Hono<Env>()
     .get('/health/live', (c) => c.text('ok'))
     .get('/health/ready', async (c) => {
       if (drain?.active) return c.text('Der Dienst wird beendet.', 503);
-      if (start && !start.isOver) return c.text('Der Dienst startet noch.', 503);
       const answers = isMigrated(sql).catch(() => false);
       // Who asks does not wait for a primary that hangs.
       const ready = await (replicas ? Promise.race([answers, sleep(replicaMs, false, { ref: false })]) : answers);
