@@ -135,6 +135,7 @@ async function main(): Promise<void> {
   }
   const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;
   const drain = { active: false };
+  const start = { isOver: false };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, watchFaults(log, 'feed'));
   watchService(metrics, { sql, ...read, feed: watch, hasBoundarySource: config.boundary !== null });
@@ -144,6 +145,7 @@ async function main(): Promise<void> {
     ...read,
     versions,
     drain,
+    start,
     regexpSql,
     slowSql,
     queue: boss,
@@ -160,7 +162,8 @@ async function main(): Promise<void> {
   surviveDefects(log, (error) => currentScope()?.fail(error));
   if (deps) {
     const host = mandanten.flatMap(({ domains }) => domains)[0] ?? null;
-    log.debug({ answers: await warmUp(deps, config, host, hashing) }, 'warmed up');
+    log.debug({ answers: await warmUp(app.fetch, config, host, hashing) }, 'warmed up');
+    start.isOver = true;
   }
   const server = await listen(app.fetch, config.host, config.port, config);
   endWatch();

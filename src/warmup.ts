@@ -2,10 +2,7 @@
 // memory is new: a login beside one network's broken forms, which takes a quarter of a second later, took more than a whole one.
 import { type RequestOptions, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createApp } from './app.ts';
-import type { Deps } from './http/context.ts';
 import { listen, type ServerSettings } from './http/server.ts';
-import { createLog } from './observe/log.ts';
 
 // After these, an answer takes hardly less.
 const rounds = 60;
@@ -39,14 +36,15 @@ function listAsked(round: number): Asked[] {
 }
 
 /**
- * Runs what is asked most until it is fast, on a port of its own that only this machine reaches and that is closed at the end. Nothing of it
- * is counted as a request or stands in the log. Never fails: what was not warmed up is slow once.
+ * Runs what is asked most until it is fast, on a port of its own that only this machine reaches and that is closed at the end. Never fails:
+ * what was not warmed up is slow once.
+ * @param fetch the service, which is not asked by anybody else yet
  * @param host by which a tenant is found; null asks for nothing
  * @param hashing what else is waited for
  * @returns how many answers of each status there were
  */
 export async function warmUp(
-  deps: Deps,
+  fetch: Parameters<typeof listen>[0],
   settings: ServerSettings,
   host: string | null,
   hashing: Promise<void>,
@@ -57,14 +55,9 @@ export async function warmUp(
   const answers: Record<number, number> = {};
   await Promise.race([hashing, late]);
   if (host === null || signal.aborted) return answers;
-  const app = createApp({
-    ...deps,
-    log: createLog('silent'),
-    metrics: { contentType: '', collect: async () => '', countRequest() {}, countAnswer() {}, watch() {} },
-  });
   // As many connections as it opens.
   const wide = { maxConnections: 100, maxConnectionsPerNetwork: 100, connectionRate: 100_000 };
-  const server = await listen(app.fetch, '127.0.0.1', 0, { ...settings, ...wide }).catch(() => null);
+  const server = await listen(fetch, '127.0.0.1', 0, { ...settings, ...wide }).catch(() => null);
   if (!server) return answers;
   const { port } = server.address() as AddressInfo;
   const ask = ({ method, path, type, body }: Asked) => {

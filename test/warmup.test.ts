@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp } from '../src/app.ts';
 import { warmHashes } from '../src/guard/password.ts';
 import { listUsage } from '../src/guard/usage.ts';
 import { listRefusals } from '../src/http/refusal.ts';
@@ -43,7 +44,8 @@ describe('warming up', () => {
     const metrics = createMetrics();
     // Bounds of clients are not those of one that asks itself.
     const narrow = { ...wideSettings, maxConnections: 1, maxConnectionsPerNetwork: 1, connectionRate: 1 };
-    const answers = await warmUp({ ...service.deps, metrics, log }, narrow, 'n.test', hashed, 60_000);
+    const app = createApp({ ...service.deps, metrics, log, start: { isOver: false } });
+    const answers = await warmUp(app.fetch, narrow, 'n.test', hashed, 60_000);
     const { 200: found = 0, 404: absent = 0, ...refused } = answers;
     assert.deepEqual(refused, { 400: 180, 401: 60 });
     // There are few records with numbers as small as those that are asked for.
@@ -62,15 +64,16 @@ describe('warming up', () => {
     const sql = Object.assign(() => never, { begin: () => never }) as never;
     const ports = await countPorts();
     const begin = performance.now();
-    const answers = await warmUp({ ...service.deps, sql, reads: sql }, wideSettings, 'n.test', hashed, 500);
+    const { fetch } = createApp({ ...service.deps, sql, reads: sql });
+    const answers = await warmUp(fetch, wideSettings, 'n.test', hashed, 500);
     assert.ok(performance.now() - begin >= 490);
     assert.equal(answers[404], undefined, JSON.stringify(answers));
     assert.equal(await countPorts(), ports);
   });
 
   it('does not wait for hashes for ever, and asks for nothing where there is no tenant', async () => {
-    assert.deepEqual(await warmUp(service.deps, wideSettings, 'n.test', new Promise(() => {}), 50), {});
-    assert.deepEqual(await warmUp(service.deps, wideSettings, null, hashed), {});
+    assert.deepEqual(await warmUp(service.app.fetch, wideSettings, 'n.test', new Promise(() => {}), 50), {});
+    assert.deepEqual(await warmUp(service.app.fetch, wideSettings, null, hashed), {});
   });
 
   it('hashes on every thread', async () => {

@@ -1,9 +1,7 @@
 // What is noted of every request: a count, its time, a line in the log. Never its address, which may hold a user's data.
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { Env } from './context.ts';
+import type { Deps, Env } from './context.ts';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
 /** Methods and paths that there are not: clients choose them, so all of them are one. */
@@ -19,10 +17,11 @@ const probes = /^\/(?:health\/|metrics$)/;
  * Counts every request by its route and leaves a line in the log: of level error where the service failed, debug for what
  * supervisors ask, else info. Outside of the request's scope, whose errors end in an answer like all others.
  */
-export function noteRequests({ metrics, log }: { metrics: Metrics; log: Log }): MiddlewareHandler<Env> {
+export function noteRequests({ metrics, log, start }: Pick<Deps, 'metrics' | 'log' | 'start'>): MiddlewareHandler<Env> {
   return async (c, next) => {
     const begin = performance.now();
     await next();
+    if (start && !start.isOver) return;
     const milliseconds = performance.now() - begin;
     const scope = c.get('scope');
     const isGone = scope?.isGone() || (c.res.status === 503 && scope?.hasLeft());

@@ -50,6 +50,8 @@ export interface Deps {
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
+  /** Set when clients may ask: what the service asked itself before is no request of theirs. */
+  start?: { isOver: boolean };
   /** Whether what this request read by `reads` came from several servers. */
   isMixed?: () => boolean;
   /** Replicas that `reads` may read, where there are any. */
