@@ -7,6 +7,7 @@ import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import {
   callBounds,
+  embeddedCallBounds,
   openDatabase,
   poolSize,
   requestSettings,
@@ -21,7 +22,7 @@ import { admitCalls } from './guard/admission.ts';
 import { warmHashes } from './guard/password.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
-import { restAfter } from './guard/rest.ts';
+import { makeEmbeddedRests, restAfter } from './guard/rest.ts';
 import { loadSecretKey } from './guard/secret.ts';
 import { patientMs } from './guard/share.ts';
 import { watchService } from './http/figures.ts';
@@ -81,10 +82,9 @@ async function main(): Promise<void> {
     {
       name: 'database',
       slots: connections + reservedConnections,
-      share: connections,
-      ...callBounds,
-      // The embedded database answers one after the other: of a call's time a part was others' calls.
-      restMs: database.kind === 'postgres' ? restAfter : (ranMs, beside) => restAfter(ranMs / (1 + beside)),
+      ...(database.kind === 'postgres'
+        ? { share: connections, ...callBounds, restMs: restAfter }
+        : { ...embeddedCallBounds, restMs: makeEmbeddedRests() }),
     },
     { client: database.reserve, after: connections },
   );

@@ -23,10 +23,10 @@ export interface AdmissionOptions {
   /** Time spent here, and with what runs, is not part of a request's age. */
   isApart?: boolean;
   /**
-   * For how long what ran for so many milliseconds, beside so many others at its end, counts in its network's and its account's shares after
-   * that; all else is free at once. Of what rests, who has a file made has half a share.
+   * For how long what ran for so many milliseconds counts in its network's and its account's shares after that; all else is free at once. Of
+   * what rests, who has a file made has half a share.
    */
-  restMs?: (ranMs: number, beside: number) => number;
+  restMs?: (ranMs: number) => number;
   /** Whether the result shows that what the request names is its own: then that rests as well. */
   proves?: (result: unknown) => boolean;
 }
@@ -74,7 +74,7 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
       isOwn = options.proves?.(result) ?? false;
       return result;
     } finally {
-      leave(options.restMs?.(performance.now() - begun, admission.running - 1) ?? 0, isOwn);
+      leave(options.restMs?.(performance.now() - begun) ?? 0, isOwn);
       if (options.isApart) currentScope()?.leaveOut(performance.now() - since);
     }
   };
@@ -145,10 +145,6 @@ class Admission {
     this.#options = { isApart: false, namedShare: share, ...options, share };
     this.#rests = options.restMs !== undefined;
     this.#usage = usage;
-  }
-
-  get running(): number {
-    return this.#running;
   }
 
   /** Waits for a slot; the result gives it back, and what it takes of shares so many milliseconds later, of what is named only as its own. */

@@ -58,6 +58,23 @@ export const placesOf = (owner: string, places: number): number => (filesOf.has(
 /** For how many milliseconds a statement or a hash of this length goes on to count in the shares of the present request. */
 export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs, restFactor.calls);
 
+/** Statements of the embedded database from this on, in milliseconds, rest for as long again, photos or not. */
+export const longEmbeddedMs = 50;
+
+/**
+ * The same of the embedded database, which answers one after the other as it was asked: a statement's own time begins with the answer before.
+ * What takes long rests in any case: each of the three statements of a login stood behind another one of whoever asks for long lists all the time.
+ */
+export function makeEmbeddedRests(): (ranMs: number) => number {
+  let answeredAt = 0;
+  return (ranMs) => {
+    const now = performance.now();
+    const ownMs = Math.min(ranMs, now - answeredAt);
+    answeredAt = now;
+    return Math.max(restAfter(ownMs), ownMs < longEmbeddedMs ? 0 : ownMs);
+  };
+}
+
 /** For how many milliseconds nothing new is begun for a network or an account that so much was computed for. */
 export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs, restFactor.computing);
 

@@ -3,10 +3,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { embeddedCallBounds } from '../../src/db/client.ts';
 import { limitRuns } from '../../src/guard/admission.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import {
+  longEmbeddedMs,
+  makeEmbeddedRests,
   makeFile,
   makePartRests,
   partRest,
@@ -196,4 +199,43 @@ it('S3.7 a network or an account has no second to spare, and half of its places,
   assert.equal(await besidePhoto(() => atOnce('at home'), 'elsewhere', 41), 2, 'one account from many networks');
   assert.equal(await countRests('rested', 'hans', 1, 30), 0);
   assert.equal(await besidePhoto(() => countRests('rested', 'hans', 3, 30), 'rested'), 3);
+});
+
+it('S5.3 a statement of the embedded database rests for as long as it took itself, not for what it stood behind', async () => {
+  const restMs = makeEmbeddedRests();
+  const long = 2 * longEmbeddedMs;
+  await sleep(long);
+  const rested = restMs(long);
+  assert.ok(rested >= longEmbeddedMs && rested <= long, `${rested}`);
+  // Asked at the same time, and answered right after it.
+  assert.equal(restMs(long), 0);
+  await sleep(longEmbeddedMs / 5);
+  assert.equal(restMs(long), 0);
+  // Asked after all of them.
+  await sleep(long);
+  assert.equal(restMs(1), 0);
+});
+
+it('S5.3 on the embedded database a network has one statement at a time, and none while a long one rests; others find a place', async () => {
+  const limited = limitRuns({ slots: 6, ...embeddedCallBounds, restMs: makeEmbeddedRests() });
+  // One after the other, as they came.
+  let turn = Promise.resolve();
+  const ask = (network: string, ms: number) =>
+    runInScope(network, () =>
+      limited(() => {
+        turn = turn.then(() => sleep(ms));
+        return turn;
+      }),
+    );
+  const begin = performance.now();
+  const long = Array.from({ length: 8 }, () => ask('long lists', 3 * longEmbeddedMs));
+  await long[0];
+  // Three of them, as a login.
+  const asked = performance.now();
+  for (let i = 0; i < 3; i++) await ask('login', 1);
+  const waited = performance.now() - asked;
+  await long[1];
+  assert.ok(performance.now() - begin > 8 * longEmbeddedMs, 'the second one began before the first had rested');
+  assert.ok(waited < 3 * longEmbeddedMs, `${waited} ms`);
+  await Promise.all(long);
 });

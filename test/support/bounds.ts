@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
-import { callBounds, reservedConnections, slowCallBounds, statementMs } from '../../src/db/client.ts';
+import { callBounds, embeddedCallBounds, reservedConnections, slowCallBounds, statementMs } from '../../src/db/client.ts';
 import { felder, listFeld } from '../../src/felder.ts';
 import { turnMs } from '../../src/guard/computed.ts';
 import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
-import { partRest, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
+import { longEmbeddedMs, partRest, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
@@ -174,6 +174,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'statements at once',
       `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}, half of them while a photo of its own is made small; beyond ${seconds(spareWork.atOnceMs)} of work, beside such a photo at once (${spareWork.perSecondMs} ms come back a second), each counts for ${restFactor.calls} times as long again while photos are made small; not for photos of a network or an account that had more than ${seconds(spareFiles.atOnceMs)} of them made (${spareFiles.perSecondMs} ms come back a second)`,
       `by turns of networks, ${seconds(callBounds.waitMs)}, then 503`,
+    ],
+    [
+      'statements of the embedded database',
+      `${embeddedCallBounds.share} at once of a network or an account; one of ${longEmbeddedMs} ms and more counts for as long again, whether photos are made small or not`,
+      `by turns of networks, ${seconds(embeddedCallBounds.waitMs)}, then 503`,
     ],
     ['statement', seconds(statementMs.usual), '503'],
     [
