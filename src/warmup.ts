@@ -77,7 +77,11 @@ export async function warmUp(
     asking.end(body);
     return promise;
   };
-  for (let round = 1; round <= rounds && !signal.aborted; round++) await Promise.all(listAsked(round).map(ask));
+  try {
+    for (let round = 1; round <= rounds && !signal.aborted; round++) await Promise.all(listAsked(round).map(ask));
+  } catch {
+    // The database takes names of hosts that no request may have.
+  }
   server.close();
   server.closeAllConnections();
   return answers;

@@ -27,7 +27,7 @@ async function countPorts(): Promise<number> {
 }
 
 describe('warming up', () => {
-  it('gets the answers that clients get, none refused, and leaves no line, no figure and no record', async () => {
+  it('gets the answers that clients get, none refused, and leaves no line, no request in the figures and no record', async () => {
     // Whatever writes takes a number.
     const nextTransaction = async () => {
       const [row] = await service.database.sql`select pg_snapshot_xmax(pg_current_snapshot())::text as next`;
@@ -66,7 +66,8 @@ describe('warming up', () => {
     const begin = performance.now();
     const { fetch } = createApp({ ...service.deps, sql, reads: sql });
     const answers = await warmUp(fetch, wideSettings, 'n.test', hashed, 500);
-    assert.ok(performance.now() - begin >= 490);
+    const ms = performance.now() - begin;
+    assert.ok(ms >= 490 && ms < 5000, `${ms} ms`);
     assert.equal(answers[404], undefined, JSON.stringify(answers));
     assert.equal(await countPorts(), ports);
   });
@@ -74,12 +75,14 @@ describe('warming up', () => {
   it('does not wait for hashes for ever, and asks for nothing where there is no tenant', async () => {
     assert.deepEqual(await warmUp(service.app.fetch, wideSettings, 'n.test', new Promise(() => {}), 50), {});
     assert.deepEqual(await warmUp(service.app.fetch, wideSettings, null, hashed), {});
+    // The database takes such a name.
+    assert.deepEqual(await warmUp(service.app.fetch, wideSettings, 'ż.example', hashed), {});
   });
 
   it('hashes on every thread', async () => {
     const { user } = process.cpuUsage();
     await warmHashes();
     // 19 MB twice over, eight times: some 30 ms each.
-    assert.ok(process.cpuUsage().user - user > 8 * 5000, 'too little was computed');
+    assert.ok(process.cpuUsage().user - user > 8 * 15_000, 'too little was computed');
   });
 });

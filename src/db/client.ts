@@ -38,11 +38,8 @@ export const reservedConnections = 2;
 
 /** How requests wait for a connection: 503 within two seconds when all are busy (S5.3); what waits longer was given up by its client. */
 export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
-/**
- * The same of the embedded database, which answers one after the other: more than one of a network would stand before those of others. Who asks
- * for much at once waits for longer instead.
- */
-export const embeddedCallBounds = { ...callBounds, share: 1, waitMs: 5000 };
+/** The same of the embedded database, which answers one after the other: more than one of a network would stand before those of others. */
+export const embeddedCallBounds = { ...callBounds, share: 1 };
 /** The same for what computes for long; of its two connections a network has one. */
 export const slowCallBounds = { ...callBounds, slots: 2, share: 1, queue: 40 };
 /** Versions that are asked for at once, one behind the other on their connection: each takes a fraction of a millisecond. */

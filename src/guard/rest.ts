@@ -58,12 +58,16 @@ export const placesOf = (owner: string, places: number): number => (filesOf.has(
 /** For how many milliseconds a statement or a hash of this length goes on to count in the shares of the present request. */
 export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs, restFactor.calls);
 
-/** Statements of the embedded database from this on, in milliseconds, rest for as long again, photos or not. */
-export const longEmbeddedMs = 50;
+/**
+ * Statements of the embedded database that rest without photos too, in milliseconds; and no longer than that, with photos neither: the next one
+ * of the same request waits for it.
+ */
+export const embeddedRest = { fromMs: 50, atMostMs: 500 };
 
 /**
  * The same of the embedded database, which answers one after the other as it was asked: a statement's own time begins with the answer before.
- * What takes long rests in any case: each of the three statements of a login stood behind another one of whoever asks for long lists all the time.
+ * Of a network that does more than is spare, what takes long rests for as long again without photos too: each of the three statements of a login
+ * stood behind another one of whoever asks for long lists all the time.
  */
 export function makeEmbeddedRests(): (ranMs: number) => number {
   let answeredAt = 0;
@@ -71,7 +75,8 @@ export function makeEmbeddedRests(): (ranMs: number) => number {
     const now = performance.now();
     const ownMs = Math.min(ranMs, now - answeredAt);
     answeredAt = now;
-    return Math.max(restAfter(ownMs), ownMs < longEmbeddedMs ? 0 : ownMs);
+    const mayRest = ownMs >= embeddedRest.fromMs && !isSpare(ownersOf());
+    return Math.min(Math.max(restAfter(ownMs), mayRest ? ownMs : 0), embeddedRest.atMostMs);
   };
 }
 
@@ -101,10 +106,12 @@ export function makePartRests(): () => Promise<void> | null {
 export const restOfService = (ranMs: number): number => besidePhotos(restFactor.later * ranMs);
 
 function restOfOwners(owners: readonly string[], ranMs: number, factor: number): number {
-  // Who has a file made has used up more than a second by its end, which is known too late.
-  const isSpare = owners.every((owner) => work.left(owner) > 0 && !filesOf.has(owner));
+  const mayGoOn = isSpare(owners);
   for (const owner of owners) work.owe(owner, ranMs);
-  return isSpare ? 0 : besidePhotos(factor * ranMs);
+  return mayGoOn ? 0 : besidePhotos(factor * ranMs);
 }
+
+// Who has a file made has used up more than a second by its end, which is known too late.
+const isSpare = (owners: readonly string[]) => owners.every((owner) => work.left(owner) > 0 && !filesOf.has(owner));
 
 const besidePhotos = (ms: number) => (filesUnderWay === 0 ? 0 : ms);

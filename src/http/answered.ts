@@ -20,8 +20,9 @@ const probes = /^\/(?:health\/|metrics$)/;
 export function noteRequests({ metrics, log, start }: Pick<Deps, 'metrics' | 'log' | 'start'>): MiddlewareHandler<Env> {
   return async (c, next) => {
     const begin = performance.now();
+    const isAsked = start?.isOver ?? true;
     await next();
-    if (start && !start.isOver) return;
+    if (!isAsked) return;
     const milliseconds = performance.now() - begin;
     const scope = c.get('scope');
     const isGone = scope?.isGone() || (c.res.status === 503 && scope?.hasLeft());

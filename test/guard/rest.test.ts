@@ -8,7 +8,7 @@ import { limitRuns } from '../../src/guard/admission.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import {
-  longEmbeddedMs,
+  embeddedRest,
   makeEmbeddedRests,
   makeFile,
   makePartRests,
@@ -201,23 +201,28 @@ it('S3.7 a network or an account has no second to spare, and half of its places,
   assert.equal(await besidePhoto(() => countRests('rested', 'hans', 3, 30), 'rested'), 3);
 });
 
-it('S5.3 a statement of the embedded database rests for as long as it took itself, not for what it stood behind', async () => {
+it('S5.3 a statement of the embedded database rests for as long as it took itself, not for what it stood behind', async (t) => {
+  let now = performance.now();
+  t.mock.method(performance, 'now', () => now);
   const restMs = makeEmbeddedRests();
-  const long = 2 * longEmbeddedMs;
-  await sleep(long);
-  const rested = restMs(long);
-  assert.ok(rested >= longEmbeddedMs && rested <= long, `${rested}`);
-  // Asked at the same time, and answered right after it.
-  assert.equal(restMs(long), 0);
-  await sleep(longEmbeddedMs / 5);
-  assert.equal(restMs(long), 0);
-  // Asked after all of them.
-  await sleep(long);
-  assert.equal(restMs(1), 0);
+  /** What rests of a statement that is answered so long after the last one and ran since `ranMs` ago. */
+  const answer = (afterMs: number, ranMs: number) => {
+    now += afterMs;
+    return runInScope('embedded', async () => restMs(ranMs));
+  };
+  const { fromMs, atMostMs } = embeddedRest;
+  assert.equal(await answer(2 * aSecond, 2 * aSecond), 0, 'one that has a second to spare rests');
+  assert.equal(await answer(fromMs, fromMs), fromMs);
+  // Asked at the same time as the one before, and answered right after it.
+  assert.equal(await answer(0, 3 * fromMs), 0);
+  assert.equal(await answer(fromMs - 1, 3 * fromMs), 0);
+  // Asked long after all of them.
+  assert.equal(await answer(aSecond, 1), 0);
+  assert.equal(await answer(3 * atMostMs, 3 * atMostMs), atMostMs);
 });
 
 it('S5.3 on the embedded database a network has one statement at a time, and none while a long one rests; others find a place', async () => {
-  const limited = limitRuns({ slots: 6, ...embeddedCallBounds, restMs: makeEmbeddedRests() });
+  const limited = limitRuns({ slots: 6, ...embeddedCallBounds, waitMs: 10_000, restMs: makeEmbeddedRests() });
   // One after the other, as they came.
   let turn = Promise.resolve();
   const ask = (network: string, ms: number) =>
@@ -227,15 +232,17 @@ it('S5.3 on the embedded database a network has one statement at a time, and non
         return turn;
       }),
     );
+  await ask('long lists', aSecond + 200);
+  const longMs = 3 * embeddedRest.fromMs;
   const begin = performance.now();
-  const long = Array.from({ length: 8 }, () => ask('long lists', 3 * longEmbeddedMs));
+  const long = Array.from({ length: 6 }, () => ask('long lists', longMs));
   await long[0];
   // Three of them, as a login.
   const asked = performance.now();
   for (let i = 0; i < 3; i++) await ask('login', 1);
   const waited = performance.now() - asked;
   await long[1];
-  assert.ok(performance.now() - begin > 8 * longEmbeddedMs, 'the second one began before the first had rested');
-  assert.ok(waited < 3 * longEmbeddedMs, `${waited} ms`);
+  assert.ok(performance.now() - begin >= 3 * longMs - 10, 'the second one began before the first had rested');
+  assert.ok(waited < longMs, `${waited} ms`);
   await Promise.all(long);
 });

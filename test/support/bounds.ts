@@ -10,7 +10,7 @@ import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
-import { longEmbeddedMs, partRest, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
+import { embeddedRest, partRest, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
@@ -177,7 +177,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'statements of the embedded database',
-      `${embeddedCallBounds.share} at once of a network or an account; one of ${longEmbeddedMs} ms and more counts for as long again, whether photos are made small or not`,
+      `as above, but ${embeddedCallBounds.share} at once of a network or an account; beyond ${seconds(spareWork.atOnceMs)} of work, one of ${embeddedRest.fromMs} ms and more counts for as long again without photos too; none for more than ${seconds(embeddedRest.atMostMs)}`,
       `by turns of networks, ${seconds(embeddedCallBounds.waitMs)}, then 503`,
     ],
     ['statement', seconds(statementMs.usual), '503'],
