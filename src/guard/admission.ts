@@ -1,6 +1,6 @@
 // Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
-import { type Client, wrapCalls } from './calls.ts';
+import { type Client, withDeadline, wrapCalls } from './calls.ts';
 import { currentScope, isAccount, isNamed, type RequestScope } from './request.ts';
 import { placesOf } from './rest.ts';
 import { type LimitName, type LimitUsage, type RefusalReason, usageOf } from './usage.ts';
@@ -27,6 +27,8 @@ export interface AdmissionOptions {
    * what rests, who has a file made has half a share.
    */
   restMs?: (ranMs: number) => number;
+  /** Whether something of these owners may begin, places or not; asked again while something waits. */
+  mayBegin?: (owners: readonly string[]) => boolean;
   /** Whether the result shows that what the request names is its own: then that rests as well. */
   proves?: (result: unknown) => boolean;
 }
@@ -107,17 +109,6 @@ export function admitCalls<C extends Client>(client: C, options: CallOptions, re
   return wrapCalls(client, admit);
 }
 
-function withDeadline(result: unknown, ms: number, giveUp: () => OverloadError): Promise<unknown> {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-  const timer = setTimeout(() => reject(giveUp()), ms);
-  const end = (settle: (value: unknown) => void) => (value: unknown) => {
-    clearTimeout(timer);
-    settle(value);
-  };
-  Promise.resolve(result).then(end(resolve), end(reject));
-  return promise;
-}
-
 interface Waiting {
   keys: readonly string[];
   isGone(): boolean;
@@ -128,8 +119,12 @@ interface Waiting {
 
 const nobody: readonly string[] = [];
 
+// How soon what may not begin yet is asked for again, in milliseconds.
+const lookAgainMs = 100;
+
 class Admission {
-  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'proves'>>;
+  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'mayBegin' | 'proves'>>;
+  readonly #mayBegin: AdmissionOptions['mayBegin'];
   readonly #rests: boolean;
   readonly #usage: LimitUsage;
   #running = 0;
@@ -140,10 +135,12 @@ class Admission {
   /** Request → milliseconds that it has waited here, where that is not told by its age. */
   readonly #waited = new WeakMap<RequestScope, number>();
   #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
   constructor(options: AdmissionOptions, usage: LimitUsage) {
     const share = options.share ?? options.slots;
     this.#options = { isApart: false, namedShare: share, ...options, share };
     this.#rests = options.restMs !== undefined;
+    this.#mayBegin = options.mayBegin;
     this.#usage = usage;
   }
 
@@ -165,7 +162,8 @@ class Admission {
   #mayRun(keys: readonly string[]): boolean {
     const { slots, share, namedShare } = this.#options;
     const placesFor = (key: string) => (isNamed(key) ? namedShare : this.#rests ? placesOf(key, share) : share);
-    return this.#running < slots && keys.every((key) => (this.#held.get(key) ?? 0) < placesFor(key));
+    const hasPlace = this.#running < slots && keys.every((key) => (this.#held.get(key) ?? 0) < placesFor(key));
+    return hasPlace && (this.#mayBegin?.(keys) ?? true);
   }
 
   #take(keys: readonly string[]): void {
@@ -193,7 +191,16 @@ class Admission {
       this.#lines.set(network, line);
       this.#waiting++;
       this.#usage.waiting++;
+      if (this.#mayBegin) this.#lookAgain();
     });
+  }
+
+  #lookAgain(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#admitNext();
+      if (this.#waiting > 0) this.#lookAgain();
+    }, lookAgainMs);
   }
 
   // Milliseconds of a request's patience that are used up.

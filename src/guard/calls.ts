@@ -30,3 +30,15 @@ export function wrapCalls<C extends Client>(client: C, send: (call: (chosen: C) 
       name === 'begin' ? (...args: unknown[]) => send((chosen) => chosen.begin(...args)) : Reflect.get(target, name),
   });
 }
+
+/** The result; fails with another error after so many milliseconds, whatever becomes of it. */
+export function withDeadline(result: unknown, ms: number, giveUp: () => Error): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const timer = setTimeout(() => reject(giveUp()), ms);
+  const end = (settle: (value: unknown) => void) => (value: unknown) => {
+    clearTimeout(timer);
+    settle(value);
+  };
+  Promise.resolve(result).then(end(resolve), end(reject));
+  return promise;
+}

@@ -1,5 +1,6 @@
 // What was done counts for longer than it took, where others would notice: who does nothing else leaves the cores to them.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasFileMade, isFileUnderWay } from './files.ts';
 import { limitRate } from './rate.ts';
 import { currentScope } from './request.ts';
 
@@ -10,9 +11,6 @@ import { currentScope } from './request.ts';
  */
 export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
 
-/** The same of photos and sounds, for which others rest: who sends them all the time would slow everybody who works much. */
-export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
-
 /**
  * As long again, times this, while photos are made small. Computing has one thread for all: a network keeps an eighth of it. Calls, which
  * are statements and hashes, have shares of few slots besides. With seven, too, an office that reads long lists was refused half of them
@@ -21,39 +19,15 @@ export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
 export const restFactor = { computing: 7, calls: 3, later: 7 };
 
 const work = limitRate(spareWork.perSecondMs, spareWork.atOnceMs);
-const files = limitRate(spareFiles.perSecondMs, spareFiles.atOnceMs);
-let filesUnderWay = 0;
-/** Network or account → its files that are being made. */
-const filesOf = new Map<string, number>();
 
 const ownersOf = () => currentScope()?.owners ?? [];
-
-/** Makes a photo small, or a sound clean, which takes seconds of a core: meanwhile others rest, unless whose it is makes too many. */
-export async function makeFile<T>(make: () => Promise<T>): Promise<T> {
-  const owners = ownersOf();
-  const counts = owners.every((owner) => files.left(owner) > 0) ? 1 : 0;
-  const since = performance.now();
-  filesUnderWay += counts;
-  for (const owner of owners) filesOf.set(owner, (filesOf.get(owner) ?? 0) + 1);
-  try {
-    return await make();
-  } finally {
-    filesUnderWay -= counts;
-    for (const owner of owners) {
-      files.owe(owner, performance.now() - since);
-      const left = (filesOf.get(owner) ?? 0) - 1;
-      if (left > 0) filesOf.set(owner, left);
-      else filesOf.delete(owner);
-    }
-  }
-}
 
 /**
  * Of the places that a network or an account has beside others, as many as it may have now: half of them while a file of its own is made,
  * which is a core's work already. One that had done nothing before began all at the same moment, with its photo, and somebody else's of 12
  * megapixels took 5 s.
  */
-export const placesOf = (owner: string, places: number): number => (filesOf.has(owner) ? Math.ceil(places / 2) : places);
+export const placesOf = (owner: string, places: number): number => (hasFileMade(owner) ? Math.ceil(places / 2) : places);
 
 /** For how many milliseconds a statement or a hash of this length goes on to count in the shares of the present request. */
 export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs, restFactor.calls);
@@ -112,6 +86,6 @@ function restOfOwners(owners: readonly string[], ranMs: number, factor: number):
 }
 
 // Who has a file made has used up more than a second by its end, which is known too late.
-const isSpare = (owners: readonly string[]) => owners.every((owner) => work.left(owner) > 0 && !filesOf.has(owner));
+const isSpare = (owners: readonly string[]) => owners.every((owner) => work.left(owner) > 0 && !hasFileMade(owner));
 
-const besidePhotos = (ms: number) => (filesUnderWay === 0 ? 0 : ms);
+const besidePhotos = (ms: number) => (isFileUnderWay() ? ms : 0);

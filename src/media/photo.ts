@@ -84,17 +84,26 @@ async function loadCodecs(): Promise<Codecs> {
 /**
  * The photo upright, at most 2048 pixels long, below 500 000 bytes, without metadata.
  * @param bytes of a file; not changed
+ * @param pass is called before each step that takes long
  */
-export async function compressPhoto(bytes: Buffer): Promise<PhotoReply> {
+export async function compressPhoto(bytes: Buffer, pass: () => void): Promise<PhotoReply> {
   const { encoder, openDecoder, resize } = await codecs;
   const jpeg = readJpeg(bytes);
   const refusal = jpeg ? findRefusal(jpeg) : nameStranger(bytes);
   if (refusal || !jpeg?.frame) return { refused: refusal ?? 'damaged' };
 
+  pass();
   const decoded = await decode(openDecoder, bytes, jpeg.frame);
   if (typeof decoded === 'string') return { refused: decoded };
+  pass();
   const small = scale(resize, decoded, longestSide / Math.max(decoded.width, decoded.height));
-  return { bytes: encode(encoder, resize, turn(small, jpeg.orientation)) };
+  const patient: Encoder = {
+    encode(...given) {
+      pass();
+      return encoder.encode(...given);
+    },
+  };
+  return { bytes: encode(patient, resize, turn(small, jpeg.orientation)) };
 }
 
 async function decode(open: Codecs['openDecoder'], bytes: Uint8Array, frame: JpegFrame): Promise<Picture | JpegRefusal> {

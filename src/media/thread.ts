@@ -1,9 +1,10 @@
 // The thread that makes photos small and cleans sound files: what strangers sent is read here, so that it may take its time. One
 // file after the other; what fails for another reason than the file is thrown, the thread ends, and the next file gets a new one.
 import { readFile } from 'node:fs/promises';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { AudioRefusedError, type RefusalReason } from './audio/refusal.ts';
 import { type AudioKind, cleanAudio } from './audio.ts';
+import { type Gate, passGate } from './gate.ts';
 import type { PhotoReply } from './photo.ts';
 
 /** The sound to store, in a buffer of its own, or why there is none. */
@@ -24,7 +25,7 @@ const loadPhoto = () => import('./photo.ts');
 const makers: { [K in keyof MediaReplies]: (bytes: Buffer) => Promise<MediaReplies[K]> } = {
   async photo(bytes) {
     const { compressPhoto } = await loadPhoto();
-    return compressPhoto(bytes);
+    return compressPhoto(bytes, () => passGate(workerData as Gate));
   },
   async audio(bytes) {
     try {

@@ -4,10 +4,11 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { limitRuns, OverloadError } from '../guard/admission.ts';
+import { bringFile, makeFile, mayBeginFile } from '../guard/files.ts';
 import { currentScope } from '../guard/request.ts';
-import { makeFile } from '../guard/rest.ts';
 import { AudioRefusedError } from './audio/refusal.ts';
 import type { AudioKind } from './audio.ts';
+import { makeGate, setGate } from './gate.ts';
 import type { JpegRefusal } from './jpeg.ts';
 import type { MediaReplies, MediaRequest } from './thread.ts';
 
@@ -91,6 +92,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     queue: 200,
     waitMs,
     isApart: true,
+    mayBegin: mayBeginFile,
   });
   let closed = false;
 
@@ -133,12 +135,15 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       if (currentScope()?.hasLeft()) throw new MediaUnavailableError('whoever sent the file has gone');
       const thread = takeThread();
       keepReady();
-      const reply = await makeFile(() => thread.run({ kind, path }, jobMs));
+      const reply = await makeFile(
+        () => thread.run({ kind, path }, jobMs),
+        (isHeld) => thread.hold(isHeld),
+      );
       idle.add(thread);
       thread.rest(idleMs, keepReady);
       return reply as MediaReplies[K];
     };
-    return inTurn(work).catch((error: unknown) => {
+    return bringFile(() => inTurn(work)).catch((error: unknown) => {
       throw error instanceof OverloadError
         ? new MediaBusyError(`the files of a request waited ${waitMs} ms for their threads`)
         : error;
@@ -167,9 +172,17 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
 
 /** A worker and the file it works on. */
 class MediaThread {
-  readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'media', resourceLimits });
+  readonly #gate = makeGate();
+  readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), {
+    name: 'media',
+    resourceLimits,
+    workerData: this.#gate,
+  });
   #job: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
   #timer: NodeJS.Timeout | undefined;
+  /** Milliseconds that a file has, and since when they run. */
+  #leftMs = 0;
+  #runsSince = 0;
   #dead: Error | null = null;
   readonly #onDeath: () => void;
 
@@ -191,7 +204,9 @@ class MediaThread {
     if (this.#dead) throw this.#dead;
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     this.#job = { resolve, reject };
-    this.#timer = setTimeout(() => this.#die(new MediaUnavailableError(`a file took longer than ${jobMs} ms`)), jobMs);
+    this.#leftMs = jobMs;
+    this.#startClock();
+    setGate(this.#gate, false);
     this.#worker.postMessage(request);
     try {
       return await promise;
@@ -202,6 +217,21 @@ class MediaThread {
       this.#job = null;
       clearTimeout(this.#timer);
     }
+  }
+
+  /** Has the file under way pause before its next step, or go on; the time that it has stands still. */
+  hold(isHeld: boolean): void {
+    if (!this.#job || this.#dead) return;
+    setGate(this.#gate, isHeld);
+    if (isHeld) {
+      clearTimeout(this.#timer);
+      this.#leftMs -= performance.now() - this.#runsSince;
+    } else this.#startClock();
+  }
+
+  #startClock(): void {
+    this.#runsSince = performance.now();
+    this.#timer = setTimeout(() => this.#die(new MediaUnavailableError('a file took too long')), this.#leftMs);
   }
 
   /** Loads what a photo needs, before there is one. */

@@ -5,18 +5,17 @@ import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { embeddedCallBounds } from '../../src/db/client.ts';
 import { limitRuns } from '../../src/guard/admission.ts';
+import { makeFile, spareFiles } from '../../src/guard/files.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import {
   embeddedRest,
   makeEmbeddedRests,
-  makeFile,
   makePartRests,
   partRest,
   restAfter,
   restFactor,
   restOfService,
-  spareFiles,
   spareWork,
 } from '../../src/guard/rest.ts';
 

@@ -5,10 +5,11 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
+import { giveWay, makeFile } from '../../src/guard/files.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { AudioRefusedError } from '../../src/media/audio/refusal.ts';
 import { cleanAudio } from '../../src/media/audio.ts';
@@ -300,6 +301,56 @@ describe('a thread', () => {
     await Promise.all([...Array.from({ length: 30 }, () => send('many')), send('other')]);
     assert.equal(threads.length, 2);
     assert.ok(done.indexOf('other') < 30, done.join());
+  });
+
+  describe('pauses for others', () => {
+    const sendAs = (network: string, run: () => Promise<Uint8Array>) => runInScope(network, run);
+    const hadMany = async (t: TestContext, network: string) => {
+      const now = performance.now.bind(performance);
+      let ahead = 0;
+      t.mock.method(performance, 'now', () => now() + ahead);
+      await runInScope(network, () =>
+        makeFile(async () => {
+          ahead += 10 * giveWay.fromMs;
+        }),
+      );
+    };
+    // Seconds of decoding, and steps after it.
+    const long = makeJpeg({ width: 1024, height: 1024, noise: 60 }).then((tile) => writePhoto(stackJpeg(tile, 16)));
+
+    it('S3.7 between two steps, for as long as they have photos made, and its own time stands still', async (t) => {
+      const { own } = openPool(t, { workers: 2, jobMs: 9000 });
+      await hadMany(t, 'pauses');
+      const done: string[] = [];
+      const many = sendAs('pauses', async () => own.compress(await long)).then((bytes) => {
+        done.push('many');
+        return bytes;
+      });
+      const path = await photo;
+      const until = Date.now() + 10_000;
+      while (Date.now() < until) await sendAs('few', () => own.compress(path));
+      done.push('few');
+      await requireClean(await many);
+      assert.deepEqual(done, ['few', 'many']);
+      await requireClean(await sendAs('pauses', () => own.compress(path)));
+    });
+
+    it('ends all the same when the pool is closed', async (t) => {
+      const { own, threads } = openPool(t, { workers: 2, jobMs: 60_000 });
+      await hadMany(t, 'closed');
+      const many = sendAs('closed', async () => own.compress(await long));
+      const failed = assert.rejects(many, MediaUnavailableError);
+      const path = await photo;
+      const until = Date.now() + 6000;
+      while (Date.now() < until) await sendAs('few', () => own.compress(path));
+      const few = assert.rejects(
+        sendAs('few', () => own.compress(path)),
+        MediaUnavailableError,
+      );
+      await sleep(5);
+      const ended = threads.map((thread) => once(thread, 'exit'));
+      await Promise.all([own.close(), failed, few, ...ended]);
+    });
   });
 
   it('makes nothing of a photo whose sender has gone meanwhile', async (t) => {

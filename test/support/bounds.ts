@@ -6,11 +6,12 @@ import { loadConfig } from '../../src/config.ts';
 import { callBounds, embeddedCallBounds, reservedConnections, slowCallBounds, statementMs } from '../../src/db/client.ts';
 import { felder, listFeld } from '../../src/felder.ts';
 import { turnMs } from '../../src/guard/computed.ts';
+import { giveWay, spareFiles } from '../../src/guard/files.ts';
 import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
-import { embeddedRest, partRest, restFactor, spareFiles, spareWork } from '../../src/guard/rest.ts';
+import { embeddedRest, partRest, restFactor, spareWork } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
@@ -162,7 +163,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'photos made small and sound files cleaned at once',
-      '2 to 4, by cores (`PHOTO_WORKERS`); of a network one fewer',
+      `2 to 4, by cores (\`PHOTO_WORKERS\`); of a network one fewer; whoever had ${seconds(giveWay.fromMs)} of them made lately (${spareFiles.perSecondMs} ms come back a second) and more than ${giveWay.times} times what somebody else had begins one in ${seconds(giveWay.oneInSeconds * 1000)} beside that one, and pauses for ${seconds(giveWay.heldMs)} of a file`,
       'those of a request wait a minute, then 503',
     ],
     [

@@ -1,0 +1,155 @@
+// The order of photos: who sends few of them does not stand beside who sends them all the time.
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limitRuns } from '../../src/guard/admission.ts';
+import { bringFile, giveWay, makeFile, mayBeginFile } from '../../src/guard/files.ts';
+import { runInScope } from '../../src/guard/request.ts';
+
+/** A clock that can be put forward. */
+function moveTime(t: TestContext): (ms: number) => void {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  t.mock.method(performance, 'now', () => now() + ahead);
+  return (ms) => {
+    ahead += ms;
+  };
+}
+
+const limit = () => limitRuns({ slots: 2, share: 1, queue: 100, waitMs: 60_000, mayBegin: mayBeginFile });
+
+const asSender = <T>(network: string, account: number | null, run: () => Promise<T>): Promise<T> =>
+  runInScope(network, (scope) => {
+    if (account !== null) scope.identify(account);
+    return run();
+  });
+
+/** A file that is made until it is told to end; what it was told meanwhile. */
+function beginFile(inTurn: ReturnType<typeof limit>, network: string, account: number | null = null) {
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const told: boolean[] = [];
+  const work = async () => {
+    begun.resolve();
+    await end;
+  };
+  const done = asSender(network, account, () => bringFile(() => inTurn(() => makeFile(work, (isHeld) => told.push(isHeld)))));
+  const endIt = () => {
+    resolve();
+    return done;
+  };
+  return { begun: begun.promise, told, end: endIt };
+}
+
+/** Has so many milliseconds of files made. */
+const spend = (move: (ms: number) => void, ms: number, network: string, account: number | null = null) =>
+  asSender(network, account, () => makeFile(async () => move(ms)));
+
+const isBegun = ({ begun }: { begun: Promise<void> }) => Promise.race([begun.then(() => true), sleep(500).then(() => false)]);
+
+for (const [what, network, account] of [
+  ['a network', 'sends all the time', null],
+  ['an account from many networks', 'the next one', 7001],
+] as const) {
+  it(`S3.7 ${what} that had many photos made begins none beside others, but one in half a minute`, async (t) => {
+    const move = moveTime(t);
+    const inTurn = limit();
+    await spend(move, 20_000, account === null ? network : 'the first one', account);
+    const before = beginFile(inTurn, network, account);
+    assert.ok(await isBegun(before), 'nobody else is there');
+    await before.end();
+    const few = beginFile(inTurn, `few beside ${network}`);
+    await few.begun;
+    const many = beginFile(inTurn, network, account);
+    assert.ok(!(await isBegun(many)));
+    const other = beginFile(inTurn, `other beside ${network}`);
+    assert.ok(await isBegun(other), 'who had none made does not wait');
+    await other.end();
+    // What others had made grows meanwhile, but less than half as much.
+    move(giveWay.oneInSeconds * 500);
+    await spend(move, giveWay.oneInSeconds * 500, 'somebody');
+    await many.begun;
+    const next = beginFile(inTurn, network, account);
+    await many.end();
+    assert.ok(!(await isBegun(next)), 'one only');
+    await few.end();
+    await next.begun;
+    await next.end();
+  });
+}
+
+it('S3.7 photos of senders that had about as many made, or few, stand beside each other', async (t) => {
+  const move = moveTime(t);
+  const inTurn = limit();
+  await spend(move, 20_000, 'office');
+  await spend(move, 20_000 / giveWay.times + 1000, 'school');
+  await spend(move, giveWay.fromMs / 2, 'home');
+  for (const [first, second] of [
+    ['school', 'office'],
+    ['new', 'home'],
+  ] as const) {
+    const one = beginFile(inTurn, first);
+    const two = beginFile(inTurn, second);
+    assert.ok((await isBegun(one)) && (await isBegun(two)), second);
+    await Promise.all([one.end(), two.end()]);
+  }
+});
+
+it('S3.7 a photo under way pauses for one of somebody who had few made, and goes on after the last of these', async (t) => {
+  const move = moveTime(t);
+  const inTurn = limit();
+  await spend(move, 20_000, 'pauses');
+  const many = beginFile(inTurn, 'pauses');
+  await many.begun;
+  assert.deepEqual(many.told, []);
+  for (let i = 0; i < 4; i++) {
+    const few = beginFile(inTurn, 'sends four');
+    await few.begun;
+    await sleep(150);
+    assert.deepEqual([many.told, few.told], [[true], []]);
+    await few.end();
+  }
+  await sleep(500);
+  assert.deepEqual(many.told, [true, false]);
+  await many.end();
+});
+
+it('S3.7 a photo that takes long is one of many, and pauses no longer than its time', async (t) => {
+  const move = moveTime(t);
+  const inTurn = limit();
+  const long = beginFile(inTurn, 'first of all');
+  await long.begun;
+  move(2 * giveWay.fromMs);
+  const few = beginFile(inTurn, 'comes later');
+  await few.begun;
+  assert.deepEqual(long.told, [true]);
+  move(giveWay.heldMs);
+  await sleep(300);
+  assert.deepEqual(long.told, [true, false]);
+  // A second one finds it as it is.
+  const other = beginFile(inTurn, 'comes last');
+  await sleep(300);
+  assert.deepEqual(long.told, [true, false]);
+  await Promise.all([long.end(), few.end(), other.end()]);
+});
+
+it('S3.7 a pause does not count as time of the photo', async (t) => {
+  const move = moveTime(t);
+  const inTurn = limit();
+  await spend(move, 20_000, 'held');
+  await spend(move, 12_000, 'more than half');
+  const held = beginFile(inTurn, 'held');
+  await held.begun;
+  const few = beginFile(inTurn, 'had none');
+  await few.begun;
+  assert.deepEqual(held.told, [true]);
+  move(giveWay.heldMs / 2);
+  await Promise.all([few.end(), held.end()]);
+  // About 18 s of one and 11 of the other are left; with the pause it would be 28.
+  await sleep(300);
+  const half = beginFile(inTurn, 'more than half');
+  const again = beginFile(inTurn, 'held');
+  assert.ok((await isBegun(half)) && (await isBegun(again)));
+  assert.deepEqual(again.told, []);
+  await Promise.all([half.end(), again.end()]);
+});
