@@ -1,7 +1,7 @@
 // Whose photos and sounds are being made, and in which order: each takes seconds of a core, and who sends few of them is not to stand
 // beside who sends them all the time.
 import { limitRate } from './rate.ts';
-import { currentScope } from './request.ts';
+import { currentScope, type RequestScope } from './request.ts';
 
 /**
  * What a network or an account may have made of photos and sounds so that others rest for it, in milliseconds: at once, and what of it comes
@@ -29,8 +29,7 @@ const filesOf = new Map<string, number>();
 
 interface Sender {
   owners: readonly string[];
-  /** When the file of these was begun; null before and after that. */
-  since: number | null;
+  scope: RequestScope | undefined;
 }
 
 interface MadeFile extends Sender {
@@ -44,13 +43,20 @@ const present = new Set<Sender>();
 /** What is made, and was until a moment ago. */
 const made = new Set<MadeFile>();
 let looksAgain = false;
+/** Request → milliseconds of its files. */
+const madeFor = new WeakMap<RequestScope, number>();
 
-const ownersOf = () => currentScope()?.owners ?? [];
+function currentSender(): Sender {
+  const scope = currentScope();
+  return { owners: scope?.owners ?? [], scope };
+}
 
-/** Milliseconds of files that these had made lately, whichever of them had most, and of the one that is made. */
-const usedBy = ({ owners, since }: Sender) =>
-  Math.max(0, ...owners.map((owner) => spareFiles.atOnceMs - files.left(owner))) +
-  (since === null ? 0 : performance.now() - since);
+/**
+ * Milliseconds of files that these had made lately, whichever of them had most, without the present request: else who sends four would have
+ * had as many, with the third, as whoever has just begun to send them all the time.
+ */
+const usedBy = ({ owners, scope }: Sender) =>
+  Math.max(0, ...owners.map((owner) => spareFiles.atOnceMs - files.left(owner))) - ((scope && madeFor.get(scope)) ?? 0);
 
 /** Whether one of these others had far fewer made. */
 function hasLesser(sender: Sender, others: ReadonlySet<Sender>): boolean {
@@ -65,7 +71,7 @@ function hasLesser(sender: Sender, others: ReadonlySet<Sender>): boolean {
 
 /** Waits for its turn with a file, and has it made: meanwhile others may have to give way to it. */
 export async function bringFile<T>(waitAndMake: () => Promise<T>): Promise<T> {
-  const sender: Sender = { owners: ownersOf(), since: null };
+  const sender = currentSender();
   present.add(sender);
   try {
     return await waitAndMake();
@@ -75,18 +81,21 @@ export async function bringFile<T>(waitAndMake: () => Promise<T>): Promise<T> {
 }
 
 /** Whether a file of these may be begun now: nobody is there to give way to, or it is time for one all the same. */
-export const mayBeginFile = (owners: readonly string[]): boolean =>
-  owners.every((owner) => begun.left(owner) >= 1) || !hasLesser({ owners, since: null }, present);
+export function mayBeginFile(owners: readonly string[]): boolean {
+  if (owners.every((owner) => begun.left(owner) >= 1)) return true;
+  const sender = [...present].find((one) => one.owners === owners) ?? { owners, scope: undefined };
+  return !hasLesser(sender, present);
+}
 
 /**
  * Makes a photo small, or a sound clean, which takes seconds of a core: meanwhile others rest, unless whose it is makes too many.
  * @param hold is told when it should pause as soon as it can, and when it may go on
  */
 export async function makeFile<T>(make: () => Promise<T>, hold?: (isHeld: boolean) => void): Promise<T> {
-  const owners = ownersOf();
+  const { owners, scope } = currentSender();
   const counts = owners.every((owner) => files.left(owner) > 0) ? 1 : 0;
   const since = performance.now();
-  const file: MadeFile = { owners, since, hold, heldSince: null, heldMs: 0 };
+  const file: MadeFile = { owners, scope, hold, heldSince: null, heldMs: 0 };
   counted += counts;
   for (const owner of owners) {
     filesOf.set(owner, (filesOf.get(owner) ?? 0) + 1);
@@ -100,10 +109,11 @@ export async function makeFile<T>(make: () => Promise<T>, hold?: (isHeld: boolea
   } finally {
     counted -= counts;
     settle(file, false);
-    file.since = null;
     file.hold = undefined;
+    const tookMs = performance.now() - since - file.heldMs;
+    if (scope) madeFor.set(scope, (madeFor.get(scope) ?? 0) + tookMs);
     for (const owner of owners) {
-      files.owe(owner, performance.now() - since - file.heldMs);
+      files.owe(owner, tookMs);
       const left = (filesOf.get(owner) ?? 0) - 1;
       if (left > 0) filesOf.set(owner, left);
       else filesOf.delete(owner);

@@ -114,23 +114,45 @@ it('S3.7 a photo under way pauses for one of somebody who had few made, and goes
   await many.end();
 });
 
-it('S3.7 a photo that takes long is one of many, and pauses no longer than its time', async (t) => {
+it('S3.7 a photo pauses no longer than its time, whoever comes then', async (t) => {
   const move = moveTime(t);
   const inTurn = limit();
-  const long = beginFile(inTurn, 'first of all');
+  await spend(move, 20_000, 'long');
+  const long = beginFile(inTurn, 'long');
   await long.begun;
-  move(2 * giveWay.fromMs);
   const few = beginFile(inTurn, 'comes later');
   await few.begun;
   assert.deepEqual(long.told, [true]);
   move(giveWay.heldMs);
   await sleep(300);
   assert.deepEqual(long.told, [true, false]);
-  // A second one finds it as it is.
+  await few.end();
   const other = beginFile(inTurn, 'comes last');
+  await other.begun;
   await sleep(300);
   assert.deepEqual(long.told, [true, false]);
-  await Promise.all([long.end(), few.end(), other.end()]);
+  await Promise.all([long.end(), other.end()]);
+});
+
+it('S3.7 what a request had made itself is not what its sender had before', async (t) => {
+  const move = moveTime(t);
+  const inTurn = limit();
+  await spend(move, 2 * giveWay.fromMs, 'just began');
+  const other = beginFile(inTurn, 'just began');
+  await other.begun;
+  await asSender('sends four', null, async () => {
+    for (let i = 0; i < 4; i++)
+      await bringFile(() =>
+        inTurn(() =>
+          makeFile(async () => {
+            await sleep(150);
+            assert.equal(other.told.at(-1), true, `beside photo ${i}`);
+            move(giveWay.fromMs);
+          }),
+        ),
+      );
+  });
+  await other.end();
 });
 
 it('S3.7 a pause does not count as time of the photo', async (t) => {
