@@ -27,8 +27,8 @@ export interface AdmissionOptions {
    * what rests, who has a file made has half a share.
    */
   restMs?: (ranMs: number) => number;
-  /** Whether something of these owners may begin, places or not; asked again while something waits. */
-  mayBegin?: (owners: readonly string[]) => boolean;
+  /** Whether something of these owners that has a place may begin, which is asked again while something waits; and what is told of it. */
+  order?: { mayBegin(owners: readonly string[]): boolean; begin(owners: readonly string[]): void };
   /** Whether the result shows that what the request names is its own: then that rests as well. */
   proves?: (result: unknown) => boolean;
 }
@@ -119,12 +119,10 @@ interface Waiting {
 
 const nobody: readonly string[] = [];
 
-// How soon what may not begin yet is asked for again, in milliseconds.
 const lookAgainMs = 100;
-
 class Admission {
-  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'mayBegin' | 'proves'>>;
-  readonly #mayBegin: AdmissionOptions['mayBegin'];
+  readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'order' | 'proves'>>;
+  readonly #order: AdmissionOptions['order'];
   readonly #rests: boolean;
   readonly #usage: LimitUsage;
   #running = 0;
@@ -140,7 +138,7 @@ class Admission {
     const share = options.share ?? options.slots;
     this.#options = { isApart: false, namedShare: share, ...options, share };
     this.#rests = options.restMs !== undefined;
-    this.#mayBegin = options.mayBegin;
+    this.#order = options.order;
     this.#usage = usage;
   }
 
@@ -150,7 +148,8 @@ class Admission {
     // Work of the service itself has no share.
     const keys = scope?.owners ?? nobody;
     if (scope?.isGone()) throw refusal(this.#usage, 'gone');
-    if (this.#mayRun(keys)) this.#take(keys);
+    // Who waits because of the order is not behind who comes later.
+    if (!(this.#order && this.#lines.has(scope?.network ?? null)) && this.#mayRun(keys)) this.#take(keys);
     else {
       const since = performance.now();
       await this.#wait(keys, scope);
@@ -163,12 +162,13 @@ class Admission {
     const { slots, share, namedShare } = this.#options;
     const placesFor = (key: string) => (isNamed(key) ? namedShare : this.#rests ? placesOf(key, share) : share);
     const hasPlace = this.#running < slots && keys.every((key) => (this.#held.get(key) ?? 0) < placesFor(key));
-    return hasPlace && (this.#mayBegin?.(keys) ?? true);
+    return hasPlace && this.#order?.mayBegin(keys) !== false;
   }
 
   #take(keys: readonly string[]): void {
     this.#running++;
     this.#usage.running++;
+    this.#order?.begin(keys);
     for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
   }
 
@@ -191,7 +191,7 @@ class Admission {
       this.#lines.set(network, line);
       this.#waiting++;
       this.#usage.waiting++;
-      if (this.#mayBegin) this.#lookAgain();
+      if (this.#order) this.#lookAgain();
     });
   }
 

@@ -4,11 +4,11 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { limitRuns, OverloadError } from '../guard/admission.ts';
-import { bringFile, makeFile, mayBeginFile } from '../guard/files.ts';
+import { bringFile, fileOrder, makeFile, type Pausing } from '../guard/files.ts';
 import { currentScope } from '../guard/request.ts';
 import { AudioRefusedError } from './audio/refusal.ts';
 import type { AudioKind } from './audio.ts';
-import { makeGate, setGate } from './gate.ts';
+import { makeGate, resetGate, setGate, waitedAt } from './gate.ts';
 import type { JpegRefusal } from './jpeg.ts';
 import type { MediaReplies, MediaRequest } from './thread.ts';
 
@@ -92,7 +92,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     queue: 200,
     waitMs,
     isApart: true,
-    mayBegin: mayBeginFile,
+    order: fileOrder,
   });
   let closed = false;
 
@@ -137,7 +137,8 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       keepReady();
       const reply = await makeFile(
         () => thread.run({ kind, path }, jobMs),
-        (isHeld) => thread.hold(isHeld),
+        // A sound has no steps, and takes a tenth of a second.
+        kind === 'photo' ? thread : undefined,
       );
       idle.add(thread);
       thread.rest(idleMs, keepReady);
@@ -171,7 +172,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
 }
 
 /** A worker and the file it works on. */
-class MediaThread {
+class MediaThread implements Pausing {
   readonly #gate = makeGate();
   readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), {
     name: 'media',
@@ -180,9 +181,6 @@ class MediaThread {
   });
   #job: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
   #timer: NodeJS.Timeout | undefined;
-  /** Milliseconds that a file has, and since when they run. */
-  #leftMs = 0;
-  #runsSince = 0;
   #dead: Error | null = null;
   readonly #onDeath: () => void;
 
@@ -204,9 +202,17 @@ class MediaThread {
     if (this.#dead) throw this.#dead;
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     this.#job = { resolve, reject };
-    this.#leftMs = jobMs;
-    this.#startClock();
-    setGate(this.#gate, false);
+    resetGate(this.#gate);
+    const since = performance.now();
+    // What it paused is not its work.
+    const watch = (ms: number) => {
+      this.#timer = setTimeout(() => {
+        const left = jobMs - (performance.now() - since - this.pausedMs());
+        if (left > 0) watch(left);
+        else this.#die(new MediaUnavailableError(`a file took longer than ${jobMs} ms`));
+      }, ms);
+    };
+    watch(jobMs);
     this.#worker.postMessage(request);
     try {
       return await promise;
@@ -219,19 +225,14 @@ class MediaThread {
     }
   }
 
-  /** Has the file under way pause before its next step, or go on; the time that it has stands still. */
+  /** Has the file under way pause before its next step, or go on. */
   hold(isHeld: boolean): void {
-    if (!this.#job || this.#dead) return;
-    setGate(this.#gate, isHeld);
-    if (isHeld) {
-      clearTimeout(this.#timer);
-      this.#leftMs -= performance.now() - this.#runsSince;
-    } else this.#startClock();
+    if (this.#job) setGate(this.#gate, isHeld);
   }
 
-  #startClock(): void {
-    this.#runsSince = performance.now();
-    this.#timer = setTimeout(() => this.#die(new MediaUnavailableError('a file took too long')), this.#leftMs);
+  /** For how many milliseconds the last file has paused. */
+  pausedMs(): number {
+    return waitedAt(this.#gate);
   }
 
   /** Loads what a photo needs, before there is one. */

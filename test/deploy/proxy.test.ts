@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { loadConfig } from '../../src/config.ts';
+import { giveWay } from '../../src/guard/files.ts';
 import { maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { listen } from '../../src/http/server.ts';
 import { maxBodyBytes } from '../../src/http/wire/form.ts';
@@ -262,7 +263,7 @@ describe('the bounds in docs/deploy', () => {
     const text = readProxyFile('nginx');
     assert.ok(numberOf(text, /client_max_body_size (\d+)m;/) * mebibyte > maxBodyBytes);
     for (const [, seconds] of text.matchAll(/proxy_read_timeout (\d+)s;/g)) assert.ok(Number(seconds) > maxWaitSeconds, seconds);
-    assert.ok(numberOf(text, /proxy_read_timeout (\d+)s;/) > fileWaitMs / 1000);
+    assert.ok(numberOf(text, /proxy_read_timeout (\d+)s;/) > (fileWaitMs + giveWay.heldMs) / 1000);
     assert.equal(numberOf(text, /limit_conn species_sighting_networks (\d+);/), config.maxConnectionsPerNetwork);
     assert.equal(numberOf(text, /client_header_timeout (\d+)s;/), config.headersTimeoutSeconds);
   });
@@ -270,7 +271,7 @@ describe('the bounds in docs/deploy', () => {
   it('of Caddy do the same', () => {
     const text = readProxyFile('caddy');
     assert.ok(numberOf(text, /max_size (\d+)MiB/) * mebibyte > maxBodyBytes);
-    assert.ok(numberOf(text, /response_header_timeout (\d+)s/) > Math.max(maxWaitSeconds, fileWaitMs / 1000));
+    assert.ok(numberOf(text, /response_header_timeout (\d+)s/) > Math.max(maxWaitSeconds, (fileWaitMs + giveWay.heldMs) / 1000));
     assert.equal(numberOf(text, /read_header (\d+)s/), config.headersTimeoutSeconds);
     assert.equal(numberOf(text, /read_body (\d+)m/) * 60, config.requestTimeoutSeconds);
   });

@@ -1,10 +1,13 @@
 // The order of photos: who sends few of them does not stand beside who sends them all the time.
 import assert from 'node:assert/strict';
-import { it, type TestContext } from 'node:test';
+import { beforeEach, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitRuns } from '../../src/guard/admission.ts';
-import { bringFile, giveWay, makeFile, mayBeginFile } from '../../src/guard/files.ts';
+import { bringFile, fileOrder, giveWay, makeFile } from '../../src/guard/files.ts';
 import { runInScope } from '../../src/guard/request.ts';
+
+// Whose files were made in the test before is there a moment longer.
+beforeEach(() => sleep(300));
 
 /** A clock that can be put forward. */
 function moveTime(t: TestContext): (ms: number) => void {
@@ -16,7 +19,10 @@ function moveTime(t: TestContext): (ms: number) => void {
   };
 }
 
-const limit = () => limitRuns({ slots: 2, share: 1, queue: 100, waitMs: 60_000, mayBegin: mayBeginFile });
+// Wherever this runs.
+giveWay.cores = 2;
+
+const limit = (slots = 2, share = 1) => limitRuns({ slots, share, queue: 100, waitMs: 60_000, order: fileOrder });
 
 const asSender = <T>(network: string, account: number | null, run: () => Promise<T>): Promise<T> =>
   runInScope(network, (scope) => {
@@ -25,7 +31,7 @@ const asSender = <T>(network: string, account: number | null, run: () => Promise
   });
 
 /** A file that is made until it is told to end; what it was told meanwhile. */
-function beginFile(inTurn: ReturnType<typeof limit>, network: string, account: number | null = null) {
+function beginFile(inTurn: ReturnType<typeof limit>, network: string, account: number | null = null, pausedMs = 0) {
   const { promise: end, resolve } = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const told: boolean[] = [];
@@ -33,7 +39,9 @@ function beginFile(inTurn: ReturnType<typeof limit>, network: string, account: n
     begun.resolve();
     await end;
   };
-  const done = asSender(network, account, () => bringFile(() => inTurn(() => makeFile(work, (isHeld) => told.push(isHeld)))));
+  const done = asSender(network, account, () =>
+    bringFile(() => inTurn(() => makeFile(work, { hold: (isHeld) => void told.push(isHeld), pausedMs: () => pausedMs }))),
+  );
   const endIt = () => {
     resolve();
     return done;
@@ -103,7 +111,7 @@ it('S3.7 a photo under way pauses for one of somebody who had few made, and goes
   await many.begun;
   assert.deepEqual(many.told, []);
   for (let i = 0; i < 4; i++) {
-    const few = beginFile(inTurn, 'sends four');
+    const few = beginFile(inTurn, 'sends one by one');
     await few.begun;
     await sleep(150);
     assert.deepEqual([many.told, few.told], [[true], []]);
@@ -147,7 +155,7 @@ it('S3.7 what a request had made itself is not what its sender had before', asyn
           makeFile(async () => {
             await sleep(150);
             assert.equal(other.told.at(-1), true, `beside photo ${i}`);
-            move(giveWay.fromMs);
+            move(giveWay.heldMs / 5);
           }),
         ),
       );
@@ -160,7 +168,7 @@ it('S3.7 a pause does not count as time of the photo', async (t) => {
   const inTurn = limit();
   await spend(move, 20_000, 'held');
   await spend(move, 12_000, 'more than half');
-  const held = beginFile(inTurn, 'held');
+  const held = beginFile(inTurn, 'held', null, giveWay.heldMs / 2);
   await held.begun;
   const few = beginFile(inTurn, 'had none');
   await few.begun;
@@ -174,4 +182,38 @@ it('S3.7 a pause does not count as time of the photo', async (t) => {
   assert.ok((await isBegun(half)) && (await isBegun(again)));
   assert.deepEqual(again.told, []);
   await Promise.all([half.end(), again.end()]);
+});
+
+it('S3.7 who sends files that are refused at once is soon no lesser one', async (t) => {
+  const move = moveTime(t);
+  const inTurn = limit();
+  await spend(move, 20_000, 'sent many');
+  const refuse = () =>
+    runInScope('sends nonsense', () => bringFile(() => inTurn(() => makeFile(() => Promise.reject(new Error('no JPEG')))))).catch(
+      () => {},
+    );
+  const first = beginFile(inTurn, 'sent many');
+  await first.begun;
+  await first.end();
+  await refuse();
+  const held = beginFile(inTurn, 'sent many');
+  for (let n = 0; n < 5; n++) await refuse();
+  assert.ok(!(await Promise.race([held.begun.then(() => true), sleep(150).then(() => false)])));
+  for (let n = 0; n < 60; n++) await refuse();
+  assert.ok(await isBegun(held));
+  await held.end();
+});
+
+it('S3.7 of three that wait for the half minute one begins', async (t) => {
+  const move = moveTime(t);
+  const inTurn = limit(4, 3);
+  await spend(move, 20_000, 'three at once');
+  const few = beginFile(inTurn, 'beside three');
+  await few.begun;
+  const three = Array.from({ length: 3 }, () => beginFile(inTurn, 'three at once'));
+  const begun = await Promise.all(three.map(isBegun));
+  assert.deepEqual(begun, [true, false, false]);
+  assert.deepEqual(three[0]?.told, [], 'it does not pause: nobody would have its place');
+  await few.end();
+  await Promise.all(three.map((file) => file.end()));
 });

@@ -163,7 +163,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'photos made small and sound files cleaned at once',
-      `2 to 4, by cores (\`PHOTO_WORKERS\`); of a network one fewer; whoever had ${seconds(giveWay.fromMs)} of them made lately (${spareFiles.perSecondMs} ms come back a second) and more than ${giveWay.times} times what somebody else had begins one in ${seconds(giveWay.oneInSeconds * 1000)} beside that one, and pauses for ${seconds(giveWay.heldMs)} of a file`,
+      `2 to 4, by cores (\`PHOTO_WORKERS\`); of a network one fewer. Where all cores have some, whoever had ${seconds(giveWay.fromMs)} of them made lately (${spareFiles.perSecondMs} ms come back a second) and more than ${giveWay.times} times what somebody else had begins one in ${seconds(giveWay.oneInSeconds * 1000)} beside that one, and pauses for ${seconds(giveWay.heldMs)} of a request`,
       'those of a request wait a minute, then 503',
     ],
     [
