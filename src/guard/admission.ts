@@ -119,6 +119,7 @@ interface Waiting {
 
 const nobody: readonly string[] = [];
 
+// For whoever waits because of the order.
 const lookAgainMs = 100;
 class Admission {
   readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'order' | 'proves'>>;
