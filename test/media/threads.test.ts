@@ -354,10 +354,10 @@ describe('a thread', () => {
       const until = Date.now() + 6000;
       for (let n = 0; Date.now() < until; n++) await sendAs(`few ${n}`, () => own.compress(path));
       const few = assert.rejects(
-        sendAs('few', () => own.compress(path)),
+        sendAs('few at last', () => own.compress(longPath)),
         MediaUnavailableError,
       );
-      await sleep(5);
+      await sleep(300);
       const ended = threads.map((thread) => once(thread, 'exit'));
       await Promise.all([own.close(), failed, few, ...ended]);
     });
