@@ -1,36 +1,21 @@
-// Makes photos small. It blocks while it decodes and encodes, for a second and more: only for a thread of its own (thread.ts).
+// Makes photos small. It blocks while it decodes and encodes, for half a second and more: only for a thread of its own (thread.ts).
 //
-// The codec is mozjpeg in WebAssembly (@jsquash/jpeg), jimp turns. Jimp's own reading stays out of it: it runs two more parsers
-// over bytes of strangers (file-type, exif-parser) and turns the picture at its full size.
+// The library is libvips in WebAssembly (wasm-vips), with mozjpeg: it scales while it decodes, so that a picture never stands in memory
+// at its full size, and decodes no more of it than the small one needs. Jimp turns what is left of it.
 //
-// A memory of WebAssembly never shrinks, and is given back only with its instance: each photo is decoded by one of its own.
-// What fails for another reason than the picture is thrown: the thread ends, and the next photo gets a new one.
+// What fails for another reason than the picture is thrown: the thread ends, with all its memory, and the next photo gets a new one.
 
-import { readFile } from 'node:fs/promises';
-import createDecoder from '@jsquash/jpeg/codec/dec/mozjpeg_dec.js';
-import createEncoder from '@jsquash/jpeg/codec/enc/mozjpeg_enc.js';
-import { defaultOptions } from '@jsquash/jpeg/meta.js';
 import { Jimp } from 'jimp';
+import openVips from 'wasm-vips';
 import { findRefusal, type JpegFrame, type JpegRefusal, nameStranger, readJpeg } from './jpeg.ts';
 import { encodeBelow } from './quality.ts';
-import { loadResize, type Picture, type Resize } from './resize.ts';
 
 /** The photo to store, in a buffer of its own, or why there is none. */
 export type PhotoReply = { bytes: Uint8Array<ArrayBuffer> } | { refused: JpegRefusal };
 
-interface Decoder {
-  decode(bytes: Uint8Array, preserveOrientation: boolean): Picture | null;
-}
-
-interface Encoder {
-  encode(data: Uint8ClampedArray, width: number, height: number, options: typeof defaultOptions): Uint8Array<ArrayBuffer>;
-}
-
-interface Codecs {
-  openDecoder: (onComplaint: (line: string) => void) => Promise<Decoder>;
-  encoder: Encoder;
-  resize: Resize;
-}
+type Vips = Awaited<ReturnType<typeof openVips>>;
+/** A picture in the memory of the library, which it takes until it is disposed of. */
+type Picture = InstanceType<Vips['Image']>;
 
 /** pixels of the longest side */
 const longestSide = 2_048;
@@ -40,11 +25,18 @@ const sizeLimit = 500_000;
 const enough = 0.95;
 /** Below 50 blocks and rings show; fewer pixels look better. Above 95 files grow and nothing is to be seen of it. */
 const quality = { lowest: 50, highest: 95, guess: 75, trials: 6 };
-/**
- * Below this, mozjpeg's tables hold numbers above 255, in 16 bits each, which the standard forbids at 8 bits per sample;
- * only its baseline mode, which is not progressive, cuts them off.
- */
-const lowestProgressive = 70;
+/** As mozjpeg writes by default, but for the search of the best order of scans, which takes as long again for 3 percent of the file. */
+const encoding = {
+  interlace: true,
+  optimize_coding: true,
+  trellis_quant: true,
+  overshoot_deringing: true,
+  quant_table: 3,
+  subsample_mode: 'on',
+  keep: 'none',
+} as const;
+
+const rehearsal = { width: 1_000, height: 750, sigma: 12 };
 
 /** Rows of a block, whose colour may have half as many. */
 const blockRows = 16;
@@ -65,21 +57,19 @@ const turns: Record<number, { degrees: number; flip?: 'horizontal' | 'vertical' 
   8: { degrees: 90 },
 };
 
-const codecs = loadCodecs();
-
-// The package would fetch its modules by URL, which is for browsers.
-async function loadCodecs(): Promise<Codecs> {
-  const [decoder, encoder, resize] = await Promise.all([
-    readFile(new URL(import.meta.resolve('@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm'))),
-    readFile(new URL(import.meta.resolve('@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm'))),
-    loadResize(),
-  ]);
-  return {
-    openDecoder: (onComplaint) => createDecoder({ wasmBinary: decoder, printErr: onComplaint }),
-    encoder: await createEncoder({ wasmBinary: encoder }),
-    resize,
-  };
-}
+const library = openVips({
+  // Those for other kinds of pictures.
+  dynamicLibraries: [],
+  preRun(module) {
+    // What it has to say of a stranger's picture is thrown as well.
+    module.ENV.VIPS_WARNING = '1';
+  },
+}).then((vips) => {
+  // More threads for one picture would be taken from others.
+  vips.concurrency(1);
+  vips.Cache.max(0);
+  return vips;
+});
 
 /**
  * The photo upright, at most 2048 pixels long, below 500 000 bytes, without metadata.
@@ -87,103 +77,137 @@ async function loadCodecs(): Promise<Codecs> {
  * @param pass is called before each step that takes long
  */
 export async function compressPhoto(bytes: Buffer, pass: () => void): Promise<PhotoReply> {
-  const { encoder, openDecoder, resize } = await codecs;
+  const vips = await library;
   const jpeg = readJpeg(bytes);
   const refusal = jpeg ? findRefusal(jpeg) : nameStranger(bytes);
   if (refusal || !jpeg?.frame) return { refused: refusal ?? 'damaged' };
 
   pass();
-  const decoded = await decode(openDecoder, bytes, jpeg.frame);
-  if (typeof decoded === 'string') return { refused: decoded };
-  pass();
-  const small = scale(resize, decoded, longestSide / Math.max(decoded.width, decoded.height));
-  const patient: Encoder = {
-    encode(...given) {
-      pass();
-      return encoder.encode(...given);
-    },
-  };
-  return { bytes: encode(patient, resize, turn(small, jpeg.orientation)) };
+  const small = decode(vips, bytes, jpeg.frame);
+  if (typeof small === 'string') return { refused: small };
+  using stored = small;
+  using upright = turn(vips, stored, jpeg.orientation);
+  return { bytes: requirePlain(encode(vips, upright, pass)) };
 }
 
-async function decode(open: Codecs['openDecoder'], bytes: Uint8Array, frame: JpegFrame): Promise<Picture | JpegRefusal> {
-  const complaints: string[] = [];
-  const decoder = await open((line) => complaints.push(line));
-  let picture: Picture | null;
+/**
+ * Makes a photo of noise, for nobody: memory that is new and code that has not run yet make the first photo of a thread take more than
+ * twice as long, and much longer where others have the cores.
+ */
+export async function rehearsePhoto(): Promise<void> {
+  const vips = await library;
+  using noise = vips.Image.gaussnoise(rehearsal.width, rehearsal.height, { mean: 128, sigma: rehearsal.sigma });
+  using grey = noise.cast('uchar');
+  using picture = grey.colourspace('srgb');
+  await compressPhoto(Buffer.from(picture.jpegsaveBuffer()), () => undefined);
+}
+
+/** Decodes and scales it. */
+function decode(vips: Vips, bytes: Buffer, frame: JpegFrame): Picture | JpegRefusal {
+  takeNotes(vips);
+  const small = read(vips, bytes, frame);
+  const notes = typeof small === 'string' ? small : takeNotes(vips);
+  // Data that was missed is grey in the picture; other things, such as stray bytes between segments, leave it whole. Of what it can
+  // bear the library notes the first.
+  const refusal = /premature end/i.test(notes) ? 'truncated' : /bad Huffman code|instead of RST/i.test(notes) ? 'damaged' : null;
+  if (typeof small === 'string') return refusal ?? 'damaged';
+  if (!refusal) return small;
+  small[Symbol.dispose]();
+  return refusal;
+}
+
+/** The picture at the size to store, or what the library says against it. */
+function read(vips: Vips, bytes: Buffer, { width, height }: JpegFrame): Picture | string {
+  const factor = Math.min(1, longestSide / Math.max(width, height));
+  // Of each block of 8 x 8 the decoder makes fewer pixels for less work, by powers of two; the rest is scaled.
+  const shrink = [8, 4, 2].find((times) => times * factor <= 1 && times <= Math.min(width, height)) ?? 1;
+  const target = { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
   try {
-    picture = decoder.decode(bytes, false);
+    using picture = vips.Image.jpegloadBuffer(bytes, { shrink, access: 'sequential' });
+    if (picture.width !== Math.floor(width / shrink) || picture.height !== Math.floor(height / shrink)) {
+      return 'another size than its header has';
+    }
+    using coloured = picture.colourspace('srgb');
+    using scaled = coloured.resize(target.width / picture.width, { vscale: target.height / picture.height });
+    return scaled.copyMemory();
   } catch (error) {
-    // The library gives up on a picture by ending "the program", and says why. All else is a fault, lack of memory included.
-    const gaveUp = (error as { name?: unknown } | null)?.name === 'ExitStatus';
-    if (!gaveUp || complaints.some((line) => /memory/i.test(line))) throw error;
-    return 'damaged';
+    const said = messageOf(error);
+    if (/(out of|insufficient) memory/i.test(said)) throw error;
+    return said;
   }
-  // Of its warnings the library prints the first. Data that it missed is grey in the picture; others, such as stray bytes
-  // between segments, leave the picture whole.
-  if (complaints.some((line) => /premature end/i.test(line))) return 'truncated';
-  if (complaints.some((line) => /bad Huffman code|instead of RST/i.test(line))) return 'damaged';
-  if (picture?.width !== frame.width || picture.height !== frame.height) return 'damaged';
-  return picture;
 }
 
-/** Never larger. */
-function scale(resize: Resize, picture: Picture, factor: number): Picture {
-  if (factor >= 1) return picture;
-  const { width, height } = picture;
-  return resize(picture, Math.max(1, Math.round(width * factor)), Math.max(1, Math.round(height * factor)));
+/** What the library has noted of the last picture: it tells that with its next error, so one is made. */
+function takeNotes(vips: Vips): string {
+  using dot = vips.Image.black(1, 1);
+  try {
+    dot.crop(1, 1, 1, 1)[Symbol.dispose]();
+  } catch (error) {
+    return messageOf(error);
+  }
+  throw new Error('the library crops what is not there');
 }
 
-function turn(picture: Picture, orientation: number): Picture {
+/** Of an error of the library, which is none of JavaScript's; any other is thrown. */
+function messageOf(error: unknown): string {
+  const message = (error as { message?: unknown } | null)?.message;
+  if (!Array.isArray(message) || message[0] !== 'vips::Error') throw error;
+  return String(message[1]);
+}
+
+function turn(vips: Vips, picture: Picture, orientation: number): Picture {
   const { degrees, flip } = turns[orientation] ?? { degrees: 0 };
-  if (degrees === 0 && !flip) return picture;
-  const image = Jimp.fromBitmap(picture) as InstanceType<typeof Jimp>;
+  if (degrees === 0 && !flip) return picture.copy();
+  using opaque = picture.addalpha();
+  const data = Buffer.from(opaque.writeToMemory().buffer);
+  const image = Jimp.fromBitmap({ data, width: picture.width, height: picture.height }) as InstanceType<typeof Jimp>;
   if (degrees !== 0) image.rotate(degrees);
   if (flip) image.flip({ [flip]: true });
-  const { data, width, height } = image.bitmap;
-  return { data: new Uint8ClampedArray(data), width, height };
+  const { data: turned, width, height } = image.bitmap;
+  using whole = vips.Image.newFromMemory(turned, width, height, 4, vips.BandFormat.uchar);
+  using upright = whole.extractBand(0, { n: 3 });
+  return upright.copy({ interpretation: 'srgb' });
 }
 
-function encode(encoder: Encoder, resize: Resize, upright: Picture): Uint8Array<ArrayBuffer> {
-  let picture = upright;
-  for (let round = 0; round < 8; round++) {
-    const guess = round === 0 ? guessQuality(encoder, picture) : quality.lowest;
-    const result = search(encoder, picture, sizeLimit, guess);
-    if (result.bytes) return requirePlain(result.bytes);
-    picture = scale(resize, picture, 0.95 * Math.sqrt(sizeLimit / result.least));
-  }
-  throw new Error('no picture is small enough');
+function encode(vips: Vips, picture: Picture, pass: () => void, rounds = 8): Uint8Array<ArrayBuffer> {
+  const guess = rounds === 8 ? guessQuality(vips, picture, pass) : quality.lowest;
+  const result = search(picture, sizeLimit, guess, pass);
+  if (result.bytes) return result.bytes;
+  if (rounds === 1) throw new Error('no picture is small enough');
+  using smaller = picture.resize(0.95 * Math.sqrt(sizeLimit / result.least));
+  using kept = smaller.copyMemory();
+  return encode(vips, kept, pass, rounds - 1);
 }
 
 /** What a sample says, where that costs less than a trial: most pictures then need one or two of these, instead of four. */
-function guessQuality(encoder: Encoder, picture: Picture): number {
-  const sample = takeSample(picture);
+function guessQuality(vips: Vips, picture: Picture, pass: () => void): number {
+  using sample = takeSample(vips, picture);
   if (!sample) return quality.guess;
-  const result = search(encoder, sample, (sizeLimit * sample.height) / picture.height, quality.guess);
+  const result = search(sample, (sizeLimit * sample.height) / picture.height, quality.guess, pass);
   return result.bytes ? result.quality : quality.lowest;
 }
 
 /** Some of its rows, as whole blocks, from top to bottom; null when that would be more than a third of them. */
-function takeSample({ data, width, height }: Picture): Picture | null {
-  const every = Math.floor(height / blockRows / sampleBlocks);
+function takeSample(vips: Vips, picture: Picture): Picture | null {
+  const every = Math.floor(picture.height / blockRows / sampleBlocks);
   if (every < 3) return null;
-  const length = blockRows * width * 4;
-  const strips = new Uint8ClampedArray(sampleBlocks * length);
-  for (let i = 0; i < sampleBlocks; i++) {
-    const begin = i * every * length;
-    strips.set(data.subarray(begin, begin + length), i * length);
-  }
-  return { data: strips, width, height: sampleBlocks * blockRows };
+  using strips = new DisposableStack();
+  const rows = Array.from({ length: sampleBlocks }, (_, block) =>
+    strips.use(picture.crop(0, block * every * blockRows, picture.width, blockRows)),
+  );
+  using joined = vips.Image.arrayjoin(rows, { across: 1 });
+  return joined.copyMemory();
 }
 
-function search(encoder: Encoder, { data, width, height }: Picture, limit: number, guess: number) {
+function search(picture: Picture, limit: number, guess: number, pass: () => void) {
   return encodeBelow({
     ...quality,
     guess,
     limit,
     enough: enough * limit,
     encode(percent) {
-      const options = { ...defaultOptions, quality: percent, baseline: percent < lowestProgressive };
-      return encoder.encode(data, width, height, options);
+      pass();
+      return new Uint8Array(picture.jpegsaveBuffer({ ...encoding, Q: percent }));
     },
   });
 }

@@ -19,7 +19,7 @@ export interface MediaReplies {
 /** Main thread to worker: the file of an upload, or that there may be one soon, to which there is no reply. */
 export type MediaRequest = { kind: keyof MediaReplies; path: string } | { kind: 'load' };
 
-// Half a second of loading that a sound doesn't need.
+// Loads what a sound doesn't need.
 const loadPhoto = () => import('./photo.ts');
 
 const makers: { [K in keyof MediaReplies]: (bytes: Buffer) => Promise<MediaReplies[K]> } = {
@@ -40,7 +40,8 @@ const makers: { [K in keyof MediaReplies]: (bytes: Buffer) => Promise<MediaRepli
 
 parentPort?.on('message', async (request: MediaRequest) => {
   if (request.kind === 'load') {
-    await loadPhoto();
+    const { rehearsePhoto } = await loadPhoto();
+    await rehearsePhoto();
     return;
   }
   const reply = await makers[request.kind](await readFile(request.path));

@@ -30,15 +30,15 @@ export interface MediaThreads {
 }
 
 export interface MediaThreadsOptions {
-  /** Threads at most; without it two to four, by cores. With a photo each takes 450 MB for 24 megapixels, 800 MB for 48, 900 MB for the worst (60, progressive, full colour). */
+  /** Threads at most; without it two to four, by cores. Each takes 250 MB, and up to 700 for the worst photo (60 megapixels, progressive, full colour). */
   workers?: number | undefined;
   /** Longest wait for threads in milliseconds, of all files of a request together. */
   waitMs?: number;
-  /** Longest work on one file in milliseconds, with the start of a thread: a large photo takes 5 s, and much more where others have the cores. */
+  /** Longest work on one file in milliseconds, with the start of a thread: a large photo takes 2 s, and much more where others have the cores. */
   jobMs?: number;
   /** After how many milliseconds without work a thread ends, and gives its memory back. */
   idleMs?: number;
-  /** Keeps a thread at hand that has not worked yet: one that must begin while the cores are busy takes seconds for its first file. */
+  /** Keeps a thread at hand that has made a photo for nobody: one that must begin while the cores are busy takes seconds for its first file. */
   keepsReady?: boolean;
 }
 
@@ -78,11 +78,11 @@ const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
 export const fileWaitMs = 60_000;
 
 // What a pool that keeps a thread ready waits with it: whatever is under way comes first.
-const readyMs = 1000;
+const readyMs = 3000;
 
 /** Starts no thread before the first file, unless it keeps one ready. */
 export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThreads {
-  const { workers = defaultWorkers, waitMs = fileWaitMs, jobMs = 40_000, idleMs = 10_000, keepsReady = false } = options;
+  const { workers = defaultWorkers, waitMs = fileWaitMs, jobMs = 40_000, idleMs = 60_000, keepsReady = false } = options;
   const threads = new Set<MediaThread>();
   const idle = new Set<MediaThread>();
   const inTurn = limitRuns({
@@ -177,6 +177,8 @@ class MediaThread implements Pausing {
   readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), {
     name: 'media',
     resourceLimits,
+    // Node reads TypeScript by itself here: tsx would be loaded again by each thread, and by those that the library starts.
+    execArgv: [],
     workerData: this.#gate,
   });
   #job: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
@@ -235,7 +237,7 @@ class MediaThread implements Pausing {
     return waitedAt(this.#gate);
   }
 
-  /** Loads what a photo needs, before there is one. */
+  /** Loads what a photo needs, and makes one for nobody. */
   load(): void {
     this.#worker.postMessage({ kind: 'load' } satisfies MediaRequest);
   }

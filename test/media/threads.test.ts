@@ -45,6 +45,9 @@ after(async () => {
 const jpeg = await makeJpeg({ width: 256, height: 256, noise: 60 });
 const large = stackJpeg(jpeg, 8);
 const middle = Math.floor(large.length / 2);
+const wide = await makeJpeg({ width: 4_200, height: 640, noise: 30 });
+/** Its end marker again, a little before its end. */
+const cutShort = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -500), Buffer.from([0xff, 0xd9])]);
 const fourInks = await makeInks(4);
 const bombs = { gigapixels: await makeBomb(65_500, 65_500), megapixels: await makeBomb(8_000, 6_000) };
 
@@ -201,6 +204,8 @@ describe('a picture is refused', () => {
       'truncated',
     ],
     ['whose end was overwritten by zeros', Buffer.concat([large.subarray(0, middle), Buffer.alloc(middle)]), 'truncated'],
+    ['whose last rows are missing', cutShort(jpeg), 'truncated'],
+    ['that is scaled, and whose last rows are missing', cutShort(wide), 'truncated'],
     ['of twice the height that it has', claimSize(jpeg, 256, 512), 'truncated'],
     ['without its tables', Buffer.concat([jpeg.subarray(0, 2), jpeg.subarray(jpeg.indexOf('\xff\xc0', 'latin1'))]), 'damaged'],
   ];
@@ -212,8 +217,10 @@ describe('a picture is refused', () => {
 
   it('and the next photo is accepted by the same thread', async (t) => {
     const { own, threads } = openPool(t, {});
-    await assert.rejects(own.compress(await writePhoto(large.subarray(0, middle))), PhotoRefusedError);
-    await own.compress(await writePhoto(jpeg));
+    for (const file of [large.subarray(0, middle), cutShort(jpeg), cutShort(wide)]) {
+      await assert.rejects(own.compress(await writePhoto(file)), PhotoRefusedError);
+      await own.compress(await writePhoto(jpeg));
+    }
     assert.equal(threads.length, 1);
   });
 });
@@ -268,12 +275,12 @@ describe('a thread', () => {
     const first = await started;
     assert.equal(threads.length, 1);
     const second = expectThread();
-    // Only one that has worked ends: so it is this one that works. Beside a photo of more than a second the next begins already.
+    // Only one that has worked ends: so it is this one that works.
     const ended = once(first, 'exit');
     await own.compress(await photo);
     await ended;
     await second;
-    await sleep(1500);
+    await sleep(4000);
     assert.equal(threads.length, 2, 'one is enough');
   });
 
@@ -323,8 +330,8 @@ describe('a thread', () => {
         }),
       );
     };
-    // Seconds of decoding, and steps after it.
-    const long = makeJpeg({ width: 1024, height: 1024, noise: 60 }).then((tile) => writePhoto(stackJpeg(tile, 16)));
+    // Seconds of encoding, in many steps.
+    const long = makeJpeg({ width: 2000, height: 2000, noise: 255 }).then(writePhoto);
 
     it('S3.7 between two steps, for as long as they have photos made, and its own time stands still', async (t) => {
       const { own } = openPool(t, { workers: 2, jobMs: 9000 });
