@@ -7,4 +7,11 @@ if (major < 24 || (major === 24 && minor < 7)) {
   );
   process.exit(1);
 }
+// What threads of photos and the embedded database need; some builds are without it.
+if (!process.features.typescript) {
+  console.error(
+    'Dieser Dienst braucht ein Node.js, das TypeScript selbst liest: gebaut mit amaro und ohne --no-strip-types. „npm ci“ bringt eines mit.',
+  );
+  process.exit(1);
+}
 await import('./db/driver-fixes.js');

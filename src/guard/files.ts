@@ -1,4 +1,4 @@
-// Whose photos and sounds are being made, and in which order: each takes seconds of a core, and who sends few of them is not to stand
+// Whose photos and sounds are being made, and in which order: each takes half a second of a core and more, and who sends few of them is not to stand
 // beside who sends them all the time.
 import { availableParallelism } from 'node:os';
 import { limitRate } from './rate.ts';
@@ -14,7 +14,7 @@ export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
  * Where files are made on all cores, whoever had at least `fromMs` of them made lately, and more than so many times what somebody else had,
  * gives way to that one: begins none while one of those is made or waits, except one in so many seconds, and pauses between two steps of a
  * photo while one is made, for `heldMs` of a request at most. Two photos at once and requests besides are more than two cores: a report with
- * four of 12 megapixels took half as long again. Who has sent two such reports, 10 s, gives way to nobody: else whoever sends a photo now and
+ * four of 12 megapixels took half as long again. Who has sent four such reports, 10 s, gives way to nobody: else whoever sends a photo now and
  * then could have them wait. Of the present request `ownMs` do not count: who sends four photos would have had as many, with the third, as
  * whoever has just begun to send them all the time.
  */
@@ -138,7 +138,7 @@ export const fileOrder = {
 };
 
 /**
- * Makes a photo small, or a sound clean, which takes seconds of a core: meanwhile others rest, unless whose it is makes too many.
+ * Makes a photo small, or a sound clean, which takes half a second of a core and more: meanwhile others rest, unless whose it is makes too many.
  * @param pausing what has few steps can't
  */
 export async function makeFile<T>(make: () => Promise<T>, pausing?: Pausing): Promise<T> {

@@ -1,7 +1,7 @@
 // Makes photos small. It blocks while it decodes and encodes, for half a second and more: only for a thread of its own (thread.ts).
 //
-// The library is libvips in WebAssembly (wasm-vips), with mozjpeg: it scales while it decodes, so that a picture never stands in memory
-// at its full size, and decodes no more of it than the small one needs. Jimp turns what is left of it.
+// The library is libvips in WebAssembly (wasm-vips), with mozjpeg: it scales while it decodes, so that the pixels of a large picture are
+// never all in memory (of a progressive one its coefficients are). Jimp turns what is left of it.
 //
 // What fails for another reason than the picture is thrown: the thread ends, with all its memory, and the next photo gets a new one.
 
@@ -43,8 +43,8 @@ const blockRows = 16;
 /** Rows of blocks whose size tells that of a picture, to 3 percent with a tenth of the work. */
 const sampleBlocks = 12;
 
-/** What the encoder writes: JFIF header, tables, frame, scans. */
-const plainSegments = new Set([0xe0, 0xdb, 0xc0, 0xc1, 0xc2, 0xc4, 0xdd, 0xda]);
+/** What the encoder writes: tables, frame, scans. */
+const plainSegments = new Set([0xdb, 0xc0, 0xc1, 0xc2, 0xc4, 0xdd, 0xda]);
 
 /** From what is stored to what was seen, by EXIF's number: a turn in degrees, against the clock, and then a flip. */
 const turns: Record<number, { degrees: number; flip?: 'horizontal' | 'vertical' }> = {
@@ -60,10 +60,9 @@ const turns: Record<number, { degrees: number; flip?: 'horizontal' | 'vertical' 
 const library = openVips({
   // Those for other kinds of pictures.
   dynamicLibraries: [],
-  preRun(module) {
-    // What it has to say of a stranger's picture is thrown as well.
-    module.ENV.VIPS_WARNING = '1';
-  },
+  // What fails is thrown.
+  print: () => undefined,
+  printErr: () => undefined,
 }).then((vips) => {
   // More threads for one picture would be taken from others.
   vips.concurrency(1);
@@ -86,8 +85,13 @@ export async function compressPhoto(bytes: Buffer, pass: () => void): Promise<Ph
   const small = decode(vips, bytes, jpeg.frame);
   if (typeof small === 'string') return { refused: small };
   using stored = small;
-  using upright = turn(vips, stored, jpeg.orientation);
-  return { bytes: requirePlain(encode(vips, upright, pass)) };
+  try {
+    using upright = turn(vips, stored, jpeg.orientation);
+    return { bytes: requirePlain(encode(vips, upright, pass)) };
+  } catch (error) {
+    const said = readLibraryError(error);
+    throw said === null ? error : new Error(said);
+  }
 }
 
 /**
@@ -123,7 +127,8 @@ function read(vips: Vips, bytes: Buffer, { width, height }: JpegFrame): Picture 
   const shrink = [8, 4, 2].find((times) => times * factor <= 1 && times <= Math.min(width, height)) ?? 1;
   const target = { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
   try {
-    using picture = vips.Image.jpegloadBuffer(bytes, { shrink, access: 'sequential' });
+    // Unlimited: the limits are those of jpeg.ts.
+    using picture = vips.Image.jpegloadBuffer(bytes, { shrink, access: 'sequential', unlimited: true });
     if (picture.width !== Math.floor(width / shrink) || picture.height !== Math.floor(height / shrink)) {
       return 'another size than its header has';
     }
@@ -132,7 +137,7 @@ function read(vips: Vips, bytes: Buffer, { width, height }: JpegFrame): Picture 
     return scaled.copyMemory();
   } catch (error) {
     const said = messageOf(error);
-    if (/(out of|insufficient) memory/i.test(said)) throw error;
+    if (/(out of|insufficient) memory/i.test(said)) throw new Error(said);
     return said;
   }
 }
@@ -150,9 +155,14 @@ function takeNotes(vips: Vips): string {
 
 /** Of an error of the library, which is none of JavaScript's; any other is thrown. */
 function messageOf(error: unknown): string {
+  const said = readLibraryError(error);
+  if (said === null) throw error;
+  return said;
+}
+
+function readLibraryError(error: unknown): string | null {
   const message = (error as { message?: unknown } | null)?.message;
-  if (!Array.isArray(message) || message[0] !== 'vips::Error') throw error;
-  return String(message[1]);
+  return Array.isArray(message) && message[0] === 'vips::Error' ? String(message[1]) : null;
 }
 
 function turn(vips: Vips, picture: Picture, orientation: number): Picture {

@@ -1,4 +1,4 @@
-// Finds the best quality whose file stays below a size, with few trials: each costs a quarter of a second and more.
+// Finds the best quality whose file stays below a size, with few trials: each costs a tenth of a second and more.
 
 export interface QualitySearch {
   /** Encodes with this quality, a whole number. */

@@ -16,8 +16,11 @@ export interface MediaReplies {
   audio: SoundReply;
 }
 
-/** Main thread to worker: the file of an upload, or that there may be one soon, to which there is no reply. */
+/** Main thread to worker: the file of an upload, or that there may be one soon. */
 export type MediaRequest = { kind: keyof MediaReplies; path: string } | { kind: 'load' };
+
+/** To the latter. */
+export type LoadReply = { loaded: true };
 
 // Loads what a sound doesn't need.
 const loadPhoto = () => import('./photo.ts');
@@ -42,6 +45,7 @@ parentPort?.on('message', async (request: MediaRequest) => {
   if (request.kind === 'load') {
     const { rehearsePhoto } = await loadPhoto();
     await rehearsePhoto();
+    parentPort?.postMessage({ loaded: true } satisfies LoadReply);
     return;
   }
   const reply = await makers[request.kind](await readFile(request.path));

@@ -10,7 +10,7 @@ import { AudioRefusedError } from './audio/refusal.ts';
 import type { AudioKind } from './audio.ts';
 import { makeGate, resetGate, setGate, waitedAt } from './gate.ts';
 import type { JpegRefusal } from './jpeg.ts';
-import type { MediaReplies, MediaRequest } from './thread.ts';
+import type { LoadReply, MediaReplies, MediaRequest } from './thread.ts';
 
 /** Makes of files what is stored of them, which stay as they are; close it at the end. */
 export interface MediaThreads {
@@ -34,6 +34,8 @@ export interface MediaThreadsOptions {
   workers?: number | undefined;
   /** Longest wait for threads in milliseconds, of all files of a request together. */
   waitMs?: number;
+  /** Files after which a thread ends: the library gives back neither its memory nor the errors of what it refused. */
+  fileLimit?: number;
   /** Longest work on one file in milliseconds, with the start of a thread: a large photo takes 2 s, and much more where others have the cores. */
   jobMs?: number;
   /** After how many milliseconds without work a thread ends, and gives its memory back. */
@@ -65,7 +67,7 @@ export class MediaUnavailableError extends Error {
   readonly code = 'MEDIA_UNAVAILABLE';
 }
 
-type Reply = MediaReplies[keyof MediaReplies];
+type Reply = MediaReplies[keyof MediaReplies] | LoadReply;
 
 /** What a thread needs of JavaScript's own memory is little and known; pictures are outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
@@ -82,7 +84,14 @@ const readyMs = 3000;
 
 /** Starts no thread before the first file, unless it keeps one ready. */
 export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThreads {
-  const { workers = defaultWorkers, waitMs = fileWaitMs, jobMs = 40_000, idleMs = 60_000, keepsReady = false } = options;
+  const {
+    workers = defaultWorkers,
+    waitMs = fileWaitMs,
+    jobMs = 40_000,
+    idleMs = 60_000,
+    fileLimit = 500,
+    keepsReady = false,
+  } = options;
   const threads = new Set<MediaThread>();
   const idle = new Set<MediaThread>();
   const inTurn = limitRuns({
@@ -123,7 +132,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       ready = undefined;
       if (closed || idle.size > 0 || threads.size >= workers) return;
       const thread = startThread();
-      thread.load();
+      thread.load(jobMs);
       idle.add(thread);
     }, readyMs).unref();
   }
@@ -133,15 +142,23 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       requireOpen();
       // Seconds of a core, for nobody.
       if (currentScope()?.hasLeft()) throw new MediaUnavailableError('whoever sent the file has gone');
-      const thread = takeThread();
+      let thread = takeThread();
+      if (thread.loading && !(await thread.loading)) {
+        requireOpen();
+        thread = startThread();
+      }
       keepReady();
       const reply = await makeFile(
         () => thread.run({ kind, path }, jobMs),
         // A sound has no steps, and takes a tenth of a second.
         kind === 'photo' ? thread : undefined,
       );
-      idle.add(thread);
-      thread.rest(idleMs, keepReady);
+      if (thread.files < fileLimit) {
+        idle.add(thread);
+        thread.rest(idleMs, keepReady);
+      } else {
+        void thread.end(new MediaUnavailableError('a thread has made enough files')).then(keepReady);
+      }
       return reply as MediaReplies[K];
     };
     return bringFile(() => inTurn(work)).catch((error: unknown) => {
@@ -179,11 +196,17 @@ class MediaThread implements Pausing {
     resourceLimits,
     // Node reads TypeScript by itself here: tsx would be loaded again by each thread, and by those that the library starts.
     execArgv: [],
+    // Where strangers' files are read there are no keys of the service. The library would write its warnings to the log.
+    env: { VIPS_WARNING: '1' },
     workerData: this.#gate,
   });
   #job: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
   #timer: NodeJS.Timeout | undefined;
   #dead: Error | null = null;
+  /** While it loads: whether it will be of use then. */
+  loading: Promise<boolean> | null = null;
+  /** Files that it was given. */
+  files = 0;
   readonly #onDeath: () => void;
 
   constructor({ onDeath, onExit }: { onDeath: () => void; onExit: () => void }) {
@@ -200,6 +223,7 @@ class MediaThread implements Pausing {
 
   /** One file; when it fails, the thread has ended. */
   async run(request: MediaRequest, jobMs: number): Promise<Reply> {
+    this.files++;
     clearTimeout(this.#timer);
     if (this.#dead) throw this.#dead;
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
@@ -237,9 +261,15 @@ class MediaThread implements Pausing {
     return waitedAt(this.#gate);
   }
 
-  /** Loads what a photo needs, and makes one for nobody. */
-  load(): void {
-    this.#worker.postMessage({ kind: 'load' } satisfies MediaRequest);
+  /** Loads what a photo needs, and makes one for nobody; what fails then ends the thread, and the next photo tells. */
+  load(jobMs: number): void {
+    this.loading = this.run({ kind: 'load' }, jobMs).then(
+      () => {
+        this.loading = null;
+        return true;
+      },
+      () => false,
+    );
   }
 
   /** Ends the thread after a while, unless it gets to run again. */

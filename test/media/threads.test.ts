@@ -86,7 +86,7 @@ async function requireClean(bytes: Uint8Array): Promise<void> {
   assert.ok(bytes.length < 500_000, `${bytes.length} bytes`);
   const jpeg = readJpeg(bytes);
   assert.equal(jpeg?.end, 'complete');
-  const foreign = jpeg.segments.filter((kind) => (kind > 0xe0 && kind <= 0xef) || kind === 0xfe);
+  const foreign = jpeg.segments.filter((kind) => (kind >= 0xe0 && kind <= 0xef) || kind === 0xfe);
   assert.deepEqual(foreign, [], 'no metadata segment');
   assert.deepEqual(listTablePrecisions(Buffer.from(bytes)), new Set([0]), 'tables in 8 bits');
   for (const secret of planted) assert.equal(Buffer.from(bytes).indexOf(secret), -1, `found ${secret.toString('hex')}`);
@@ -186,6 +186,14 @@ describe('a photo', () => {
     const { width, height } = await readPicture(bytes);
     assert.deepEqual([width, height], [2_048, 1_536]);
   });
+
+  it('with stray bytes in hundreds of places is accepted', async () => {
+    const small = await makeJpeg({ width: 64, height: 48 });
+    const strays = Array.from({ length: 300 }, () => Buffer.from([0, 0, 0xff, 0xfe, 0, 3, 0x47]));
+    const bytes = await compress(Buffer.concat([small.subarray(0, 20), ...strays, small.subarray(20)]));
+    await requireClean(bytes);
+    assert.deepEqual(await readPicture(bytes), { width: 64, height: 48, corners });
+  });
 });
 
 describe('a picture is refused', () => {
@@ -282,6 +290,21 @@ describe('a thread', () => {
     await second;
     await sleep(4000);
     assert.equal(threads.length, 2, 'one is enough');
+  });
+
+  it('that ends before its first photo is replaced', async (t) => {
+    const started = expectThread();
+    const { own, threads } = openPool(t, { workers: 2, keepsReady: true });
+    const first = await started;
+    await once(first, 'online');
+    await Promise.all([own.compress(await photo).then(requireClean), first.terminate()]);
+    assert.ok(threads.length > 1);
+  });
+
+  it('ends after so many files, and the next photo gets a new one', async (t) => {
+    const { own, threads } = openPool(t, { fileLimit: 3 });
+    for (let n = 0; n < 4; n++) await requireClean(await own.compress(await photo));
+    assert.equal(threads.length, 2);
   });
 
   it('that got more work in time goes on', async (t) => {
