@@ -14,17 +14,17 @@ export const spareFiles = { atOnceMs: 60_000, perSecondMs: 100 };
  * Where files are made on all cores, whoever had at least `fromMs` of them made lately, and more than so many times what somebody else had,
  * gives way to that one: begins none while one of those is made or waits, except one in so many seconds, and pauses between two steps of a
  * photo while one is made, for `heldMs` of a request at most. Two photos at once and requests besides are more than two cores: a report with
- * four of 12 megapixels took half as long again. Who has sent four such reports, 10 s, gives way to nobody: else whoever sends a photo now and
+ * four of 12 megapixels took half as long again. Who has sent two such reports, 5 s, gives way to nobody: else whoever sends a photo now and
  * then could have them wait. Of the present request `ownMs` do not count: who sends four photos would have had as many, with the third, as
  * whoever has just begun to send them all the time.
  */
 export const giveWay = {
   cores: availableParallelism(),
-  fromMs: 10_000,
+  fromMs: 5000,
   times: 2,
   oneInSeconds: 30,
   heldMs: 20_000,
-  ownMs: 15_000,
+  ownMs: 7500,
 };
 
 // What a file counts for at least, also one that is refused at once: who sends such by the dozen would be before everybody.

@@ -139,6 +139,21 @@ describe('a header is refused', () => {
     ['without a frame nor an end', { ...makeHeader({}), frame: null, end: 'early' }, 'truncated'],
     ['without a frame', { ...makeHeader({}), frame: null }, 'damaged'],
     ['without sense', makeHeader({}, { end: 'nonsense' }), 'damaged'],
+    [
+      'of 60 megapixels with twenty scans',
+      makeHeader({ coding: 'progressive', width: 7_500, height: 8_000 }, { scans: 20 }),
+      null,
+    ],
+    [
+      'of 60 megapixels with thirty scans',
+      makeHeader({ coding: 'progressive', width: 7_500, height: 8_000 }, { scans: 30 }),
+      'damaged',
+    ],
+    [
+      'of 12 megapixels with a hundred scans',
+      makeHeader({ coding: 'progressive', width: 4_000, height: 3_000 }, { scans: 100 }),
+      null,
+    ],
     ['with a thousand scans', makeHeader({ coding: 'progressive' }, { scans: 1_000 }), 'damaged'],
   ];
   for (const [what, header, refusal] of cases) {
