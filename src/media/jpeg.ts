@@ -57,8 +57,8 @@ export const maxPixels = 60_000_000;
  * Progressive photos have about ten scans. For each the decoder may have to walk all that it has of every block: 1 ms a megapixel, which
  * made 7 s of a picture of 331 kB. A hundred of 12 megapixels, twenty of 60.
  */
-const maxScans = 100;
-const maxScannedPixels = 1_200_000_000;
+export const maxScans = 100;
+export const maxScannedPixels = 1_200_000_000;
 /** Extended XMP with depth maps comes in hundreds of segments of 64 KiB. */
 const maxSegments = 2_000;
 

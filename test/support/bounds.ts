@@ -42,7 +42,7 @@ import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/wire/multipart.t
 import { maxFields } from '../../src/http/wire/query.ts';
 import { longLists, longPages, shortPages } from '../../src/http/wire/reply.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
-import { maxPixels } from '../../src/media/jpeg.ts';
+import { maxPixels, maxScannedPixels, maxScans } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -135,7 +135,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['`X-Auth-User`, `X-Auth-Token`', `${number(maxLoginnameBytes)} and ${maxTokenLength} bytes`, '401'],
     [
       'photo, sound file',
-      `${size(maxFileBytes.photo)} and ${maxPixels / 1e6} megapixels, ${size(maxFileBytes.audio)}`,
+      `${size(maxFileBytes.photo)}, ${maxPixels / 1e6} megapixels and ${maxScans} scans (of more than ${maxScannedPixels / maxScans / 1e6} megapixels fewer: ${maxScannedPixels / 1e6} in all scans); ${size(maxFileBytes.audio)}`,
       '413, 400',
     ],
     [
