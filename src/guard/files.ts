@@ -1,5 +1,5 @@
-// Whose photos and sounds are being made, and in which order: each takes half a second of a core and more, and who sends few of them is not to stand
-// beside who sends them all the time.
+// Whose photos and sounds are being made, and in which order: each takes half a second of a core and more, and who sends few of them is
+// not to stand beside who sends them all the time.
 import { availableParallelism } from 'node:os';
 import { limitRate } from './rate.ts';
 import { currentScope, type RequestScope } from './request.ts';
@@ -138,7 +138,8 @@ export const fileOrder = {
 };
 
 /**
- * Makes a photo small, or a sound clean, which takes half a second of a core and more: meanwhile others rest, unless whose it is makes too many.
+ * Makes a photo small, or a sound clean, which takes half a second of a core and more: meanwhile others rest, unless whose it is makes too
+ * many.
  * @param pausing what has few steps can't
  */
 export async function makeFile<T>(make: () => Promise<T>, pausing?: Pausing): Promise<T> {

@@ -36,6 +36,7 @@ const encoding = {
   keep: 'none',
 } as const;
 
+/** Pixels, and noise: as little as runs all that a photo runs often enough to be compiled. */
 const rehearsal = { width: 1_000, height: 750, sigma: 12 };
 
 /** Rows of a block, whose colour may have half as many. */
@@ -66,6 +67,7 @@ const library = openVips({
 }).then((vips) => {
   // More threads for one picture would be taken from others.
   vips.concurrency(1);
+  // It would keep pictures, by the address of bytes that are another photo's by then.
   vips.Cache.max(0);
   return vips;
 });
