@@ -3,11 +3,11 @@ import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/port.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -95,16 +95,6 @@ export async function runCommand(command: string, args: string[], options: Spawn
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`${command} ended with ${code}: ${err.slice(-2000)}`);
   return out;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** Folder of PostgreSQL's own programs. */

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers';
 import { openDatabase } from '../../src/db/client.ts';
-import { freePort, makeDir, type Running, root, runCommand, startEntry, startProcess, waitFor } from './process.ts';
+import { freePort } from '../support/port.ts';
+import { makeDir, type Running, root, runCommand, startEntry, startProcess, waitFor } from './process.ts';
 
 export interface Server {
   url: string;

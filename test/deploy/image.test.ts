@@ -12,7 +12,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePort, makeSite, type Site } from '../support/process.ts';
+import { freePort } from '../support/port.ts';
+import { makeSite, type Site } from '../support/process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const engine = process.env.ABBILD;

@@ -14,10 +14,10 @@ import { listen } from '../../src/http/server.ts';
 import { maxBodyBytes } from '../../src/http/wire/form.ts';
 import { fileWaitMs } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
-import { freePort } from '../support/cluster.ts';
 import { onPostgres } from '../support/database.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
 import { makeJpeg, stackJpeg } from '../support/photo.ts';
+import { freePort } from '../support/port.ts';
 import { ask, askHttp2, readProxyFile, type StartedProxy, startProxy, withoutProxy } from '../support/proxy.ts';
 import { startTestService, type TestService, testConfig, toFormData } from '../support/service.ts';
 

@@ -1,6 +1,7 @@
 // The service as `npm start` runs it, started again when it ends.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atEnd, freePort, type Running, startEntry } from '../bench/process.ts';
+import { atEnd, type Running, startEntry } from '../bench/process.ts';
+import { freePort } from '../support/port.ts';
 
 export interface Service {
   port: number;

@@ -168,7 +168,8 @@ describe('what computes', () => {
     }
     const bounds = { maxFields: 200, maxFieldsBytes: 100_000 };
     let read = 0;
-    const forms = Array.from({ length: 100 }, () =>
+    // No more: on a busy machine, the last ones would have waited too long for their turn.
+    const forms = Array.from({ length: 40 }, () =>
       runInScope('one', async () => {
         const form = await readMultipart(comes(), 'multipart/form-data; boundary=x', bounds, () => Promise.reject());
         assert.equal(form.fields.size, 190);
@@ -181,7 +182,7 @@ describe('what computes', () => {
       return read;
     });
     await Promise.all(forms);
-    assert.ok(before < 50, `${before} of 100 came before`);
+    assert.ok(before < 20, `${before} of 40 came before`);
   });
 
   it('S3.7 rests beside photos before small requests of an account that had much computed, wherever they come from', async () => {

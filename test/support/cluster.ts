@@ -2,10 +2,10 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './port.ts';
 
 const run = promisify(execFile);
 const programs = globSync('/usr/lib/postgresql/*/bin').find((directory) => existsSync(join(directory, 'initdb')));
@@ -131,13 +131,4 @@ async function serve(home: string): Promise<Cluster> {
       await rm(home, { recursive: true });
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await new Promise<number>((resolve) =>
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
-  );
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

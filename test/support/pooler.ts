@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requestSettings, type Sql } from '../../src/db/client.ts';
-import { account, freePort } from './cluster.ts';
+import { account } from './cluster.ts';
+import { freePort } from './port.ts';
 
 const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(
   (path) => spawnSync(path, ['--version']).status === 0,

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/client.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './database.ts';
 import { quickFlags } from './engine.ts';
+import { freePort } from './port.ts';
 import { copyDirectory, migratedOf } from './template.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -134,15 +134,4 @@ export async function startProcess(
       return (await closed)[0];
     },
   };
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

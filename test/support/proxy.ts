@@ -10,7 +10,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from './process.ts';
+import { freePort } from './port.ts';
 
 export type ProxyName = 'nginx' | 'caddy';
 
