@@ -12,11 +12,11 @@ import { currentScope } from './request.ts';
 export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
 
 /**
- * As long again, times this, while photos are made small. Computing has one thread for all: a network keeps an eighth of it. Calls, which
- * are statements and hashes, have shares of few slots besides. With seven, too, an office that reads long lists was refused half of them
- * beside photos; with one, photos of 12 megapixels took half as long again beside lists of one network as with three.
+ * As long again, times this, while photos are made small: a network keeps an eighth of what it would have. With three for statements and
+ * hashes, who logs in and reads long lists all the time took 2.6 s of somebody else's four large photos, instead of 1. Twenty people who read
+ * them without a pause get half as many beside photos, and none is refused.
  */
-export const restFactor = { computing: 7, calls: 3, later: 7 };
+export const restFactor = 7;
 
 const work = limitRate(spareWork.perSecondMs, spareWork.atOnceMs);
 
@@ -30,7 +30,7 @@ const ownersOf = () => currentScope()?.owners ?? [];
 export const placesOf = (owner: string, places: number): number => (hasFileMade(owner) ? Math.ceil(places / 2) : places);
 
 /** For how many milliseconds a statement or a hash of this length goes on to count in the shares of the present request. */
-export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs, restFactor.calls);
+export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs);
 
 /**
  * Statements of the embedded database that rest without photos too, in milliseconds; and no longer than that, with photos neither: the next one
@@ -55,7 +55,7 @@ export function makeEmbeddedRests(): (ranMs: number) => number {
 }
 
 /** For how many milliseconds nothing new is begun for a network or an account that so much was computed for. */
-export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs, restFactor.computing);
+export const restOf = (owner: string, ranMs: number): number => restOfOwners([owner], ranMs);
 
 /** Shorter parts are not worth a timer. What one took may be its reader's slowness: no longer than this, or who reads slowly never ends. */
 export const partRest = { fromMs: 50, atMostMs: 2000 };
@@ -77,15 +77,15 @@ export function makePartRests(): () => Promise<void> | null {
 }
 
 /** For how many milliseconds the service itself does nothing more of what may be done later. */
-export const restOfService = (ranMs: number): number => besidePhotos(restFactor.later * ranMs);
+export const restOfService = (ranMs: number): number => besidePhotos(ranMs);
 
-function restOfOwners(owners: readonly string[], ranMs: number, factor: number): number {
+function restOfOwners(owners: readonly string[], ranMs: number): number {
   const mayGoOn = isSpare(owners);
   for (const owner of owners) work.owe(owner, ranMs);
-  return mayGoOn ? 0 : besidePhotos(factor * ranMs);
+  return mayGoOn ? 0 : besidePhotos(ranMs);
 }
 
 // Who has a file made has used up more than a second by its end, which is known too late.
 const isSpare = (owners: readonly string[]) => owners.every((owner) => work.left(owner) > 0 && !hasFileMade(owner));
 
-const besidePhotos = (ms: number) => (isFileUnderWay() ? ms : 0);
+const besidePhotos = (ranMs: number) => (isFileUnderWay() ? restFactor * ranMs : 0);
