@@ -162,7 +162,8 @@ async function main(): Promise<void> {
   surviveDefects(log, (error) => currentScope()?.fail(error));
   if (deps) {
     const host = mandanten.flatMap(({ domains }) => domains)[0] ?? null;
-    log.debug({ answers: await warmUp(app.fetch, config, host, hashing) }, 'warmed up');
+    const others = Promise.all([hashing, media.threads.untilReady()]);
+    log.debug({ answers: await warmUp(app.fetch, config, host, others) }, 'warmed up');
     start.isOver = true;
   }
   const server = await listen(app.fetch, config.host, config.port, config);

@@ -1,5 +1,5 @@
-// The service asks itself before it listens. Code that has not run yet takes several times as long, and so do the first hashes, for which
-// memory is new: a login beside one network's broken forms, which takes a quarter of a second later, took more than a whole one.
+// The service asks itself before it listens. Code that has not run yet takes several times as long, and so do the first hashes and the first
+// photo, for which memory is new: a login beside one network's broken forms, which takes a quarter of a second later, took more than a whole one.
 import { type RequestOptions, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { listen, type ServerSettings } from './http/server.ts';
@@ -40,20 +40,20 @@ function listAsked(round: number): Asked[] {
  * what was not warmed up is slow once.
  * @param fetch the service, which is not asked by anybody else yet
  * @param host by which a tenant is found; null asks for nothing
- * @param hashing what else is waited for
+ * @param others what else is waited for: hashes, the first thread for photos
  * @returns how many answers of each status there were
  */
 export async function warmUp(
   fetch: Parameters<typeof listen>[0],
   settings: ServerSettings,
   host: string | null,
-  hashing: Promise<void>,
+  others: Promise<unknown>,
   longestMs = atMostMs,
 ): Promise<Record<number, number>> {
   const signal = AbortSignal.timeout(longestMs);
   const late = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   const answers: Record<number, number> = {};
-  await Promise.race([hashing, late]);
+  await Promise.race([others, late]);
   if (host === null || signal.aborted) return answers;
   // As many connections as it opens.
   const wide = { maxConnections: 100, maxConnectionsPerNetwork: 100, connectionRate: 100_000 };

@@ -1,6 +1,4 @@
-// The main thread's side of the threads that make photos small and clean sound files: one file at a time in each, the others wait in
-// line.
-
+// The main thread's side of the threads that make photos small and clean sound files: one at a time in each, the others wait.
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { limitRuns, OverloadError } from '../guard/admission.ts';
@@ -25,6 +23,8 @@ export interface MediaThreads {
    * errors  AudioRefusedError (the file is at fault), MediaBusyError, MediaUnavailableError
    */
   clean(path: string): Promise<{ kind: AudioKind; bytes: Uint8Array }>;
+  /** Waits until the thread that is kept ready from the start on is so, or has failed; at once when none is kept. Never fails. */
+  untilReady(): Promise<void>;
   /** Ends all threads; files under way or waiting fail with MediaUnavailableError. */
   close(): Promise<void>;
 }
@@ -79,7 +79,7 @@ const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
 /** Longest wait for threads, in milliseconds, of all files of a request together: proxies wait longer for an answer. */
 export const fileWaitMs = 60_000;
 
-// What a pool that keeps a thread ready waits with it: whatever is under way comes first.
+// What a pool that keeps a thread ready waits with another one: whatever is under way comes first.
 const readyMs = 3000;
 
 /** Starts no thread before the first file, unless it keeps one ready. */
@@ -130,11 +130,13 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     if (!keepsReady) return;
     ready ??= setTimeout(() => {
       ready = undefined;
-      if (closed || idle.size > 0 || threads.size >= workers) return;
-      const thread = startThread();
-      thread.load(jobMs);
-      idle.add(thread);
+      if (!closed && idle.size === 0 && threads.size < workers) void loadThread();
     }, readyMs).unref();
+  }
+  async function loadThread(): Promise<void> {
+    const thread = startThread();
+    idle.add(thread);
+    await thread.load(jobMs);
   }
   async function make<K extends keyof MediaReplies>(kind: K, path: string): Promise<MediaReplies[K]> {
     requireOpen();
@@ -168,7 +170,8 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     });
   }
 
-  keepReady();
+  // Nothing else is under way.
+  const loaded = keepsReady ? loadThread() : Promise.resolve();
   return {
     async compress(path) {
       const reply = await make('photo', path);
@@ -180,6 +183,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       if ('refused' in reply) throw new AudioRefusedError(reply.refused, 'by its thread');
       return reply;
     },
+    untilReady: () => loaded,
     async close() {
       closed = true;
       clearTimeout(ready);
@@ -261,15 +265,14 @@ class MediaThread implements Pausing {
     return waitedAt(this.#gate);
   }
 
-  /** Loads what a photo needs, and makes one for nobody; what fails then ends the thread, and the next photo tells. */
-  load(jobMs: number): void {
-    this.loading = this.run({ kind: 'load' }, jobMs).then(
-      () => {
-        this.loading = null;
-        return true;
-      },
-      () => false,
-    );
+  /** Loads what a photo needs, and makes one for nobody: whether that went well. What fails ends the thread, and the next photo tells. */
+  load(jobMs: number): Promise<boolean> {
+    const isOfUse = () => {
+      this.loading = null;
+      return true;
+    };
+    this.loading = this.run({ kind: 'load' }, jobMs).then(isOfUse, () => false);
+    return this.loading;
   }
 
   /** Ends the thread after a while, unless it gets to run again. */

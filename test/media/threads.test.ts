@@ -292,6 +292,20 @@ describe('a thread', () => {
     assert.equal(threads.length, 2, 'one is enough');
   });
 
+  it('is there from the start on, and can be waited for', async (t) => {
+    const started = expectThread();
+    const { own } = openPool(t, { keepsReady: true });
+    let isLoaded = false;
+    (await started).once('message', () => {
+      isLoaded = true;
+    });
+    await own.untilReady();
+    assert.ok(isLoaded);
+    const none = openPool(t, {});
+    await none.own.untilReady();
+    assert.deepEqual(none.threads, []);
+  });
+
   it('that ends before its first photo is replaced', async (t) => {
     const started = expectThread();
     const { own, threads } = openPool(t, { workers: 2, keepsReady: true });
