@@ -130,7 +130,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     if (!keepsReady) return;
     ready ??= setTimeout(() => {
       ready = undefined;
-      if (!closed && idle.size === 0 && threads.size < workers) void loadThread();
+      if (!closed && idle.size === 0 && threads.size < workers) loadThread().catch(() => {});
     }, readyMs).unref();
   }
   async function loadThread(): Promise<void> {
@@ -170,8 +170,8 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
     });
   }
 
-  // Nothing else is under way.
-  const loaded = keepsReady ? loadThread() : Promise.resolve();
+  // Nothing else is under way. Where the system gives no thread, the first photo tells.
+  const loaded = keepsReady ? loadThread().catch(() => {}) : Promise.resolve();
   return {
     async compress(path) {
       const reply = await make('photo', path);
