@@ -8,9 +8,10 @@ import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { firstPatienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
+import { boundBody, countBroken, stopReading } from './bodies.ts';
 import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
-import { allowedMethods, type ConnectionState, clientOf, readUnreadable, UnderWay } from './unreadable.ts';
+import { allowedMethods, readUnreadable, UnderWay } from './unreadable.ts';
 
 export type ServerSettings = Pick<
   Config,
@@ -66,11 +67,11 @@ export function listen(
   server.maxHeadersCount = maxHeaders + 1;
   readUnreadable(server, underWay, (socket) => pay(rate, socket, headTokens));
   // Behind a proxy all connections are the proxy's.
-  if (settings.trustedHops === 0) {
-    boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
-    pace.watch(server);
-  }
+  const isDirect = settings.trustedHops === 0;
+  if (isDirect) pace.watch(server);
   endIdlers(server, settings.minSendRate, underWay);
+  if (isDirect) boundNetworks(server, settings.maxConnectionsPerNetwork, rate);
+  // Of those too that are closed: behind them others wait to be let in.
   server.on('connection', noteArrival);
   countExpectations(server);
   server.on('connect', (_request, socket: Socket) =>
@@ -163,6 +164,7 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
       return;
     }
     boundBody(request, state, pace, payFlood);
+    countBroken(request, response, rate);
     if (state.requests <= maxPipelined) return answer(request, response);
     if (state.requests > 2 * maxPipelined) {
       payFlood();
@@ -177,72 +179,15 @@ function pay(rate: Rate, socket: Duplex, tokens: number): void {
   rate.owe(networkOf((socket as Socket).remoteAddress ?? ''), tokens);
 }
 
-// What of node:http stands between a connection and its requests; not part of its types.
-interface Parser {
-  onIncoming: (request: IncomingMessage) => number;
-  [event: number]: unknown;
-  constructor: { kOnBody: number };
-}
-// What the parser takes for: this was the last request, an upgrade.
-const nothingMore = 2;
-
-// Closing a connection does not end its parser, which would make objects of all that is still in the chunk: 145 chunks of 64 kB kept
-// everybody waiting for 14 s. The parser goes back to a pool, but not before the end of this turn of the event loop.
-function stopReading(socket: Socket): void {
-  const { parser } = socket as Socket & { parser?: Parser | null };
-  if (parser) {
-    const { kOnBody } = parser.constructor;
-    const onBody = parser[kOnBody];
-    parser.onIncoming = () => nothingMore;
-    parser[kOnBody] = null;
-    setImmediate(() => {
-      parser[kOnBody] = onBody;
-    });
-  }
-  socket.destroy();
-}
-
 /**
- * Chunks or packets whatever their size, of all bodies of a connection under way, and the bytes that each further one must bring on average:
- * with 64, 140 connections that sent 80 MB a second kept others waiting for four seconds, with 256 for a quarter of one.
+ * One network can't take all the connections there are, nor all the time by opening new ones.
+ * @param server whose own listeners to its connections are all there: those that are closed never get to them
  */
-export const freeChunks = 500;
-export const minChunkBytes = 256;
-/** The same of packets: each is a call of the system, of which there are never as many. */
-export const minPacketBytes = 64;
-
-/** Bytes that a chunk costs beside its own, of what is read of its network in a second: as short as they may be, 100 MB of them took all of it. */
-export const chunkCost = 1024;
-const chunksCounted = 64;
-
-// Each chunk of a body, and each packet of one that isn't in chunks, becomes a buffer of its own, also before anybody reads it: a megabyte in
-// pieces of a byte took a gigabyte.
-function boundBody(request: IncomingMessage, state: ConnectionState, pace: ReadingPace, onFlood: () => void): void {
-  const { socket, headers } = request;
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  if (!isChunked && !(Number(headers['content-length']) > 0)) return;
-  const client = clientOf(socket);
-  const least = isChunked ? minChunkBytes : minPacketBytes;
-  const push = request.push.bind(request);
-  request.push = (chunk: Buffer | null) => {
-    if (socket.destroyed) return false;
-    state.chunkBytes += chunk?.length ?? 0;
-    if (++state.chunks > freeChunks + state.chunkBytes / least) {
-      onFlood();
-      stopReading(socket);
-      return false;
-    }
-    const goesOn = push(chunk);
-    // A body that nobody takes at present is not read anyway.
-    if (isChunked ? state.chunks % chunksCounted === 0 : goesOn) pace.look(client, isChunked ? chunksCounted * chunkCost : 0);
-    return goesOn;
-  };
-}
-
-// One network can't take all the connections there are, nor all the time by opening new ones.
 function boundNetworks(server: HttpServer, max: number, rate: Rate): void {
   const counts = new Map<string, number>();
-  server.prependListener('connection', (socket) => {
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket) => {
     const network = networkOf(socket.remoteAddress ?? '');
     if (!rate.take(network)) {
       // Closing it with a word would cost what is to be spared.
@@ -259,6 +204,7 @@ function boundNetworks(server: HttpServer, max: number, rate: Rate): void {
     });
     // Before the parser of requests sees anything of it.
     if (count > max) refuseConnection(socket, 'ueberlastet');
+    for (const listener of listeners) listener.call(server, socket);
   });
 }
 

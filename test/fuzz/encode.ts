@@ -1,5 +1,5 @@
 // Requests as bytes. Nothing is checked or mended on the way: what is wrong in the parts is wrong in the bytes.
-import { freeChunks, minChunkBytes } from '../../src/http/server.ts';
+import { freeChunks, minChunkBytes } from '../../src/http/bodies.ts';
 
 /** Bytes as they are, or text for UTF-8. */
 export type Content = string | Buffer;

@@ -20,10 +20,10 @@ before(async () => {
   // More than the system holds of an answer that nobody reads.
   await service.database.sql`
     insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, bemerkung)
-    select (select u.id from portal.nutzer u where u.loginname = 'melder'), ${arten.amsel}::integer,
+    select u.id, ${arten.amsel}::integer,
       st_setsrid(st_makepoint(417000 + n, 5531000), 25832), date '2026-09-01', 'privat',
       (select string_agg(md5(n || ' ' || m), '') from generate_series(1, 125) m)
-    from generate_series(1, 2500) n`;
+    from generate_series(1, 2500) n, portal.nutzer u where u.loginname in ('melder', 'nachbarin')`;
 });
 after(async () => {
   server.close();
@@ -32,7 +32,7 @@ after(async () => {
 });
 
 /** The answer to a download by a new link, of which nothing is read yet. */
-async function beginArchive(account: 'melder' | 'nachbarin', localAddress: string): Promise<IncomingMessage> {
+async function beginArchive(account: 'melder' | 'nachbarin' | 'expertin', localAddress: string): Promise<IncomingMessage> {
   const path = await service.makeDatenLink(account);
   const { port } = server.address() as AddressInfo;
   const request = ask({
@@ -69,6 +69,16 @@ describe('an archive that was begun', () => {
     const other = await beginArchive('nachbarin', '127.0.0.4');
     assert.deepEqual([first.statusCode, second.statusCode, other.statusCode], [200, 503, 200]);
     for (const response of [first, second, other]) response.destroy();
+  });
+
+  it('leaves places to others, however slowly it is read', async () => {
+    const slow = await beginArchive('melder', '127.0.0.5');
+    const others = [await beginArchive('nachbarin', '127.0.0.6'), await beginArchive('expertin', '127.0.0.7')];
+    assert.deepEqual(
+      others.map(({ statusCode }) => statusCode),
+      [200, 200],
+    );
+    for (const response of [slow, ...others]) response.destroy();
   });
 
   for (const [change, sets] of [

@@ -7,10 +7,11 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { Hono } from 'hono';
+import { freeChunks, minPacketBytes } from '../../src/http/bodies.ts';
 import type { Env } from '../../src/http/context.ts';
 import { readRate } from '../../src/http/reading.ts';
 import { scopeMiddleware } from '../../src/http/scope.ts';
-import { freeChunks, listen, minPacketBytes } from '../../src/http/server.ts';
+import { listen } from '../../src/http/server.ts';
 import { wideSettings } from '../support/listen.ts';
 
 const mib = 1024 * 1024;

@@ -11,7 +11,8 @@ import { networkOf } from '../../src/guard/network.ts';
 import { hashPassword, sha1OfPlain, turnBounds } from '../../src/guard/password.ts';
 import { limitRate } from '../../src/guard/rate.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { freeChunks, listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
+import { freeChunks } from '../../src/http/bodies.ts';
+import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -315,6 +316,25 @@ describe('over sockets', () => {
       for (let again = 0; again < 3 && next.some((answer) => answer !== ''); again++) ({ next } = await floodAndAsk());
       assert.deepEqual(next, ['', '', ''], name);
     }
+    assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
+  });
+
+  it('bodies whose senders leave before their end cost their network further connections, whole ones nothing, others go on', async () => {
+    const post = 'POST /api/v2/login HTTP/1.1\r\nHost: n.test\r\nContent-Type: application/x-www-form-urlencoded\r\n';
+    const breakAndAsk = async (address: string, length: number) => {
+      for (let n = 0; n < 25; n++) {
+        const socket = await open(address);
+        socket.write(`${post}Connection: close\r\nContent-Length: ${length}\r\n\r\nloginname=melder`);
+        if (length > 16) socket.destroy();
+        else await readAll(socket);
+      }
+      await sleep(20);
+      return Promise.all([1, 2, 3].map(() => ask(address).catch(() => '')));
+    };
+    let next = await breakAndAsk('127.0.0.30', 1000);
+    for (let again = 0; again < 3 && next.some((answer) => answer !== ''); again++) next = await breakAndAsk('127.0.0.30', 1000);
+    assert.deepEqual(next, ['', '', '']);
+    for (const answer of await breakAndAsk('127.0.0.31', 16)) assert.match(answer, /^HTTP\/1\.1 200 /);
     assert.match(await ask('127.0.0.2'), /^HTTP\/1\.1 200 /);
   });
 

@@ -13,6 +13,7 @@ import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
 import { embeddedRest, partRest, restFactor, spareWork } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
+import { brokenTokens, chunkCost, freeChunks, minChunkBytes, minPacketBytes } from '../../src/http/bodies.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
 import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxWaiting, maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
@@ -24,16 +25,12 @@ import { readRate } from '../../src/http/reading.ts';
 import { archiveRuns } from '../../src/http/routes/konto-daten.ts';
 import { idleBody, maxUnreadBytes } from '../../src/http/scope.ts';
 import {
-  chunkCost,
   floodTokens,
-  freeChunks,
   graceOfIdleMs,
   headTokens,
   keepAliveMs,
   maxHeaders,
   maxPipelined,
-  minChunkBytes,
-  minPacketBytes,
   graceMs as sendGraceMs,
 } from '../../src/http/server.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
@@ -121,6 +118,11 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'chunks or packets of the bodies that a connection has under way',
       `${number(freeChunks)}, more when they bring ${minChunkBytes} bytes each, packets ${minPacketBytes}`,
       'closed, at the same cost',
+    ],
+    [
+      'body whose sender leaves before its end and an answer',
+      'any',
+      `at the cost of ${brokenTokens} new connections of its network \\*`,
     ],
     ['head of a form part', `${size(maxHeaderBytes)}, of all together ${size(maxHeadersBytes)}`, '400'],
     ['value of any parameter or field', `${number(maxValueLength)} characters, ${maxMarks} combining marks in a row`, '400'],

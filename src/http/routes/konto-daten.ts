@@ -18,8 +18,11 @@ import { readForm } from '../wire/form.ts';
 import { replyPage } from './konto-page.ts';
 import { nobody } from './register.ts';
 
-/** Archives that are made at once, and those of one network or one account: each reads all photos of an account. */
-export const archiveRuns = { slots: 2, share: 1, queue: 20, waitMs: 1500 };
+/**
+ * Archives that are made at once, and those of one network or one account: each reads all photos of an account, and lasts as long as its
+ * reader takes. With two places somebody who reads slowly left one to everybody else.
+ */
+export const archiveRuns = { slots: 8, share: 1, queue: 20, waitMs: 1500 };
 
 const maxNameLength = 254;
 
