@@ -60,7 +60,8 @@ describe('clients that break off', () => {
     site = await makeSite({ isMigrated: true });
     // Its tenant: without one every request would end with 421.
     if (onPostgres) assert.equal((await runCli(site, ['demo', 'load'])).code, 0);
-    service = await startProcess(site, { LOG_LEVEL: 'error' });
+    // All of them are to be read, though they come from one address.
+    service = await startProcess(site, { LOG_LEVEL: 'error', CONNECTION_RATE: '100000' });
   });
   after(async () => {
     await service.stop();
