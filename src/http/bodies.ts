@@ -48,14 +48,38 @@ export const chunkCost = 1024;
 const chunksCounted = 64;
 
 /**
+ * New connections that a body costs its network whose sender leaves before its end and before an answer: by then its key was looked up and
+ * a file begun. Five hundred a second, and thousands of connections that are closed, had a report with four photos take 5 s instead of 2.
+ */
+export const brokenTokens = 20;
+
+/** Has a network pay for bodies whose senders leave before their end, where nothing was answered yet. */
+function countBroken(request: IncomingMessage, response: ServerResponse, rate: Rate): void {
+  // A connection that is closed has no address any more.
+  const network = networkOf(request.socket.remoteAddress ?? '');
+  response.on('close', () => {
+    if (!request.complete && !response.writableEnded) rate.owe(network, brokenTokens);
+  });
+}
+
+/** What a body is counted in. */
+export interface BodyBounds {
+  state: ConnectionState;
+  pace: ReadingPace;
+  rate: Rate;
+  /** Is called before the connection is closed because of its many pieces. */
+  onFlood(): void;
+}
+
+/**
  * Counts what a body is made of: each chunk, and each packet of one that isn't in chunks, becomes a buffer of its own, also before anybody
  * reads it. A megabyte in pieces of a byte took a gigabyte.
- * @param onFlood is called before the connection is closed because of that
  */
-export function boundBody(request: IncomingMessage, state: ConnectionState, pace: ReadingPace, onFlood: () => void): void {
+export function boundBody(request: IncomingMessage, response: ServerResponse, { state, pace, rate, onFlood }: BodyBounds): void {
   const { socket, headers } = request;
   const isChunked = headers['transfer-encoding'] !== undefined;
   if (!isChunked && !(Number(headers['content-length']) > 0)) return;
+  countBroken(request, response, rate);
   const client = clientOf(socket);
   const least = isChunked ? minChunkBytes : minPacketBytes;
   const push = request.push.bind(request);
@@ -72,19 +96,4 @@ export function boundBody(request: IncomingMessage, state: ConnectionState, pace
     if (isChunked ? state.chunks % chunksCounted === 0 : goesOn) pace.look(client, isChunked ? chunksCounted * chunkCost : 0);
     return goesOn;
   };
-}
-
-/**
- * New connections that a body costs its network whose sender leaves before its end and before an answer: by then its key was looked up and
- * a file begun. Five hundred a second, and thousands of connections that are closed, had a report with four photos take 5 s instead of 2.
- */
-export const brokenTokens = 20;
-
-/** Has a network pay for bodies whose senders leave before their end, where nothing was answered yet. */
-export function countBroken(request: IncomingMessage, response: ServerResponse, rate: Rate): void {
-  // A connection that is closed has no address any more.
-  const network = networkOf(request.socket.remoteAddress ?? '');
-  response.on('close', () => {
-    if (!request.complete && !response.writableEnded) rate.owe(network, brokenTokens);
-  });
 }

@@ -8,7 +8,7 @@ import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { firstPatienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
-import { boundBody, countBroken, stopReading } from './bodies.ts';
+import { boundBody, stopReading } from './bodies.ts';
 import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
 import { allowedMethods, readUnreadable, UnderWay } from './unreadable.ts';
@@ -163,8 +163,7 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
       refuseRequest(response, 'kopf_zu_gross');
       return;
     }
-    boundBody(request, state, pace, payFlood);
-    countBroken(request, response, rate);
+    boundBody(request, response, { state, pace, rate, onFlood: payFlood });
     if (state.requests <= maxPipelined) return answer(request, response);
     if (state.requests > 2 * maxPipelined) {
       payFlood();
