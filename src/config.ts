@@ -172,8 +172,8 @@ export const settings = {
       'Fotos und Tonaufnahmen, die zugleich bearbeitet werden, aus einem Netz eine weniger; ohne Angabe: 2 bis 4, je nach Rechenkernen',
   },
   MAX_UPLOADS: {
-    fallback: '8',
-    meaning: 'Meldungen mit Dateien, die zugleich angenommen werden, aus einem Netz die Hälfte; weitere: 503',
+    fallback: '32',
+    meaning: 'Meldungen mit Dateien, die zugleich angenommen werden, aus einem Netz ein Viertel; weitere: 503',
   },
   MAX_UPLOADS_PER_ACCOUNT: { fallback: '2', meaning: 'davon von einem Konto zugleich; weitere: 503' },
   MAX_WRITES_PER_ACCOUNT: {

@@ -3,14 +3,15 @@ import { isIPv6 } from 'node:net';
 
 /**
  * The network of an address: whoever has one IPv6 address has a whole /64 of them, an IPv4 address stands for itself.
- * @param address as a socket or a proxy writes it: with or without a port or brackets, which are left out
+ * @param address as a socket or a proxy writes it: with or without a port, brackets or zone, which are left out
  */
 export function networkOf(address: string): string {
-  const plain = withoutPort(address.slice(0, 100)).replace(/^::ffff:(?=\d+\.)/i, '');
+  const [withoutZone = ''] = withoutPort(address.slice(0, 100)).split('%', 1);
+  const plain = withoutZone.replace(/^::ffff:(?=\d+\.)/i, '');
   if (!isIPv6(plain)) return plain;
   const mapped = /^[0:]/.test(plain) ? toIPv4(plain) : null;
   if (mapped !== null) return mapped;
-  const [head = '', tail] = (plain.split('%', 1)[0] ?? '').split('::');
+  const [head = '', tail] = plain.split('::');
   const groups = head === '' ? [] : head.split(':');
   const rest = tail === undefined || tail === '' ? [] : tail.split(':');
   if (tail !== undefined) while (groups.length + rest.length < 8) groups.push('0');
@@ -27,7 +28,7 @@ function withoutPort(address: string): string {
 
 /** The IPv4 address that an IPv6 address holds, in whatever spelling; null for others. */
 function toIPv4(address: string): string | null {
-  const { hostname } = new URL(`http://[${address.split('%', 1)[0]}]`);
+  const { hostname } = new URL(`http://[${address}]`);
   const groups = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(hostname)?.slice(1) ?? null;
   return (
     groups

@@ -3,6 +3,8 @@ import { PgBoss } from 'pg-boss';
 import { NIL } from 'uuid';
 import type { Database, Sql, Transaction } from '../db/client.ts';
 import { grantWarteschlange } from '../db/grants.ts';
+import { limitRate } from '../guard/rate.ts';
+import { currentScope } from '../guard/request.ts';
 
 /** Which mail, for whom. Never what stands in it: a link is a secret, and is made when the mail is sent (S2.2). */
 export interface MailJob {
@@ -19,7 +21,7 @@ export const mailDeadLetter = 'mail_unzustellbar';
 
 /** What handlers may do with the queue. */
 export interface Queue {
-  /** Stores a mail to be sent, in the given transaction. */
+  /** Stores a mail to be sent, in the given transaction; the more the network that is answered asked for lately, the later. */
   enqueueMail(tx: Transaction, job: MailJob): Promise<void>;
 }
 
@@ -31,6 +33,9 @@ export interface Boss extends Queue {
 }
 
 const daySeconds = 86_400;
+
+// What a network asks for is forgotten one mail a second. More than it may ask for in some minutes.
+const askedAtMost = 200;
 
 /**
  * Starts pg-boss; creates or migrates its schema.
@@ -80,10 +85,18 @@ export async function startBoss(
   // The first call about a queue reads its settings, outside the caller's transaction: on the embedded database, where only
   // one transaction runs at a time, the first mail would wait for itself.
   await boss.getJobById(mailQueue, NIL);
+  const asking = limitRate(1, askedAtMost);
+  const priorityOf = (network: string | undefined) => {
+    if (network === undefined) return 0;
+    const priority = Math.floor(asking.left(network)) - askedAtMost;
+    asking.owe(network, 1);
+    return priority;
+  };
   return {
     boss,
     async enqueueMail(tx, job) {
-      await boss.send(mailQueue, job, { db: { executeSql: (text, values) => executeSql(tx, text, values) } });
+      const priority = priorityOf(currentScope()?.network);
+      await boss.send(mailQueue, job, { priority, db: { executeSql: (text, values) => executeSql(tx, text, values) } });
     },
     async deleteMails(nutzerId) {
       for (const queue of [mailQueue, mailDeadLetter]) {

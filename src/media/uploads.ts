@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { isAccount } from '../guard/request.ts';
 import { StorageError } from './storage-error.ts';
 
 export interface ReceivedFile {
@@ -38,12 +39,14 @@ export interface UploadBounds {
   perAccount: number;
 }
 
+/** Of so many requests with files at once, those of one network: whoever sends slowly keeps a place for minutes. */
+export const placesOfNetwork = (all: number) => Math.ceil(all / 4);
+
 /** @param directory for the files, made when it is missing */
 export function createUploads(directory: string, bounds: UploadBounds): Uploads {
   let active = 0;
   const held = new Map<string, number>();
-  // One network never has them all.
-  const shareOf = (owner: string) => (owner.startsWith('account ') ? bounds.perAccount : Math.ceil(bounds.all / 2));
+  const shareOf = (owner: string) => (isAccount(owner) ? bounds.perAccount : placesOfNetwork(bounds.all));
   return {
     begin(owners) {
       if (active >= bounds.all || owners.some((owner) => (held.get(owner) ?? 0) >= shareOf(owner))) return null;

@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
+import { loadConfig } from '../../src/config.ts';
 import { callBounds, poolSize, reservedConnections } from '../../src/db/client.ts';
 import { admitCalls, type OverloadError } from '../../src/guard/admission.ts';
 import { networkOf } from '../../src/guard/network.ts';
@@ -14,7 +15,7 @@ import { runInScope } from '../../src/guard/request.ts';
 import { freeChunks } from '../../src/http/bodies.ts';
 import { listen, maxPipelined, type ServerSettings } from '../../src/http/server.ts';
 import { createUploads } from '../../src/media/uploads.ts';
-import { arten } from '../support/catalogue.ts';
+import { type Account, arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase, type TestDatabase } from '../support/database.ts';
 import { headerOf, startTestService, type TestService, testConfig } from '../support/service.ts';
 
@@ -141,6 +142,7 @@ describe('what is scarce', () => {
       ['[2001:db8:1:2::1]', '2001:db8:1:2'],
       ['::ffff:c000:207', '192.0.2.7'],
       ['[0:0:0:0:0:FFFF:192.0.2.7]:1', '192.0.2.7'],
+      ['[::ffff:192.0.2.7%eth0]:1', '192.0.2.7'],
       ['[x]:1', 'x'],
       ['x'.repeat(10_000), 'x'.repeat(100)],
     ] as const) {
@@ -150,14 +152,14 @@ describe('what is scarce', () => {
 });
 
 describe('uploads', () => {
-  it('of one account are two at once, of one network half of all, and each place comes back', async () => {
-    const uploads = createUploads('/nowhere', { all: 8, perAccount: 2 });
+  it('of one account are two at once, of one network a quarter of all, and each place comes back', async () => {
+    const uploads = createUploads('/nowhere', { all: 16, perAccount: 2 });
     const begin = (account: number, network: string) => uploads.begin([`account ${account}`, `network ${network}`]);
     const [first, second] = [begin(1, 'a'), begin(1, 'a')];
     assert.ok(first && second);
     assert.equal(begin(1, 'b'), null);
     assert.ok(begin(2, 'a') && begin(2, 'a'));
-    assert.equal(begin(3, 'a'), null, 'the network has its half');
+    assert.equal(begin(3, 'a'), null, 'the network has its quarter');
     assert.ok(begin(3, 'b'));
     await first.end();
     assert.ok(begin(1, 'c'));
@@ -171,11 +173,8 @@ describe('over sockets', () => {
   let port = 0;
   before(async () => {
     service = await startTestService({}, await database());
-    // As many as one account may have, of twice as many.
-    service.media.uploads = createUploads(`${service.mediaDirectory}/uploads`, {
-      all: 8,
-      perAccount: testConfig.maxUploadsPerAccount,
-    });
+    const { maxUploads: all, maxUploadsPerAccount: perAccount } = loadConfig({});
+    service.media.uploads = createUploads(`${service.mediaDirectory}/uploads`, { all, perAccount });
     server = await listen(service.app.fetch, '127.0.0.1', 0, settings);
     port = (server.address() as AddressInfo).port;
   });
@@ -267,7 +266,10 @@ describe('over sockets', () => {
     assert.match(await readAll(socket), /^HTTP\/1\.1 400 .*fehlt/s);
   });
 
-  const beginUpload = async (as: 'melder' | 'nachbarin', localAddress: string) => {
+  const uploadPart =
+    '--b\r\nContent-Disposition: form-data; name="foto"; filename="x.jpg"\r\nContent-Type: image/jpeg\r\n\r\n'.padEnd(2000, 'x');
+  const endOfUpload = '\r\n--b--\r\n'.padStart(1_000_000 - uploadPart.length, 'x');
+  const beginUpload = async (as: Account, localAddress: string) => {
     const socket = await open(localAddress);
     const head = [
       'POST /api/v2/sichtbeobachtungen HTTP/1.1',
@@ -276,9 +278,9 @@ describe('over sockets', () => {
       `X-Auth-Token: ${await service.tokenOf(as)}`,
       'Content-Type: multipart/form-data; boundary=b',
       'Content-Length: 1000000',
+      'Connection: close',
     ];
-    const part = '--b\r\nContent-Disposition: form-data; name="foto"; filename="x.jpg"\r\nContent-Type: image/jpeg\r\n\r\nxxxx';
-    socket.write(`${head.join('\r\n')}\r\n\r\n${part}`);
+    socket.write(`${head.join('\r\n')}\r\n\r\n${uploadPart}`, 'latin1');
     return socket;
   };
 
@@ -350,6 +352,29 @@ describe('over sockets', () => {
       });
       assert.equal(answer.status, 400, `${n}: ${answer.text}`);
     }
+  });
+
+  it('S5.3 uploads that one network begins and does not end leave places to eight others who send at the same time', async () => {
+    const held = await Promise.all(
+      (['expertin', 'expertin', 'vogelexperte', 'vogelexperte'] as const).map((account) => beginUpload(account, '127.0.0.30')),
+    );
+    await sleep(300);
+    const senders = (['melder', 'nachbarin', 'admin', 'käfer anna'] as const).flatMap((account) => [account, account]);
+    const begun = await Promise.all(senders.map((account, n) => beginUpload(account, `127.0.0.${31 + n}`)));
+    await sleep(300);
+    const answers = await Promise.all(
+      begun.map((socket) => {
+        const answer = readAll(socket);
+        socket.write(endOfUpload);
+        return answer;
+      }),
+    );
+    // It is no photo, which nobody looks for who has no place.
+    assert.deepEqual(
+      answers.map((answer) => answer.slice(0, 12)),
+      Array(8).fill('HTTP/1.1 400'),
+    );
+    for (const socket of held) socket.destroy();
   });
 
   it('S5.10 bodies a byte at a time hold two places of their account for some seconds, others upload meanwhile', async () => {

@@ -41,6 +41,7 @@ import { longLists, longPages, shortPages } from '../../src/http/wire/reply.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels, maxScannedPixels, maxScans } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';
+import { placesOfNetwork } from '../../src/media/uploads.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const number = (value: number) => value.toLocaleString('en-US').replaceAll(',', ' ');
@@ -142,7 +143,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'uploads at once',
-      `${config.maxUploads} (\`MAX_UPLOADS\`), of a network ${config.maxUploads / 2}, of an account ${config.maxUploadsPerAccount} (\`MAX_UPLOADS_PER_ACCOUNT\`)`,
+      `${config.maxUploads} (\`MAX_UPLOADS\`), of a network ${placesOfNetwork(config.maxUploads)}, of an account ${config.maxUploadsPerAccount} (\`MAX_UPLOADS_PER_ACCOUNT\`)`,
       '503',
     ],
     [

@@ -103,7 +103,7 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   closeAtEnd(async () => watch.release());
   const media = {
     threads,
-    uploads: createUploads(join(directory, 'uploads'), { all: 8, perAccount: 8 }),
+    uploads: createUploads(join(directory, 'uploads'), { all: 32, perAccount: 8 }),
     storage: openStorage({ directory: join(directory, 'media') }),
   };
   const deps: Deps = {
