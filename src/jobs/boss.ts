@@ -1,4 +1,5 @@
 // The queue: pg-boss on the service's own database, so that a job is stored in the transaction of what it is about.
+import { createHash } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
 import { NIL } from 'uuid';
 import type { Database, Sql, Transaction } from '../db/client.ts';
@@ -21,7 +22,7 @@ export const mailDeadLetter = 'mail_unzustellbar';
 
 /** What handlers may do with the queue. */
 export interface Queue {
-  /** Stores a mail to be sent, in the given transaction; the more the network that is answered asked for lately, the later. */
+  /** Stores a mail to be sent, in the given transaction; the more the network that is answered asked for lately, the later, and never all at once. */
   enqueueMail(tx: Transaction, job: MailJob): Promise<void>;
 }
 
@@ -86,17 +87,20 @@ export async function startBoss(
   // one transaction runs at a time, the first mail would wait for itself.
   await boss.getJobById(mailQueue, NIL);
   const asking = limitRate(1, askedAtMost);
-  const priorityOf = (network: string | undefined) => {
-    if (network === undefined) return 0;
+  // One of 256 groups, which tells nobody's address.
+  const placeOf = (network: string | undefined) => {
+    if (network === undefined) return {};
     const priority = Math.floor(asking.left(network)) - askedAtMost;
     asking.owe(network, 1);
-    return priority;
+    return { priority, group: { id: createHash('sha256').update(network).digest('hex').slice(0, 2) } };
   };
   return {
     boss,
     async enqueueMail(tx, job) {
-      const priority = priorityOf(currentScope()?.network);
-      await boss.send(mailQueue, job, { priority, db: { executeSql: (text, values) => executeSql(tx, text, values) } });
+      await boss.send(mailQueue, job, {
+        ...placeOf(currentScope()?.network),
+        db: { executeSql: (text, values) => executeSql(tx, text, values) },
+      });
     },
     async deleteMails(nutzerId) {
       for (const queue of [mailQueue, mailDeadLetter]) {

@@ -14,9 +14,12 @@ export async function workLoeschung(boss: Boss, sql: Sql): Promise<void> {
   await boss.boss.schedule(queue, '* * * * *');
 }
 
-/** Erases the accounts whose erasure was begun. It rests beside photos: of an account with many records it takes a core for a minute. */
+/** Erases the accounts whose erasure was begun. It rests beside photos: of an account with many records it takes a core for a minute. One that fails holds up no other, and the first error is thrown at the end. */
 export async function eraseBegun(boss: Pick<Boss, 'deleteMails'>, sql: Sql): Promise<void> {
-  for (const id of await listNutzerLoeschung(sql)) await eraseNutzer(boss, sql, id, (_, tookMs) => sleep(restOfService(tookMs)));
+  const failures: unknown[] = [];
+  for (const id of await listNutzerLoeschung(sql))
+    await eraseNutzer(boss, sql, id, (_, tookMs) => sleep(restOfService(tookMs))).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }
 
 /**

@@ -22,6 +22,8 @@ export interface MailOptions {
 // Each takes one mail at a time, so that one which can't be sent is tried again alone. Requests for mails to nobody take their turn
 // too: one a second was so few that three networks could hold everybody's back for minutes.
 const workers = 4;
+// Of one network: where the server is slow for its recipients, the others go on.
+const workersOfNetwork = 2;
 const pollSeconds = 0.5;
 
 /** Takes mails from the queue until the boss stops. */
@@ -60,8 +62,8 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
       }
     }
   };
-  for (let n = 0; n < workers; n++)
-    await boss.work(mailQueue, { pollingIntervalSeconds: pollSeconds, includeMetadata: true }, work);
+  const places = { localConcurrency: workers, localGroupConcurrency: workersOfNetwork };
+  await boss.work(mailQueue, { pollingIntervalSeconds: pollSeconds, includeMetadata: true, ...places }, work);
 }
 
 // The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.

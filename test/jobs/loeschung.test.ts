@@ -198,6 +198,17 @@ describe('an account that is erased with its records', () => {
     assert.deepEqual(told, [[50, true, 1]]);
   });
 
+  it('one that fails holds up no other, and is told', async () => {
+    const [first, second] = [await makeAccount('distel', 'Dora', 'Distler'), await makeAccount('wicke', 'Willi', 'Wickert')];
+    for (const id of [first, second]) await setNutzerLoeschung(sql(), id, 'loeschen');
+    const fails = { deleteMails: async (id: number) => (id === first ? assert.fail('no queue') : undefined) };
+    await assert.rejects(eraseBegun(fails, sql()), /no queue/);
+    assert.deepEqual(await findTexts(['wicke']), []);
+    assert.notDeepEqual(await findTexts(['distel']), []);
+    await eraseBegun(noMails, sql());
+    assert.deepEqual(await findTexts(['distel']), []);
+  });
+
   it('what was being stored when it was shut out goes too', {
     skip: !onPostgres && 'the embedded database has one transaction at a time',
   }, async () => {

@@ -213,6 +213,51 @@ it('S5.3 a mail that somebody asks for goes before the rest of those that one ne
   await queue.stop();
 });
 
+it('S5.3 recipients at which the server is slow hold up no mail that another network asks for', async () => {
+  const other = await startTestService({ config: { ...testConfig, trustedHops: 1 } });
+  const queue = await startBoss(other.database, () => {}, { supervise: false, mayChange: true });
+  Object.assign(other.deps.queue, { enqueueMail: queue.enqueueMail });
+  const waiting: (() => void)[] = [];
+  const taken: string[] = [];
+  const mailServer = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    onRcptTo({ address }, _session, done) {
+      if (address.endsWith('@slow.example')) waiting.push(done);
+      else done();
+    },
+    onData(stream, session, done) {
+      void text(stream).then(() => {
+        taken.push(...session.envelope.rcptTo.map((recipient: { address: string }) => recipient.address));
+        done();
+      });
+    },
+  });
+  mailServer.listen(0, '127.0.0.1');
+  await once(mailServer.server, 'listening');
+  const smtpUrl = `smtp://127.0.0.1:${(mailServer.server.address() as { port: number }).port}?ignoreTLS=true`;
+  try {
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
+    for (let n = 0; n < 8; n++) {
+      const form = { loginname: `Langsam ${n}`, email: `${n}@slow.example`, vorname: 'L', nachname: 'L' };
+      assert.equal((await other.request('/register', { form, headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 200);
+    }
+    await waitFor('the first of them', async () => waiting.length > 0);
+    await sleep(2000);
+    const form = { loginname: 'melder' };
+    assert.equal((await other.request('/passwort', { form, headers: { 'x-forwarded-for': '192.0.2.2' } })).status, 200);
+    await waitFor('the mail', async () => taken.length > 0);
+    assert.deepEqual(taken, ['3@example.org']);
+    await waitFor('all others', async () => {
+      for (const go of waiting.splice(0)) go();
+      return taken.length === 9;
+    });
+  } finally {
+    for (const go of waiting) go();
+    await queue.stop();
+    await new Promise<void>((resolve) => mailServer.close(resolve));
+  }
+});
+
 it('S5.4 a server that drops, and one that stalls: registration answers at once, and the mail arrives later, once', async () => {
   const other = await startTestService();
   const queue = await startBoss(other.database, () => {}, { supervise: false, mayChange: true });
