@@ -89,8 +89,8 @@ $$;
 -- Counts squares that changed, and keeps the counts. One session at a time; another one finds nothing to do. The same as the branches of
 -- gis.raster_zahl, but for squares that are chosen first: that view counts all that are named.
 --   row_limit  places of changes at most, with what else was named in the same cells
--- returns      how many squares were counted; 0 for nothing to do, while another session counts, or while records are written and what is left
---              is to be deleted
+-- returns      how many squares were counted; 0 for nothing to do, while another session counts, or while records are written and all that
+--              was named is to be deleted
 create or replace function api.set_raster_zahl(row_limit integer)
   returns integer
   language plpgsql
@@ -185,7 +185,9 @@ begin
       when lock_not_available then
         insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
         select v_x[l], v_y[l], v_eea10[l], v_tk[l] from unnest(v_leer) l;
-        v_count := 0;
+        if cardinality(v_leer) = cardinality(v_eea10) then
+          v_count := 0;
+        end if;
     end;
   end if;
   return v_count;

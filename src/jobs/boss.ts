@@ -87,12 +87,12 @@ export async function startBoss(
   // one transaction runs at a time, the first mail would wait for itself.
   await boss.getJobById(mailQueue, NIL);
   const asking = limitRate(1, askedAtMost);
-  // One of 256 groups, which tells nobody's address.
+  // One of 4096 groups, which tells nobody's address.
   const placeOf = (network: string | undefined) => {
     if (network === undefined) return {};
     const priority = Math.floor(asking.left(network)) - askedAtMost;
     asking.owe(network, 1);
-    return { priority, group: { id: createHash('sha256').update(network).digest('hex').slice(0, 2) } };
+    return { priority, group: { id: createHash('sha256').update(network).digest('hex').slice(0, 3) } };
   };
   return {
     boss,

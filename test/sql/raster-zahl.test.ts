@@ -288,6 +288,32 @@ describe('counts by squares', () => {
     assert.equal(await squares(), 0);
   });
 
+  it('of squares that are not empty are kept on while somebody writes', {
+    skip: onPostgres ? false : 'the embedded database runs one transaction at a time',
+  }, async () => {
+    const insert = (tx: Sql | Transaction, x: number) => tx`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      values ((select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(${x}::integer, 5534999), 25832),
+        '2004-02-03', 'oeffentlich', 'freigegeben')`;
+    const count = async () => (await sql`select api.set_raster_zahl(row_limit => 1000) as squares`)[0]?.squares;
+    const named = async () => (await sql`select from portal.raster_offen`).length;
+    await insert(sql, 420001);
+    await countRaster(sql);
+    await sql`delete from portal.sichtbeobachtung`;
+    await insert(sql, 440001);
+    await sql.begin(async (tx) => {
+      await insert(tx, 440002);
+      assert.ok((await count()) > 0, 'others were counted');
+      assert.equal(await named(), 1, 'the empty ones are named still');
+      assert.equal(await count(), 0, 'and alone are no reason to go on');
+    });
+    await countRaster(sql);
+    assert.equal(await named(), 0);
+    await checkAll('at the end');
+    await sql`delete from portal.sichtbeobachtung`;
+    await countRaster(sql);
+  });
+
   it('are made for the records of a database from before', async () => {
     await sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
