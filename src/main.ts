@@ -179,6 +179,7 @@ async function main(): Promise<void> {
       drain.active = true;
       feed?.watch.release();
     },
+    finish: () => boss.finishJobs(),
     server,
     closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), closeReads, () => database.close()],
   });

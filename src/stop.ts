@@ -19,6 +19,8 @@ export interface Stopping {
   startedByNpm: boolean;
   /** Told at once that the process is about to end. */
   announce(): void;
+  /** Begun at once: waits for what is under way besides requests, which are answered meanwhile. */
+  finish(): Promise<void>;
   server: { close(done: () => void): unknown; closeIdleConnections?(): void };
   /** What is closed after the last request, in order. */
   closers: (() => Promise<unknown>)[];
@@ -40,7 +42,7 @@ export function endOnSignal(): () => void {
  * Ends the process in order at the first SIGTERM or SIGINT, at once and with code 1 at the second, and with code 1 when it takes
  * longer than `longestMs`. Started by npm, it also ends when npm's shell does: npm 11 passes a signal to that shell alone.
  */
-export function stopOnSignal({ log, handoverMs, startedByNpm, announce, server, closers }: Stopping): void {
+export function stopOnSignal({ log, handoverMs, startedByNpm, announce, finish, server, closers }: Stopping): void {
   let firstAt: number | null = null;
   const stop = async (signal: string) => {
     firstAt = performance.now();
@@ -52,7 +54,7 @@ export function stopOnSignal({ log, handoverMs, startedByNpm, announce, server, 
     }, longestMs).unref();
     // For a moment everything is still answered, with `Connection: close` and not ready: clients and proxies go elsewhere by
     // themselves, instead of finding a connection closed under a request.
-    await sleep(handoverMs);
+    await Promise.all([sleep(handoverMs), finish()]);
     // A kept-alive connection becomes idle when its last request is answered: only then it may be closed.
     const idle = setInterval(() => server.closeIdleConnections?.(), 50);
     await Promise.race([new Promise<void>((resolve) => server.close(resolve)), sleep(drainMs)]);

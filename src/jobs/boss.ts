@@ -1,5 +1,6 @@
 // The queue: pg-boss on the service's own database, so that a job is stored in the transaction of what it is about.
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PgBoss } from 'pg-boss';
 import { NIL } from 'uuid';
 import type { Database, Sql, Transaction } from '../db/client.ts';
@@ -30,10 +31,14 @@ export interface Boss extends Queue {
   boss: PgBoss;
   /** Forgets all mails to an account: those that wait, those that were given up, and that others were sent. */
   deleteMails(nutzerId: number): Promise<void>;
+  /** Takes no more jobs, and waits for those under way, ten seconds at most; mails are still stored. */
+  finishJobs(): Promise<void>;
+  /** Ends the queue, and what finishJobs did not see the end of. */
   stop(): Promise<void>;
 }
 
 const daySeconds = 86_400;
+const finishMs = 10_000;
 
 // What a network asks for is forgotten one mail a second. More than it may ask for in some minutes.
 const askedAtMost = 200;
@@ -112,8 +117,15 @@ export async function startBoss(
           );
       }
     },
+    async finishJobs() {
+      const queues = new Set(boss.getWipData().map(({ name }) => name));
+      await Promise.race([
+        Promise.allSettled([...queues].map((name) => boss.offWork(name))),
+        sleep(finishMs, null, { ref: false }),
+      ]);
+    },
     async stop() {
-      await boss.stop({ graceful: true, timeout: 10_000 });
+      await boss.stop({ graceful: true, timeout: 1000 });
       await sql.end({ timeout: 5 });
     },
   };

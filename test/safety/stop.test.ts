@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -70,6 +70,29 @@ describe('a signal', () => {
     assert.ok(statuses.length > 20, String(statuses.length));
   });
 
+  it('has requests answered while a mail server that says nothing is waited for', async () => {
+    const asked: Socket[] = [];
+    const mailServer = createServer((socket) => asked.push(socket.on('error', () => {}))).listen(0, '127.0.0.1');
+    await once(mailServer, 'listening');
+    const { port } = mailServer.address() as AddressInfo;
+    const service = await startProcess(site, {
+      SMTP_URL: `smtp://127.0.0.1:${port}`,
+      MAIL_FROM: 'portal@example.org',
+      HANDOVER: '0',
+    });
+    const form = { loginname: 'Geduld', email: 'geduld@example.org', vorname: 'G', nachname: 'G' };
+    const answer = await fetch(`${service.url}/api/v2/register`, { method: 'POST', body: new URLSearchParams(form) });
+    assert.equal(answer.status, 200, await answer.text());
+    for (let attempt = 0; attempt < 100 && asked.length === 0; attempt++) await sleep(100);
+    assert.ok(asked.length > 0, 'no mail is under way');
+    service.process.kill('SIGTERM');
+    await sleep(3000);
+    assert.equal(await isOpen(service), true);
+    for (const socket of asked) socket.destroy();
+    assert.equal(await service.stop('SIGCONT'), 0);
+    mailServer.close();
+  });
+
   it('that comes twice at once is one', async () => {
     const service = await startProcess(site, { HANDOVER: '0' });
     service.process.kill('SIGINT');
@@ -130,7 +153,7 @@ describe('a signal', () => {
       import { createLog } from './src/observe/log.ts';
       const server = { close: (done) => done() };
       const closers = [() => new Promise(() => {})];
-      stopOnSignal({ log: createLog('info'), handoverMs: 0, startedByNpm: false, announce: () => {}, server, closers });
+      stopOnSignal({ log: createLog('info'), handoverMs: 0, startedByNpm: false, announce: () => {}, finish: async () => {}, server, closers });
       setInterval(() => {}, 1000);
       console.log('ready');`;
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], { cwd: root });
