@@ -185,6 +185,7 @@ begin
       when lock_not_available then
         insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
         select v_x[l], v_y[l], v_eea10[l], v_tk[l] from unnest(v_leer) l;
+        -- Alone they are no reason to go on.
         if cardinality(v_leer) = cardinality(v_eea10) then
           v_count := 0;
         end if;

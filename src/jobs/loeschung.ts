@@ -14,7 +14,11 @@ export async function workLoeschung(boss: Boss, sql: Sql): Promise<void> {
   await boss.boss.schedule(queue, '* * * * *');
 }
 
-/** Erases the accounts whose erasure was begun. It rests beside photos: of an account with many records it takes a core for a minute. One that fails holds up no other, and the first error is thrown at the end. */
+/**
+ * Erases the accounts whose erasure was begun. It rests beside photos: of an account with many records it takes a core for a minute.
+ * One that fails holds up no other.
+ * errors  the first one's, at the end
+ */
 export async function eraseBegun(boss: Pick<Boss, 'deleteMails'>, sql: Sql): Promise<void> {
   const failures: unknown[] = [];
   for (const id of await listNutzerLoeschung(sql))
