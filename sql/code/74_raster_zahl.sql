@@ -181,14 +181,11 @@ begin
       perform private.delete_leeres_feld(
         array(select v_eea10[l] from unnest(v_leer) l), array(select v_tk[l] from unnest(v_leer) l));
     exception
-      -- Named until it is done.
+      -- Named until it is done; alone they are no reason to go on.
       when lock_not_available then
         insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
         select v_x[l], v_y[l], v_eea10[l], v_tk[l] from unnest(v_leer) l;
-        -- Alone they are no reason to go on.
-        if cardinality(v_leer) = cardinality(v_eea10) then
-          v_count := 0;
-        end if;
+        v_count := case when cardinality(v_leer) < cardinality(v_eea10) then v_count else 0 end;
     end;
   end if;
   return v_count;
