@@ -89,6 +89,7 @@ describe('a signal', () => {
     await sleep(3000);
     assert.equal(await isOpen(service), true);
     for (const socket of asked) socket.destroy();
+    // A signal that changes nothing: it is ending already.
     assert.equal(await service.stop('SIGCONT'), 0);
     mailServer.close();
   });
