@@ -1,7 +1,7 @@
 -- Counts per square of each grid, kept (O2.3): how many records, species and years there are in a square changes seldom and is asked
 -- often. A writer adds a row to portal.raster_offen that says where something changed, and waits for nobody; whoever reads counts the
--- squares named there anew (gis.raster_zahl), and takes the others as they were counted last. So what is read is exact at any time, and
--- counting can wait.
+-- squares named there anew (gis.raster_zahl says up to how many records), and takes the others as they were counted last. So what is read
+-- is exact, and counting can wait.
 
 -- Squares that two transactions made at once: the first one of them stays.
 --   x, y  numbers of squares, pairwise

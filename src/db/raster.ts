@@ -7,7 +7,8 @@ import { makeSteps } from './steps.ts';
 const changes = { least: 50, first: 200, most: 10_000 };
 
 /**
- * Counts the squares in which something changed, and keeps the counts: what is read is right without it, and slower.
+ * Counts the squares in which something changed, and keeps the counts: what is read is right without it, and slower, or old where very
+ * many changed (gis.raster_zahl).
  * @param goesOn asked before each step
  * @param onStep told how many squares a step has counted, and how long it took in milliseconds; waited for
  */

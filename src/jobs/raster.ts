@@ -1,4 +1,5 @@
-// Keeps the counts by squares up to date, some seconds behind: what is read is right meanwhile, but costs more.
+// Keeps the counts by squares up to date, some seconds behind: what is read is right meanwhile, but costs more, and of very many
+// records that changed it is those seconds old.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../db/client.ts';
 import { countRaster } from '../db/raster.ts';

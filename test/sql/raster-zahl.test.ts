@@ -314,6 +314,30 @@ describe('counts by squares', () => {
     await countRaster(sql);
   });
 
+  it('of squares that changed are counted by who reads up to a hundred thousand records, and are those of before beyond', async () => {
+    const insert = (x: number, count: number) => sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      select (select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(${x}::integer + i, 5534999), 25832),
+        '2004-02-03', 'oeffentlich', 'freigegeben' from generate_series(1, ${count}) i`;
+    const [few, many, empty] = [400_001, 440_001, 480_001];
+    const withdraw = (x: number) => sql`
+      update portal.sichtbeobachtung set status = 'hinweis' where st_x(point) between ${x}::integer and ${x}::integer + 100`;
+    const read = async (grid: string) => (await readCounts(grid)).map(({ meldungen }) => meldungen).sort((a, b) => a - b);
+    await sql`delete from portal.sichtbeobachtung`;
+    for (const x of [few, many, empty]) await insert(x, 2);
+    await countRaster(sql);
+    // As though there had been so many when they were counted.
+    await sql`update portal.raster_zahl set meldungen = 90000 where meldungen = 2`;
+    for (const x of [few, many]) await insert(x + 50, 1);
+    for (const grid of grids) assert.deepEqual(await read(grid), [3, 90_000, 90_000], `${grid}: one counted, one as before, one untouched`);
+    await withdraw(empty);
+    for (const grid of grids) assert.deepEqual(await read(grid), [3, 90_000], `${grid}: what is empty is left out`);
+    await countRaster(sql);
+    await checkAll('all counted');
+    await sql`delete from portal.sichtbeobachtung`;
+    await countRaster(sql);
+  });
+
   it('are made for the records of a database from before', async () => {
     await sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
