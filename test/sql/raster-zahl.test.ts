@@ -34,7 +34,7 @@ async function countNaively(grid: (typeof grids)[number], where: string) {
 const byCode = (a: { code: string }, b: { code: string }) => (a.code < b.code ? -1 : 1);
 
 async function readCounts(grid: string, filter: { art?: number; gid?: number; von?: number; bis?: number } = {}) {
-  const rows = await sql`
+  const rows: { code: string; meldungen: number }[] = await sql`
     select code, meldungen::integer as meldungen, arten::integer as arten, erstes_jahr, letztes_jahr, verschleiert::integer as verschleiert
     from ausgabe.list_raster(${grid}, ${filter.art ?? null}, ${filter.gid ?? null}, ${filter.von ?? null}, ${filter.bis ?? null}, null, null, 100000)`;
   return rows.map((row) => ({ ...row, code: String(row.code) })).sort(byCode);
