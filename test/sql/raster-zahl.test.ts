@@ -329,7 +329,8 @@ describe('counts by squares', () => {
     // As though there had been so many when they were counted.
     await sql`update portal.raster_zahl set meldungen = 90000 where meldungen = 2`;
     for (const x of [few, many]) await insert(x + 50, 1);
-    for (const grid of grids) assert.deepEqual(await read(grid), [3, 90_000, 90_000], `${grid}: one counted, one as before, one untouched`);
+    for (const grid of grids)
+      assert.deepEqual(await read(grid), [3, 90_000, 90_000], `${grid}: one counted, one as before, one untouched`);
     await withdraw(empty);
     for (const grid of grids) assert.deepEqual(await read(grid), [3, 90_000], `${grid}: what is empty is left out`);
     await countRaster(sql);
