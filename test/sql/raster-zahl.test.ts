@@ -339,6 +339,48 @@ describe('counts by squares', () => {
     await countRaster(sql);
   });
 
+  it('go through what is named once, also by a plan that was made while nothing was', async () => {
+    await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+      select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(400000 + 10000 * i, 5500000), 25832), '2004-02-03',
+        'oeffentlich', 'freigegeben' from generate_series(1, 20) i`;
+    await countRaster(sql);
+    interface Node {
+      'Relation Name'?: string;
+      'CTE Name'?: string;
+      'Actual Loops': number;
+      Plans?: Node[];
+    }
+    const loopsOf = ({ Plans = [], ...node }: Node): number[] => [
+      ...([node['Relation Name'], node['CTE Name']].some((name) => name === 'raster_offen' || name === 'offen')
+        ? [node['Actual Loops']]
+        : []),
+      ...Plans.flatMap(loopsOf),
+    ];
+    for (const view of ['raster_zahl', 'raster_besetzt']) {
+      for (const grid of grids) {
+        await sql`vacuum analyze portal.raster_offen`;
+        await sql
+          .begin(async (tx) => {
+            await tx`set local plan_cache_mode = force_generic_plan`;
+            await tx.unsafe(`prepare counted as select x, y from gis.${view} where gitter = '${grid}'`);
+            await tx`execute counted`;
+            await tx`
+              insert into portal.raster_offen (cell_x, cell_y, eea10, tk) select g.cell_x, g.cell_y, g.eea10, g.tk
+              from portal.sichtbeobachtung_gezeigt g order by g.id limit 5`;
+            const [row] = await tx`explain (analyze, timing off, format json) execute counted`;
+            await tx`deallocate counted`;
+            const loops = loopsOf(row?.['QUERY PLAN'][0].Plan);
+            assert.ok(loops.length > 0 && loops.every((n) => n <= 1), `${view} of ${grid}: ${loops}`);
+            throw new Error('taken back');
+          })
+          .catch((error: Error) => assert.equal(error.message, 'taken back'));
+      }
+    }
+    await sql`delete from portal.sichtbeobachtung`;
+    await countRaster(sql);
+  });
+
   it('are made for the records of a database from before', async () => {
     await sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
