@@ -104,21 +104,22 @@ begin
     from gis.sichtbeobachtung s
     where s.place operator(public.&&) box and s.unschaerfe_m = 0
       and (list_tile_place.art is null or s.art = list_tile_place.art)
-      and (artengruppe_id is null or s.gid = artengruppe_id)
+      -- Hashed: looked up for each record it took as long as all the rest.
+      and (artengruppe_id is null or s.art in (select a.id from gis.art a where a.gid = artengruppe_id))
       and (list_tile_place.jahr_von is null or s.jahr >= list_tile_place.jahr_von)
       and (list_tile_place.jahr_bis is null or s.jahr <= list_tile_place.jahr_bis)
-  )
-  -- Sorted and not joined with the lowest: of how many there are, the planner knows nothing.
-  select f.id, f.place from found f where (select count(*) from found) <= teilung * teilung
+  ),
+  crowd as (select count(*) > teilung * teilung as is_crowded from found)
+  select f.id, f.place from found f where not (select c.is_crowded from crowd c)
   union all
-  select d.id, d.place
-  from (
-    select distinct on (q.i, q.j) q.id, q.place
-    from (
-      select f.id, f.place, trunc((public.st_x(f.place) - v_west) / v_side) as i, trunc((public.st_y(f.place) - v_south) / v_side) as j
-      from found f
-      where (select count(*) from found) > teilung * teilung) q
-    order by q.i, q.j, q.id) d;
+  -- Hashed and not joined with the lowest: of how many there are, the planner knows nothing.
+  select f.id, f.place
+  from found f
+  where (select c.is_crowded from crowd c)
+    and (f.id in (
+      select min(l.id)
+      from found l
+      group by trunc((public.st_x(l.place) - v_west) / v_side), trunc((public.st_y(l.place) - v_south) / v_side))) is true;
 end
 $$;
 comment on function ausgabe.list_tile_place(public.geometry, integer, integer, integer, integer, integer) is

@@ -445,8 +445,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an output leaves what is masked out of its counts',
     within: 'view gis.raster_zahl as',
-    from: 'where g.cell_x = d.x and g.cell_y = d.y',
-    to: 'where g.cell_x = d.x and g.cell_y = d.y and g.unschaerfe_m = 0',
+    from: 'where not d.is_viel and g.cell_x = d.x and g.cell_y = d.y',
+    to: 'where not d.is_viel and g.cell_x = d.x and g.cell_y = d.y and g.unschaerfe_m = 0',
   },
   {
     name: 'an output goes on counting what was withdrawn',
