@@ -10,6 +10,7 @@ import {
   embeddedCallBounds,
   openDatabase,
   poolSize,
+  regexpCallBounds,
   requestSettings,
   reservedConnections,
   slowCallBounds,
@@ -100,11 +101,13 @@ async function main(): Promise<void> {
   const regexpSql =
     database.kind === 'postgres'
       ? apart(
-          admitCalls(database.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } }), {
-            name: 'regexp',
-            ...slowCallBounds,
-            restMs: restAfter,
-          }),
+          admitCalls(
+            database.connect({
+              max: regexpCallBounds.slots,
+              settings: { ...requestSettings, statement_timeout: statementMs.regexp },
+            }),
+            { name: 'regexp', ...regexpCallBounds, restMs: restAfter },
+          ),
         )
       : sql;
   const media = {

@@ -40,8 +40,13 @@ export const reservedConnections = 2;
 export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
 /** The same of the embedded database, which answers one after the other: more than one of a network would stand before those of others. */
 export const embeddedCallBounds = { ...callBounds, share: 1 };
-/** The same for what computes for long; of its two connections a network has one. */
-export const slowCallBounds = { ...callBounds, slots: 2, share: 1, queue: 40 };
+/**
+ * The same for what may compute for long; of its connections a network has one. With two, whoever had one all the time, beside one longer
+ * statement of somebody else, had those of all others refused that take milliseconds.
+ */
+export const slowCallBounds = { ...callBounds, slots: 3, share: 1, queue: 40 };
+/** The same for regular expressions, which are cut off soon. */
+export const regexpCallBounds = { ...slowCallBounds, slots: 2 };
 /** Versions that are asked for at once, one behind the other on their connection: each takes a fraction of a millisecond. */
 export const versionBounds = { ...callBounds, slots: 8 };
 /** Longest statement of a request, and of one with a regular expression, in milliseconds. */

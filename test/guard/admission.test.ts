@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { slowCallBounds } from '../../src/db/client.ts';
 import { limitRuns, OverloadError } from '../../src/guard/admission.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { type Answer, makeList } from '../../src/http/wire/reply.ts';
@@ -44,6 +45,15 @@ describe('what is scarce', () => {
     release();
     await Promise.all(long);
     assert.equal(most, 1);
+  });
+
+  it('S5.3 for what may take long: who keeps a place, and one who needs another for long, leave one to those who need it shortly', async () => {
+    const limited = limitRuns(slowCallBounds);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const keep = ['flood', 'flood', 'flood', 'patient'].map((network) => runInScope(network, () => limited(() => released)));
+    for (const network of ['third', 'fourth', 'third']) await runInScope(network, () => limited(async () => {}));
+    release();
+    await Promise.all(keep);
   });
 
   it('is waited for anew by what goes on: an archive of hundreds of statements was broken off by the first that found no connection free', async () => {

@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
-import { callBounds, embeddedCallBounds, reservedConnections, slowCallBounds, statementMs } from '../../src/db/client.ts';
+import {
+  callBounds,
+  embeddedCallBounds,
+  regexpCallBounds,
+  reservedConnections,
+  slowCallBounds,
+  statementMs,
+} from '../../src/db/client.ts';
 import { felder, listFeld } from '../../src/felder.ts';
 import { turnMs } from '../../src/guard/computed.ts';
 import { giveWay, spareFiles } from '../../src/guard/files.ts';
@@ -192,7 +199,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'regular expressions',
-      `128 characters (64 embedded); ${slowCallBounds.slots} at once, of a network ${slowCallBounds.share}; ${seconds(statementMs.regexp)}; ${often(limits.regexp)} of a network, a slow one counts as ten`,
+      `128 characters (64 embedded); ${regexpCallBounds.slots} at once, of a network ${regexpCallBounds.share}; ${seconds(statementMs.regexp)}; ${often(limits.regexp)} of a network, a slow one counts as ten`,
       '400, 503, 429',
     ],
     ['page of a list', `1 000 records and ${size(pageBytes)}`, '`next`'],
