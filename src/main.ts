@@ -6,6 +6,7 @@ import { createApp, createWorkerApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import {
+  besideOthers,
   callBounds,
   embeddedCallBounds,
   openDatabase,
@@ -84,7 +85,7 @@ async function main(): Promise<void> {
       name: 'database',
       slots: connections + reservedConnections,
       ...(database.kind === 'postgres'
-        ? { share: connections, ...callBounds, restMs: restAfter }
+        ? { share: connections, besideOthers: besideOthers(connections), ...callBounds, restMs: restAfter }
         : { ...embeddedCallBounds, restMs: makeEmbeddedRests() }),
     },
     { client: database.reserve, after: connections },

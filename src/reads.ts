@@ -1,6 +1,6 @@
 // Puts together where reads of requests go: to the primary, or to its replicas.
 import type { Config } from './config.ts';
-import { callBounds, type Database, poolSize, reservedConnections, type Sql } from './db/client.ts';
+import { besideOthers, callBounds, type Database, poolSize, reservedConnections, type Sql } from './db/client.ts';
 import { Hosts } from './db/hosts.ts';
 import { listReplicas, type Replica, watchReplicas } from './db/replicas.ts';
 import { admitCalls } from './guard/admission.ts';
@@ -59,6 +59,7 @@ export async function openReads(
         slots: connections,
         // One network leaves two to the others, as at the primary, which has a reserve.
         share: connections - reservedConnections,
+        besideOthers: besideOthers(connections),
         ...callBounds,
         restMs: restAfter,
       }),

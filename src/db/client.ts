@@ -36,6 +36,9 @@ export const poolSize = poolSizeOf(availableParallelism());
 // take turns, they made a page 8 % slower.
 export const reservedConnections = 2;
 
+/** Of these, one network's or one account's that does more than is spare, beside others: a statement on each core. */
+export const besideOthers = (connections: number) => Math.ceil(connections / 2);
+
 /** How requests wait for a connection: 503 within two seconds when all are busy (S5.3); what waits longer was given up by its client. */
 export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
 /** The same of the embedded database, which answers one after the other: more than one of a network would stand before those of others. */

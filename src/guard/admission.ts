@@ -1,9 +1,11 @@
 // Bounded waiting for what is scarce. The database's driver queues without limit: behind a few slow statements every request
 // would hang. Those who wait come from networks, which take turns: a network that asks for more waits for itself.
 import { type Client, withDeadline, wrapCalls } from './calls.ts';
+import { Others } from './others.ts';
+import { type OverloadError, refusal } from './overload.ts';
 import { currentScope, isAccount, isNamed, type RequestScope } from './request.ts';
-import { placesOf } from './rest.ts';
-import { type LimitName, type LimitUsage, type RefusalReason, usageOf } from './usage.ts';
+import { placesOf, worksMuch } from './rest.ts';
+import { type LimitName, type LimitUsage, usageOf } from './usage.ts';
 
 export interface AdmissionOptions {
   /** Under which it is counted for operators; not at all without it. */
@@ -14,6 +16,11 @@ export interface AdmissionOptions {
   count?: number;
   /** Of these, what requests of one network, or of one account, may have at once; all of them without it. */
   share?: number;
+  /**
+   * Of these, what a network or an account that does more than is spare may have while others ask too, or did lately; `share` without it.
+   * What of them began at once, on all cores, is in the way of each longer statement that others ask for.
+   */
+  besideOthers?: number;
   /** Of these, what requests that name the same may have, whoever asks; `share` without it. */
   namedShare?: number;
   /** Runs that may wait; of one network, half of them. */
@@ -45,24 +52,6 @@ export interface Reserve<C> {
   after: number;
 }
 
-/** There is no connection to be had soon. */
-export class OverloadError extends Error {
-  readonly code = 'OVERLOADED';
-  readonly reason: RefusalReason;
-  constructor(reason: RefusalReason) {
-    super(sentences[reason]);
-    this.reason = reason;
-  }
-}
-
-const sentences: Record<RefusalReason, string> = {
-  queue_full: 'too many wait',
-  pushed_out: 'others wait for their first',
-  waited_too_long: 'waited too long',
-  no_answer: 'no answer in time',
-  gone: 'nobody waits for the answer',
-};
-
 /** What is given to the result runs when a slot is free, within bounds; beyond them it fails with OverloadError. */
 export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>) => Promise<T> {
   const admission = new Admission(options, usageOf(options));
@@ -80,11 +69,6 @@ export function limitRuns(options: AdmissionOptions): <T>(run: () => Promise<T>)
       if (options.isApart) currentScope()?.leaveOut(performance.now() - since);
     }
   };
-}
-
-function refusal({ refused }: LimitUsage, reason: RefusalReason): OverloadError {
-  refused[reason]++;
-  return new OverloadError(reason);
 }
 
 /**
@@ -125,6 +109,7 @@ class Admission {
   readonly #options: Required<Omit<AdmissionOptions, 'name' | 'count' | 'restMs' | 'order' | 'proves'>>;
   readonly #order: AdmissionOptions['order'];
   readonly #rests: boolean;
+  readonly #others = new Others();
   readonly #usage: LimitUsage;
   #running = 0;
   /** Network or account → what it has. */
@@ -137,7 +122,7 @@ class Admission {
   #timer: NodeJS.Timeout | undefined;
   constructor(options: AdmissionOptions, usage: LimitUsage) {
     const share = options.share ?? options.slots;
-    this.#options = { isApart: false, namedShare: share, ...options, share };
+    this.#options = { isApart: false, namedShare: share, besideOthers: share, ...options, share };
     this.#rests = options.restMs !== undefined;
     this.#order = options.order;
     this.#usage = usage;
@@ -149,8 +134,9 @@ class Admission {
     // Work of the service itself has no share.
     const keys = scope?.owners ?? nobody;
     if (scope?.isGone()) throw refusal(this.#usage, 'gone');
+    if (scope) this.#others.note(scope.network, performance.now());
     // Who waits because of the order is not behind who comes later.
-    if (!(this.#order && this.#lines.has(scope?.network ?? null)) && this.#mayRun(keys)) this.#take(keys);
+    if (!(this.#order && this.#lines.has(scope?.network ?? null)) && this.#mayRun(scope?.network ?? null, keys)) this.#take(keys);
     else {
       const since = performance.now();
       await this.#wait(keys, scope);
@@ -159,11 +145,19 @@ class Admission {
     return (restMs, isOwn) => this.#leave(keys, restMs, isOwn);
   }
 
-  #mayRun(keys: readonly string[]): boolean {
-    const { slots, share, namedShare } = this.#options;
-    const placesFor = (key: string) => (isNamed(key) ? namedShare : this.#rests ? placesOf(key, share) : share);
-    const hasPlace = this.#running < slots && keys.every((key) => (this.#held.get(key) ?? 0) < placesFor(key));
+  #mayRun(network: string | null, keys: readonly string[]): boolean {
+    const hasPlace =
+      this.#running < this.#options.slots && keys.every((key) => (this.#held.get(key) ?? 0) < this.#placesFor(network, key));
     return hasPlace && this.#order?.mayBegin(keys) !== false;
+  }
+
+  #placesFor(network: string | null, key: string): number {
+    const { share, namedShare, besideOthers } = this.#options;
+    if (isNamed(key)) return namedShare;
+    const isBeside =
+      besideOthers < share && worksMuch(key) && network !== null && this.#others.areThere(network, performance.now());
+    const places = isBeside ? besideOthers : share;
+    return this.#rests ? placesOf(key, places) : places;
   }
 
   #take(keys: readonly string[]): void {
@@ -283,7 +277,7 @@ class Admission {
   // The first that may run; those before it who have gone are told that nobody waits for them.
   #nextOf(network: string | null, line: Waiting[]): Waiting | undefined {
     for (const entry of [...line]) {
-      if (!this.#mayRun(entry.keys)) continue;
+      if (!this.#mayRun(network, entry.keys)) continue;
       if (!entry.isGone()) return entry;
       clearTimeout(entry.timer);
       this.#remove(network, line, entry);

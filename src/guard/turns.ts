@@ -1,7 +1,8 @@
 // Turns on the one thread that everything is computed on. What comes in at once would be computed at once, before anybody who comes
 // a moment later is even heard: after some milliseconds networks take turns, and who sends more waits for itself.
-import { OverloadError } from './admission.ts';
+
 import { beginComputing, endComputing, type Owners, restLeft, turnMs } from './computed.ts';
+import { OverloadError } from './overload.ts';
 import { currentScope, isAccount, networkOwner } from './request.ts';
 
 // The event loop accepts one connection a turn: before anything is computed, those that wait at the door are let in for so long. By

@@ -5,11 +5,17 @@ import type { Sql } from '../db/client.ts';
 import { countRaster } from '../db/raster.ts';
 import { restOfService } from '../guard/rest.ts';
 
-const pauseMs = 5000;
+/** Between two looks for what has changed, in milliseconds. */
+export const pauseMs = 5000;
+
+// After each step for so many times as long, at most for so many milliseconds: an expert who changes records of one city all the time had its
+// 400 000 counted all the time, a core's work beside all others.
+const rest = { factor: 4, atMostMs: 10_000 };
+const restAfterStep = (tookMs: number) => Math.max(Math.min(rest.factor * tookMs, rest.atMostMs), restOfService(tookMs));
 
 /**
- * Counts what has changed, every few seconds. Not by the queue, whose clock knows minutes only. It rests beside photos as requests do:
- * who changed records of one square all the time had it counted all the time, which took half a core.
+ * Counts what has changed, every few seconds. Not by the queue, whose clock knows minutes only. It rests after each step, and beside
+ * photos as requests do.
  * @param onError told what went wrong; it is tried again
  * @returns ends it, once what is being counted is done
  */
@@ -28,7 +34,7 @@ export function workRaster(sql: Sql, onError: (error: unknown) => void): () => P
         sql,
         () => !end.signal.aborted,
         // Cut short when it is to end.
-        (_, tookMs) => sleep(restOfService(tookMs), undefined, { signal: end.signal }).catch(() => {}),
+        (_, tookMs) => sleep(restAfterStep(tookMs), undefined, { signal: end.signal }).catch(() => {}),
       );
     } catch (error) {
       onError(error);

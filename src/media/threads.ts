@@ -1,7 +1,8 @@
 // The threads that make photos small and clean sound files: one at a time in each, the others wait.
 import { availableParallelism } from 'node:os';
-import { limitRuns, OverloadError } from '../guard/admission.ts';
+import { limitRuns } from '../guard/admission.ts';
 import { bringFile, fileOrder, makeFile } from '../guard/files.ts';
+import { OverloadError } from '../guard/overload.ts';
 import { currentScope } from '../guard/request.ts';
 import { AudioRefusedError } from './audio/refusal.ts';
 import type { AudioKind } from './audio.ts';

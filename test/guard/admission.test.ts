@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { slowCallBounds } from '../../src/db/client.ts';
-import { limitRuns, OverloadError } from '../../src/guard/admission.ts';
+import { limitRuns } from '../../src/guard/admission.ts';
+import { OverloadError } from '../../src/guard/overload.ts';
 import { runInScope } from '../../src/guard/request.ts';
+import { restAfter, spareWork } from '../../src/guard/rest.ts';
 import { type Answer, makeList } from '../../src/http/wire/reply.ts';
 
 describe('what is scarce', () => {
@@ -226,6 +228,37 @@ describe('what is scarce', () => {
     // The same account from many networks.
     await Promise.all(Array.from({ length: 12 }, (_, n) => ask(`net ${n}`, 7, 'account')));
     assert.equal(most, 2);
+  });
+
+  it('is halved for who works much while others ask too, for nobody else and for nobody alone', async () => {
+    const limited = limitRuns({ slots: 8, share: 4, besideOthers: 2, queue: 100, waitMs: 10_000 });
+    const ask = (network: string, account?: number) =>
+      runInScope(network, async (scope) => {
+        if (account !== undefined) scope.identify(account);
+        let [running, most] = [0, 0];
+        await Promise.all(
+          Array.from({ length: 12 }, () =>
+            limited(async () => {
+              most = Math.max(most, ++running);
+              await sleep(5);
+              running--;
+            }),
+          ),
+        );
+        return most;
+      });
+    const work = (network: string, account: number) =>
+      runInScope(network, async (scope) => {
+        scope.identify(account);
+        restAfter(2 * spareWork.atOnceMs);
+      });
+    await work('an office', 11);
+    assert.equal(await ask('an office'), 4);
+    assert.equal(await ask('somebody'), 4);
+    assert.equal(await ask('an office'), 2);
+    // An account that asks from elsewhere.
+    assert.equal(await ask('a home', 11), 2);
+    assert.equal(await ask('a home'), 4);
   });
 
   it('lets a network wait for half of the places only, and a place whose run failed comes back', async () => {

@@ -1,7 +1,8 @@
 // The age of a request: what others ask for, and nothing else (S5.3).
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it, mock } from 'node:test';
-import { limitRuns, OverloadError } from '../../src/guard/admission.ts';
+import { limitRuns } from '../../src/guard/admission.ts';
+import { OverloadError } from '../../src/guard/overload.ts';
 import { patienceMs, runInScope } from '../../src/guard/request.ts';
 
 let now = 0;

@@ -17,13 +17,14 @@ let server: ServerType;
 before(async () => {
   service = await startTestService();
   server = await listen(service.app.fetch, '127.0.0.1', 0, loadConfig({}));
-  // More than the system holds of an answer that nobody reads.
-  await service.database.sql`
-    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, bemerkung)
-    select u.id, ${arten.amsel}::integer,
-      st_setsrid(st_makepoint(417000 + n, 5531000), 25832), date '2026-09-01', 'privat',
-      (select string_agg(md5(n || ' ' || m), '') from generate_series(1, 125) m)
-    from generate_series(1, 2500) n, portal.nutzer u where u.loginname in ('melder', 'nachbarin')`;
+  // More than the system holds of an answer that nobody reads; in steps, each of which is far from the time that a statement may take.
+  for (let first = 1; first <= 2500; first += 250)
+    await service.database.sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, bemerkung)
+      select u.id, ${arten.amsel}::integer,
+        st_setsrid(st_makepoint(417000 + n, 5531000), 25832), date '2026-09-01', 'privat',
+        (select string_agg(md5(n || ' ' || m), '') from generate_series(1, 125) m)
+      from generate_series(${first}::integer, ${first}::integer + 249) n, portal.nutzer u where u.loginname in ('melder', 'nachbarin')`;
 });
 after(async () => {
   server.close();
