@@ -6,10 +6,9 @@ import { createApp, createWorkerApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import {
-  besideOthers,
-  callBounds,
   embeddedCallBounds,
   openDatabase,
+  poolBounds,
   poolSize,
   regexpCallBounds,
   requestSettings,
@@ -83,10 +82,9 @@ async function main(): Promise<void> {
     database.sql,
     {
       name: 'database',
-      slots: connections + reservedConnections,
       ...(database.kind === 'postgres'
-        ? { share: connections, besideOthers: besideOthers(connections), ...callBounds, restMs: restAfter }
-        : { ...embeddedCallBounds, restMs: makeEmbeddedRests() }),
+        ? { ...poolBounds(connections), restMs: restAfter }
+        : { ...embeddedCallBounds, slots: connections + reservedConnections, restMs: makeEmbeddedRests() }),
     },
     { client: database.reserve, after: connections },
   );

@@ -41,6 +41,13 @@ export const besideOthers = (connections: number) => Math.ceil(connections / 2);
 
 /** How requests wait for a connection: 503 within two seconds when all are busy (S5.3); what waits longer was given up by its client. */
 export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
+/** The same of a pool with its reserve: one network can have all connections but these. */
+export const poolBounds = (connections: number) => ({
+  ...callBounds,
+  slots: connections + reservedConnections,
+  share: connections,
+  besideOthers: besideOthers(connections),
+});
 /** The same of the embedded database, which answers one after the other: more than one of a network would stand before those of others. */
 export const embeddedCallBounds = { ...callBounds, share: 1 };
 /**

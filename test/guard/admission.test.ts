@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { slowCallBounds } from '../../src/db/client.ts';
+import { poolBounds, slowCallBounds } from '../../src/db/client.ts';
 import { limitRuns } from '../../src/guard/admission.ts';
 import { OverloadError } from '../../src/guard/overload.ts';
 import { runInScope } from '../../src/guard/request.ts';
@@ -231,7 +231,7 @@ describe('what is scarce', () => {
   });
 
   it('is halved for who works much while others ask too, for nobody else and for nobody alone', async () => {
-    const limited = limitRuns({ slots: 8, share: 4, besideOthers: 2, queue: 100, waitMs: 10_000 });
+    const limited = limitRuns(poolBounds(4));
     const ask = (network: string, account?: number) =>
       runInScope(network, async (scope) => {
         if (account !== undefined) scope.identify(account);
