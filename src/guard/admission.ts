@@ -4,7 +4,7 @@ import { type Client, withDeadline, wrapCalls } from './calls.ts';
 import { Others } from './others.ts';
 import { type OverloadError, refusal } from './overload.ts';
 import { currentScope, isAccount, isNamed, type RequestScope } from './request.ts';
-import { placesOf, worksMuch } from './rest.ts';
+import { goesOnWorking, placesOf } from './rest.ts';
 import { type LimitName, type LimitUsage, usageOf } from './usage.ts';
 
 export interface AdmissionOptions {
@@ -17,8 +17,9 @@ export interface AdmissionOptions {
   /** Of these, what requests of one network, or of one account, may have at once; all of them without it. */
   share?: number;
   /**
-   * Of these, what a network or an account that does more than is spare may have while others ask too, or did lately; `share` without it.
-   * What of them began at once, on all cores, is in the way of each longer statement that others ask for.
+   * Of these, what of a network or an account that does more than is spare may run at once while others ask too, or did lately; `share`
+   * without it. What of them began at once, on all cores, is in the way of each longer statement that others ask for. Not while photos are
+   * made small: then what was done rests.
    */
   besideOthers?: number;
   /** Of these, what requests that name the same may have, whoever asks; `share` without it. */
@@ -103,6 +104,14 @@ interface Waiting {
 
 const nobody: readonly string[] = [];
 
+function giveBack(counts: Map<string, number>, keys: readonly string[]): void {
+  for (const key of keys) {
+    const left = (counts.get(key) ?? 0) - 1;
+    if (left > 0) counts.set(key, left);
+    else counts.delete(key);
+  }
+}
+
 // For whoever waits because of the order.
 const lookAgainMs = 100;
 class Admission {
@@ -112,8 +121,9 @@ class Admission {
   readonly #others = new Others();
   readonly #usage: LimitUsage;
   #running = 0;
-  /** Network or account → what it has. */
+  /** Network or account → what it has, with what rests; and what runs of it. */
   readonly #held = new Map<string, number>();
+  readonly #runs = new Map<string, number>();
   /** Network, null for the service itself → who waits, in the order in which it is the networks' turn. */
   readonly #lines = new Map<string | null, Waiting[]>();
   /** Request → milliseconds that it has waited here, where that is not told by its age. */
@@ -146,25 +156,25 @@ class Admission {
   }
 
   #mayRun(network: string | null, keys: readonly string[]): boolean {
-    const hasPlace =
-      this.#running < this.#options.slots && keys.every((key) => (this.#held.get(key) ?? 0) < this.#placesFor(network, key));
+    const hasPlace = this.#running < this.#options.slots && keys.every((key) => this.#hasPlace(network, key));
     return hasPlace && this.#order?.mayBegin(keys) !== false;
   }
 
-  #placesFor(network: string | null, key: string): number {
+  #hasPlace(network: string | null, key: string): boolean {
     const { share, namedShare, besideOthers } = this.#options;
-    if (isNamed(key)) return namedShare;
-    const isBeside =
-      besideOthers < share && worksMuch(key) && network !== null && this.#others.areThere(network, performance.now());
-    const places = isBeside ? besideOthers : share;
-    return this.#rests ? placesOf(key, places) : places;
+    const held = this.#held.get(key) ?? 0;
+    if (isNamed(key)) return held < namedShare;
+    if (held >= (this.#rests ? placesOf(key, share) : share)) return false;
+    const runs = this.#runs.get(key) ?? 0;
+    if (runs < besideOthers || network === null || !goesOnWorking(key)) return true;
+    return !this.#others.areThere(network, performance.now());
   }
 
   #take(keys: readonly string[]): void {
     this.#running++;
     this.#usage.running++;
     this.#order?.begin(keys);
-    for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+    for (const counts of [this.#held, this.#runs]) for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
 
   #wait(keys: readonly string[], scope: RequestScope | undefined): Promise<void> {
@@ -219,25 +229,21 @@ class Admission {
   #leave(keys: readonly string[], restMs: number, isOwn: boolean): void {
     this.#running--;
     this.#usage.running--;
-    if (restMs === 0) this.#giveBack(keys);
+    giveBack(this.#runs, keys);
+    if (restMs === 0) giveBack(this.#held, keys);
     else {
       // What is only named is no reason for those to wait whose it is.
       const rests = (key: string) => isOwn || !isNamed(key);
-      this.#giveBack(keys.filter((key) => !rests(key)));
+      giveBack(
+        this.#held,
+        keys.filter((key) => !rests(key)),
+      );
       setTimeout(() => {
-        this.#giveBack(keys.filter(rests));
+        giveBack(this.#held, keys.filter(rests));
         if (this.#waiting > 0) this.#admitNext();
       }, restMs);
     }
     if (this.#waiting > 0) this.#admitNext();
-  }
-
-  #giveBack(keys: readonly string[]): void {
-    for (const key of keys) {
-      const left = (this.#held.get(key) ?? 0) - 1;
-      if (left > 0) this.#held.set(key, left);
-      else this.#held.delete(key);
-    }
   }
 
   // A slot, or a share, came free, and with it perhaps more than one may run.

@@ -29,8 +29,8 @@ const ownersOf = () => currentScope()?.owners ?? [];
  */
 export const placesOf = (owner: string, places: number): number => (hasFileMade(owner) ? Math.ceil(places / 2) : places);
 
-/** Whether a network or an account does more than is spare. */
-export const worksMuch = (owner: string): boolean => work.left(owner) <= 0;
+/** Whether a network or an account does more than is spare, and does not rest for it. */
+export const goesOnWorking = (owner: string): boolean => work.left(owner) <= 0 && !isFileUnderWay();
 
 /** For how many milliseconds a statement or a hash of this length goes on to count in the shares of the present request. */
 export const restAfter = (ranMs: number): number => restOfOwners(ownersOf(), ranMs);
@@ -89,6 +89,6 @@ function restOfOwners(owners: readonly string[], ranMs: number): number {
 }
 
 // Who has a file made has used up more than a second by its end, which is known too late.
-const isSpare = (owners: readonly string[]) => owners.every((owner) => !worksMuch(owner) && !hasFileMade(owner));
+const isSpare = (owners: readonly string[]) => owners.every((owner) => work.left(owner) > 0 && !hasFileMade(owner));
 
 const besidePhotos = (ranMs: number) => (isFileUnderWay() ? restFactor * ranMs : 0);

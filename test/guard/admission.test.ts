@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { poolBounds, slowCallBounds } from '../../src/db/client.ts';
 import { limitRuns } from '../../src/guard/admission.ts';
+import { makeFile } from '../../src/guard/files.ts';
 import { OverloadError } from '../../src/guard/overload.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { restAfter, spareWork } from '../../src/guard/rest.ts';
@@ -230,11 +231,15 @@ describe('what is scarce', () => {
     assert.equal(most, 2);
   });
 
-  it('is halved for who works much while others ask too, for nobody else and for nobody alone', async () => {
-    const limited = limitRuns(poolBounds(4));
-    const ask = (network: string, account?: number) =>
+  describe('of the pool, beside others who ask too', () => {
+    const workMuch = (network: string, account = 0) =>
       runInScope(network, async (scope) => {
-        if (account !== undefined) scope.identify(account);
+        if (account) scope.identify(account);
+        restAfter(2 * spareWork.atOnceMs);
+      });
+    const askTwelveTimes = (limited: ReturnType<typeof limitRuns>, network: string, account = 0) =>
+      runInScope(network, async (scope) => {
+        if (account) scope.identify(account);
         let [running, most] = [0, 0];
         await Promise.all(
           Array.from({ length: 12 }, () =>
@@ -247,18 +252,29 @@ describe('what is scarce', () => {
         );
         return most;
       });
-    const work = (network: string, account: number) =>
-      runInScope(network, async (scope) => {
-        scope.identify(account);
-        restAfter(2 * spareWork.atOnceMs);
-      });
-    await work('an office', 11);
-    assert.equal(await ask('an office'), 4);
-    assert.equal(await ask('somebody'), 4);
-    assert.equal(await ask('an office'), 2);
-    // An account that asks from elsewhere.
-    assert.equal(await ask('a home', 11), 2);
-    assert.equal(await ask('a home'), 4);
+
+    it('is halved for who works much, for nobody else and for nobody alone', async () => {
+      const limited = limitRuns(poolBounds(4));
+      const ask = (network: string, account?: number) => askTwelveTimes(limited, network, account);
+      await workMuch('an office', 11);
+      assert.equal(await ask('an office'), 4);
+      assert.equal(await ask('somebody'), 4);
+      assert.equal(await ask('an office'), 2);
+      // An account that asks from elsewhere.
+      assert.equal(await ask('a home', 11), 2);
+      assert.equal(await ask('a home'), 4);
+    });
+
+    it('is whole beside photos, where what was done rests, and what rests is none of the half', async () => {
+      const limited = limitRuns({ ...poolBounds(4), waitMs: 200, restMs: (ranMs) => (ranMs > 40 ? 500 : 0) });
+      await workMuch('a bureau');
+      await askTwelveTimes(limited, 'somebody');
+      const photo = runInScope('photographer', () => makeFile(() => sleep(50)));
+      assert.equal(await askTwelveTimes(limited, 'a bureau'), 4);
+      await photo;
+      await runInScope('a bureau', () => Promise.all([1, 2].map(() => limited(() => sleep(60)))));
+      assert.equal(await askTwelveTimes(limited, 'a bureau'), 2);
+    });
   });
 
   it('lets a network wait for half of the places only, and a place whose run failed comes back', async () => {
