@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, Sql, Transaction } from './client.ts';
 import type * as schema from './schema.ts';
+import { analyzeRecords } from './statistics.ts';
 
 type Insert<T extends { $inferInsert: unknown }> = T['$inferInsert'];
 
@@ -147,8 +148,8 @@ export async function loadCatalogue(
       await alongside(tx);
     });
     // Fresh statistics at once: plans made for an empty table would stay until autovacuum comes by.
-    await client`analyze portal.art, portal.art_mandant, portal.mandant_zelle, portal.mandant_teil, portal.sichtbeobachtung, portal.mandant_sichtbeobachtung,
-      portal.sichtbeobachtung_gezeigt, portal.sichtbeobachtung_exakt, portal.raster_zelle`;
+    await client`analyze portal.art, portal.art_mandant, portal.mandant_zelle, portal.mandant_teil, portal.raster_zelle`;
+    await analyzeRecords(client);
   } finally {
     await client.end({ timeout: 5 });
   }

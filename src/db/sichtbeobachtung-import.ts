@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { type FeldName, type felder, listFeld } from '../felder.ts';
 import { type Database, DatabaseError } from './client.ts';
 import { type MediumField, mediumFields } from './sichtbeobachtung.ts';
+import { analyzeRecords } from './statistics.ts';
 
 /** The fields that imports know. */
 export type ImportedFeld = { [name in FeldName]: (typeof felder)[name] extends { column: string } ? name : never }[FeldName];
@@ -118,8 +119,7 @@ export async function loadSichtbeobachtungen(
     // Plans that were made for a much smaller table would stay until autovacuum comes by.
     const [known] = await sql<{ rows: number }[]>`
       select reltuples::float8 as rows from pg_class where oid = 'portal.sichtbeobachtung'::regclass`;
-    if (!source.dryRun && loaded.stored > (known?.rows ?? 0) / 2)
-      await sql`analyze portal.sichtbeobachtung, portal.mandant_sichtbeobachtung`;
+    if (!source.dryRun && loaded.stored > (known?.rows ?? 0) / 2) await analyzeRecords(sql);
     return loaded;
   } catch (error) {
     // 23514: a row whose files were not stored because it was to be left out a moment ago.
