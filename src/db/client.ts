@@ -36,7 +36,7 @@ export const poolSize = poolSizeOf(availableParallelism());
 // take turns, they made a page 8 % slower.
 export const reservedConnections = 2;
 
-/** Of these, one network's or one account's that does more than is spare, beside others: a statement on each core. */
+/** Of a pool's connections, those of a network or an account that does more than is spare, beside others: a statement on each core. */
 export const besideOthers = (connections: number) => Math.ceil(connections / 2);
 
 /** How requests wait for a connection: 503 within two seconds when all are busy (S5.3); what waits longer was given up by its client. */

@@ -5,8 +5,7 @@ import type { Sql } from '../db/client.ts';
 import { countRaster } from '../db/raster.ts';
 import { restOfService } from '../guard/rest.ts';
 
-/** Between two looks for what has changed, in milliseconds. */
-export const pauseMs = 5000;
+const pauseMs = 5000;
 
 // After each step for so many times as long, at most for so many milliseconds: an expert who changes records of one city all the time had its
 // 400 000 counted all the time, a core's work beside all others.

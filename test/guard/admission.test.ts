@@ -266,13 +266,18 @@ describe('what is scarce', () => {
     });
 
     it('is whole beside photos, where what was done rests, and what rests is none of the half', async () => {
-      const limited = limitRuns({ ...poolBounds(4), waitMs: 200, restMs: (ranMs) => (ranMs > 40 ? 500 : 0) });
+      let isLong = false;
+      const limited = limitRuns({ ...poolBounds(4), waitMs: 1000, restMs: () => (isLong ? 2000 : 0) });
       await workMuch('a bureau');
       await askTwelveTimes(limited, 'somebody');
-      const photo = runInScope('photographer', () => makeFile(() => sleep(50)));
+      const { promise: end, resolve } = Promise.withResolvers<void>();
+      const photo = runInScope('photographer', () => makeFile(() => end));
       assert.equal(await askTwelveTimes(limited, 'a bureau'), 4);
+      resolve();
       await photo;
-      await runInScope('a bureau', () => Promise.all([1, 2].map(() => limited(() => sleep(60)))));
+      isLong = true;
+      await runInScope('a bureau', () => Promise.all([1, 2].map(() => limited(async () => {}))));
+      isLong = false;
       assert.equal(await askTwelveTimes(limited, 'a bureau'), 2);
     });
   });
