@@ -21,6 +21,7 @@ create or replace function ausgabe.list_sichtbeobachtung_id(
   stable
   -- Else the planner fetches all that match, and sorts them.
   set enable_sort = off
+  set enable_incremental_sort = off
   set enable_bitmapscan = off
   set enable_seqscan = off
   set max_parallel_workers_per_gather = 0

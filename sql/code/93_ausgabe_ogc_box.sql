@@ -1,7 +1,7 @@
 -- The walk through a box of /ogc: its sightings by cell, and by id in each.
 
 -- Ids of the sightings in a box, by cell and then by id. Cell by cell where an edge of the box cuts them: such a cell may hold thousands
--- that lie outside, so that what lies inside is found by place. All others of a column at once, and unchecked.
+-- that lie outside, so that what lies inside is found by place, or by id where much does. All others of a column at once, and unchecked.
 --   arten                 species; null for all
 --   datum_von, datum_bis  days, both included
 --   mandant_grenze        EPSG:25832: only what lies in it; null for everywhere
@@ -14,6 +14,7 @@ create or replace function ausgabe.list_sichtbeobachtung_id_of_box(
   language plpgsql
   stable
   set enable_sort = off
+  set enable_incremental_sort = off
   set enable_bitmapscan = off
   set enable_seqscan = off
   set max_parallel_workers_per_gather = 0
@@ -45,6 +46,11 @@ declare
   v_y integer;
   v_upto integer;
   v_after_id bigint;
+  v_rest integer;
+  v_near public.geometry;
+  v_walk integer;
+  v_many integer;
+  v_is_many boolean;
 begin
   for v_x in v_first .. v_last loop
     v_from := (select g.cell_y from gis.sichtbeobachtung_raster g where g.cell_x = v_x order by g.cell_y limit 1);
@@ -71,6 +77,7 @@ begin
     end if;
     while v_y <= v_to loop
       v_upto := v_y;
+      v_rest := row_limit - cardinality(v_id);
       if v_y between v_whole_from and v_whole_to then
         v_upto := v_whole_to;
         v_found := array(
@@ -80,42 +87,73 @@ begin
             and g.datum between datum_von and datum_bis and (arten is null or g.art = any (arten))
             and (mandant_grenze is null or public.st_intersects(mandant_grenze, g.place))
           order by g.cell_y, g.id
-          limit row_limit - cardinality(v_id));
+          limit v_rest);
       else
         v_cell := ausgabe.to_cells(v_x, v_x, v_y, v_y, 0);
         v_part := public.st_intersection(v_area, public.st_expand(v_cell, v_margin));
         if public.st_isempty(v_part) then
           v_found := '{}';
-        elsif public.st_area(public.st_envelope(v_part)) > public.st_area(v_cell) / 2 then
-          v_found := array(
-            select g.id
-            from gis.sichtbeobachtung_raster g
-            where g.cell_x = v_x and g.cell_y = v_y and g.id > v_after_id
-              and g.datum between datum_von and datum_bis and (arten is null or g.art = any (arten))
-              and (mandant_grenze is null or public.st_intersects(mandant_grenze, g.place))
-              and ausgabe.is_shown_in(g.place, g.unschaerfe_m, v_envelope, v_area)
-            order by g.cell_x, g.cell_y, g.id
-            limit row_limit - cardinality(v_id));
         else
-          -- The place of a masked record is the middle of its cell.
-          v_found := array(
+          v_near := public.st_expand(public.st_envelope(v_part), v_margin);
+          v_walk := case when public.st_area(public.st_envelope(v_part)) > public.st_area(v_cell) / 2 then 4 * v_rest else 0 end;
+          -- With so many by place, those of the page are among about as many that lie behind one another, in a cell of 400 000.
+          v_many := ceil(600 * sqrt(v_rest));
+          loop
+            if v_walk is distinct from 0 then
+              -- `between`, because with both constant the planner goes through the records of all cells by id.
+              v_found := array(
+                select w.id
+                from (
+                  select g.id, g.art, g.datum, g.place, g.unschaerfe_m
+                  from gis.sichtbeobachtung_raster g
+                  where g.cell_x = v_x and g.cell_y between v_y and v_upto and (g.cell_y, g.id) > (v_y, v_after_id)
+                  order by g.cell_y, g.id
+                  limit v_walk) w
+                where w.datum between datum_von and datum_bis and (arten is null or w.art = any (arten))
+                  and (w.unschaerfe_m > 0 or w.place operator(public.&&) v_near)
+                  and (mandant_grenze is null or public.st_intersects(mandant_grenze, w.place))
+                  and ausgabe.is_shown_in(w.place, w.unschaerfe_m, v_envelope, v_area)
+                limit v_rest);
+              exit when v_walk is null or cardinality(v_found) = v_rest;
+            end if;
+            -- `offset 0`: by place and nothing else. The place of a masked record is the middle of its cell.
             with near as materialized (
-              select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
-              from gis.sichtbeobachtung_raster g
-              where g.place operator(public.&&) public.st_expand(public.st_envelope(v_part), v_margin) and g.unschaerfe_m = 0
+              (
+                select n.id, n.place, n.unschaerfe_m
+                from (
+                  select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
+                  from gis.sichtbeobachtung_raster g
+                  where g.place operator(public.&&) v_near and g.unschaerfe_m = 0
+                  offset 0) n
+                where n.cell_x = v_x and n.cell_y = v_y
+                  and n.datum between datum_von and datum_bis and (arten is null or n.art = any (arten))
+                limit v_many
+              )
               union all
-              select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
-              from gis.sichtbeobachtung_raster g
-              where g.place operator(public.&&) public.st_expand(public.st_centroid(v_cell), 1) and g.unschaerfe_m > 0
-            )
-            select n.id
-            from near n
-            where n.cell_x = v_x and n.cell_y = v_y and n.id > v_after_id
-              and n.datum between datum_von and datum_bis and (arten is null or n.art = any (arten))
-              and (mandant_grenze is null or public.st_intersects(mandant_grenze, n.place))
-              and ausgabe.is_shown_in(n.place, n.unschaerfe_m, v_envelope, v_area)
-            order by n.id
-            limit row_limit - cardinality(v_id));
+              (
+                select n.id, n.place, n.unschaerfe_m
+                from (
+                  select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
+                  from gis.sichtbeobachtung_raster g
+                  where g.place operator(public.&&) public.st_expand(public.st_centroid(v_cell), 1) and g.unschaerfe_m > 0
+                  offset 0) n
+                where n.cell_x = v_x and n.cell_y = v_y
+                  and n.datum between datum_von and datum_bis and (arten is null or n.art = any (arten))
+                limit v_many
+              )
+            ), size as materialized (select count(*) >= v_many as is_many from near)
+            select z.is_many, array(
+              select n.id
+              from near n
+              where n.id > v_after_id and (mandant_grenze is null or public.st_intersects(mandant_grenze, n.place))
+                and ausgabe.is_shown_in(n.place, n.unschaerfe_m, v_envelope, v_area) and not z.is_many
+              order by n.id
+              limit v_rest)
+            into v_is_many, v_found
+            from size z;
+            exit when not v_is_many;
+            v_walk := null;
+          end loop;
         end if;
       end if;
       v_id := v_id || v_found;
