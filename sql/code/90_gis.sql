@@ -143,6 +143,15 @@ comment on column gis.art.artengruppe is 'German name of the species group';
 comment on column gis.art.is_animal is 'Whether the group consists of animals';
 comment on column gis.art.sensibel_in is 'Abbreviations of the tenants that protect the places of this species; empty when none does';
 
+create or replace view gis.stadium as
+select st.id, st.name, st.phaenogramm
+from portal.stadium st;
+
+comment on view gis.stadium is 'Developmental stages';
+comment on column gis.stadium.id is 'Number of the stage, gis.sichtbeobachtung_raster.stadium_id';
+comment on column gis.stadium.name is 'Its name, as stadium elsewhere';
+comment on column gis.stadium.phaenogramm is 'Whether records of it count for the curve of the year; tracks do not';
+
 -- Types of schema portal leave as text: whoever may not look into a schema can't name its types.
 create or replace view gis.protokoll as
 select p.id, p.audit::text as audit, p.sichtbeobachtung_id, p.zeitpunkt

@@ -157,7 +157,7 @@ comment on column gis.sichtbeobachtung_raster.cell_x is 'Column of the 5 km grid
 comment on column gis.sichtbeobachtung_raster.cell_y is 'Row of the 5 km grid';
 comment on column gis.sichtbeobachtung_raster.eea10 is 'Square of the European grid: 1000 times its column and its row in 10 km, 432312 for 10kmE432N312';
 comment on column gis.sichtbeobachtung_raster.tk is 'Quadrant of the TK25: ten times the number of the sheet and the quadrant, 65173 for 6517/3; null outside';
-comment on column gis.sichtbeobachtung_raster.stadium_id is 'Developmental stage, if reported';
+comment on column gis.sichtbeobachtung_raster.stadium_id is 'Developmental stage, if reported: gis.stadium.id';
 comment on column gis.sichtbeobachtung_raster.place is 'The place that everyone may see, point in EPSG:25832 (metres)';
 
 -- Squares in which something changed since they were counted are counted here and now (74_raster_zahl.sql): those with few records first,

@@ -62,6 +62,8 @@ describe('the curve of the year', () => {
   it('filters by group, years and tenant, which is that of the shown place', async () => {
     assert.deepEqual(await curve('?artengruppe_id=2'), { '1/1': 1 });
     assert.deepEqual(await curve(`?art=${arten.amsel}&jahr_von=2021&jahr_bis=2022`), { '5/2': 1, '5/3': 1 });
+    assert.deepEqual(await curve(`?art=${arten.amsel}&jahr_von=0&jahr_bis=9999`), await curve(`?art=${arten.amsel}`));
+    assert.deepEqual(await curve('?jahr_bis=0'), {});
     assert.deepEqual(await curve(`?art=${arten.uhu}`), { '12/1': 1, '12/2': 1, '12/3': 1 });
     // A masked record is where the centre of its cell is: both at the border are S's, whatever their place.
     assert.deepEqual(await curve(`?art=${arten.uhu}&mandant=N`), { '12/3': 1 });

@@ -13,8 +13,9 @@ const skip = onPostgres ? false : 'the embedded database has one user, who may d
 
 /** Northings of true places that gis_public must not know; of the last two, nobody. */
 const secrets = { protected: 5531777.25, elsewhere: 5532777.25, private: 5533777.25, unreleased: 5534777.25 };
-// Nor may anybody hear of records that are private or unreleased: each of them counts 17 771.
-const secretText = /553[1-4]777|17771/;
+// Nor may anybody hear of records that are private or unreleased: each of them counts 15 771. As a number of its own that is no
+// object's: those of a database begin at 16 384.
+const secretText = /553[1-4]777|(?<![\d.])15771(?!\d)/;
 
 describe('an analyst', { skip }, () => {
   let database: Database;
@@ -27,7 +28,7 @@ describe('an analyst', { skip }, () => {
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung, anzahl)
       select (select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(421234.5, ${y}::float8 + i * 0.01), 25832),
         date '2001-01-01' + i, ${bereich}::portal.bereich, ${status}::portal.status, 'bei Hochwert ' || ${y}::float8,
-        case when ${status}::text = 'freigegeben' then 2 else 17771 end
+        case when ${status}::text = 'freigegeben' then 2 else 15771 end
       from generate_series(0, 19) i`;
     await make(arten.uhu, secrets.protected, 'oeffentlich', 'freigegeben');
     await make(arten.wanderfalke, secrets.elsewhere, 'oeffentlich', 'freigegeben');

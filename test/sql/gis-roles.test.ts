@@ -40,7 +40,7 @@ describe('an analyst', { skip }, () => {
 
   it('S6 in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {
     const views = [
-      ...['sichtbeobachtung', 'sichtbeobachtung_raster', 'mandant', 'art', 'protokoll'],
+      ...['sichtbeobachtung', 'sichtbeobachtung_raster', 'mandant', 'art', 'stadium', 'protokoll'],
       ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'raster_feld', 'raster_zahl', 'raster_besetzt'],
     ];
     for (const [group, own] of [
@@ -220,6 +220,7 @@ describe('an analyst', { skip }, () => {
       'gis.raster_zahl',
       'gis.sichtbeobachtung',
       'gis.sichtbeobachtung_raster',
+      'gis.stadium',
       'geography_columns',
       'geometry_columns',
       'spatial_ref_sys',

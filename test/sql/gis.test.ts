@@ -300,6 +300,7 @@ describe('the views as a contract', () => {
       'gitter text, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, erstes_jahr integer, letztes_jahr integer, artenmenge bit varying',
     sichtbeobachtung_raster:
       'id bigint, art integer, datum date, unschaerfe_m integer, cell_x integer, cell_y integer, eea10 integer, tk integer, stadium_id integer, place geometry(Point,25832)',
+    stadium: 'id integer, name text, phaenogramm boolean',
     sichtbeobachtung: `${head}, unschaerfe_m integer, cell_x integer, cell_y integer, place geometry(Point,25832), phaenogramm boolean`,
     sichtbeobachtung_exakt: `${head}, geschuetzt boolean, cell_x integer, cell_y integer, place geometry(Point,25832)`,
   };
@@ -357,6 +358,7 @@ describe('the views as a contract', () => {
       'gis.mandant': 'mandant',
       'gis.protokoll': 'protokoll',
       'gis.qs': 'qs',
+      'gis.stadium': 'stadium',
       'gis.raster_5km': 'art artengruppe raster_zelle sichtbeobachtung_gezeigt',
       'gis.raster_eea10': 'art artengruppe raster_feld sichtbeobachtung_gezeigt',
       'gis.raster_mtb': 'art artengruppe raster_feld sichtbeobachtung_gezeigt',

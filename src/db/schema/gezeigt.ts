@@ -39,7 +39,7 @@ export const sichtbeobachtungGezeigt = portal.table(
     index('sichtbeobachtung_gezeigt_eea10').on(t.eea10, t.art, t.datum, t.unschaerfe_m),
     index('sichtbeobachtung_gezeigt_tk').on(t.tk, t.art, t.datum, t.unschaerfe_m),
     index('sichtbeobachtung_gezeigt_lage').on(t.cell_x, t.cell_y, t.id),
-    index('sichtbeobachtung_gezeigt_datum').on(t.datum),
+    index('sichtbeobachtung_gezeigt_tag').on(t.datum, t.stadium_id),
   ],
 );
 
