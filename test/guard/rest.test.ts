@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { embeddedCallBounds } from '../../src/db/client.ts';
+import { callBounds, embeddedCallBounds } from '../../src/db/client.ts';
 import { limitRuns } from '../../src/guard/admission.ts';
 import { makeFile, spareFiles } from '../../src/guard/files.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import {
   embeddedRest,
+  longestRest,
   makeEmbeddedRests,
   makePartRests,
   partRest,
@@ -92,7 +93,7 @@ it('S5.3 work counts no longer than it takes for a network or a name that has li
     await runInScope('office', async () => assert.equal(restAfter(100), restFactor * 100));
     // One run a second would be spare by their number, and half of a core.
     await sleep(1000);
-    await runInScope('office', async () => assert.equal(restAfter(500), restFactor * 500));
+    await runInScope('office', async () => assert.equal(restAfter(500), longestRest.factor * 500 + longestRest.plusMs));
   });
   assert.equal(await countRests('office', 'bert', 5, 30), 0);
 });
@@ -125,6 +126,9 @@ it('S3.7 what goes on for long rests after each of its parts beside photos, but 
     });
   await goOn([aSecond, 100, 100]);
   assert.ok(Math.max(...waits) < 50, `${waits} without photos`);
+  await besidePhoto(() => goOn([aSecond, partRest.spareMs / 2, aSecond]));
+  assert.ok(Math.max(...waits) < 50, `${waits} of little`);
+  await goOn([2 * partRest.spareMs]);
   await besidePhoto(() => goOn([100, 10, aSecond]));
   const [first = 0, short = 0, slow = 0] = waits;
   assert.ok(first >= restFactor * 100 - 5 && first < restFactor * 100 + 200, `${waits}`);
@@ -152,6 +156,14 @@ it('S5.3 nobody rests for a network that has photos made all the time, until it 
   ahead += spareFiles.atOnceMs / 2;
   await worker();
   assert.equal(await besidePhoto(worker, 'school'), 3);
+});
+
+it('S5.3 who asks for statements of half a second one after the other is not refused beside photos', async () => {
+  const run = limitRuns({ slots: 6, share: 4, ...callBounds, restMs: restAfter });
+  await runInScope('reader', async () => restAfter(2 * aSecond));
+  await besidePhoto(async () => {
+    for (let n = 0; n < 5; n++) await runInScope('reader', () => run(() => sleep(600)));
+  });
 });
 
 it('S3.7 a network that has had its share has an eighth as many statements at work beside photos', async () => {

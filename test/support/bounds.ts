@@ -18,7 +18,7 @@ import { maxCrossings } from '../../src/guard/knots.ts';
 import { graceMs as receiveGraceMs } from '../../src/guard/pace.ts';
 import { turnBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
-import { embeddedRest, partRest, restFactor, spareWork } from '../../src/guard/rest.ts';
+import { embeddedRest, longestRest, partRest, restFactor, spareWork } from '../../src/guard/rest.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { brokenTokens, chunkCost, freeChunks, minChunkBytes, minPacketBytes } from '../../src/http/bodies.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
@@ -183,7 +183,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'statements at once',
-      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}, half of them while a photo of its own is made small; beyond ${seconds(spareWork.atOnceMs)} of work, beside such a photo at once (${spareWork.perSecondMs} ms come back a second), each counts for ${restFactor} times as long again while photos are made small; not for photos of a network or an account that had more than ${seconds(spareFiles.atOnceMs)} of them made (${spareFiles.perSecondMs} ms come back a second)`,
+      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}, half of them while a photo of its own is made small; beyond ${seconds(spareWork.atOnceMs)} of work, beside such a photo at once (${spareWork.perSecondMs} ms come back a second), each counts for ${restFactor} times as long again while photos are made small, but no more than ${longestRest.factor} times and ${seconds(longestRest.plusMs)}; not for photos of a network or an account that had more than ${seconds(spareFiles.atOnceMs)} of them made (${spareFiles.perSecondMs} ms come back a second)`,
       `by turns of networks, ${seconds(callBounds.waitMs)}, then 503`,
     ],
     [
@@ -221,7 +221,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'passwords hashed at once',
-      `3 or 4, by cores; of a network one fewer, half of those while a photo of its own is made small, and beyond the same ${seconds(spareWork.atOnceMs)} of work each for ${1 + restFactor} times as long while photos are made small; never all that are next for one account`,
+      `3 or 4, by cores; of a network one fewer, half of those while a photo of its own is made small, and beyond the same ${seconds(spareWork.atOnceMs)} of work each as long as a statement counts while photos are made small; never all that are next for one account`,
       `by turns of networks, ${seconds(turnBounds.waitMs)}, then 503`,
     ],
     [
@@ -233,7 +233,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['links tried or asked for by a network', often(limits.link), '429'],
     [
       'archives of own data made at once',
-      `${archiveRuns.slots}, of a network ${archiveRuns.share}; one for each link, which lives a day; beyond the same work, each part is followed by a rest ${restFactor} times as long, of ${seconds(partRest.atMostMs)} at most, while photos are made small`,
+      `${archiveRuns.slots}, of a network ${archiveRuns.share}; one for each link, which lives a day; beyond ${seconds(partRest.spareMs)} of work on them (${partRest.perSecondMs} ms come back a second), each part is followed by a rest ${restFactor} times as long, of ${seconds(partRest.atMostMs)} at most, while photos are made small`,
       `${seconds(archiveRuns.waitMs)}, then 503`,
     ],
     ['mails to a mailbox', `${often(limits.mailbox)} that one network asks for, ${limits.mailboxOfAll.limit} of all`, 'not sent'],
