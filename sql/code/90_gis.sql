@@ -145,7 +145,8 @@ comment on column gis.art.sensibel_in is 'Abbreviations of the tenants that prot
 
 create or replace view gis.stadium as
 select st.id, st.name, st.phaenogramm
-from portal.stadium st;
+from portal.stadium st
+cross join (select) nichts;
 
 comment on view gis.stadium is 'Developmental stages';
 comment on column gis.stadium.id is 'Number of the stage, gis.sichtbeobachtung_raster.stadium_id';
