@@ -12,9 +12,9 @@ import { currentScope } from './request.ts';
 export const spareWork = { atOnceMs: 1000, perSecondMs: 50 };
 
 /**
- * As long again, times this, while photos are made small: a network keeps an eighth of what it would have. With three for statements and
- * hashes, who logs in and reads long lists all the time took 2.6 s of somebody else's four large photos, instead of 1. Twenty people who read
- * them without a pause get half as many beside photos, and none is refused.
+ * As long again, times this, while photos are made small: of what is short a network keeps an eighth of what it would have. With three for
+ * statements and hashes, who logs in and reads long lists all the time took 2.6 s of somebody else's four large photos, instead of 1.
+ * Twenty people who read them without a pause get half as many beside photos, and none is refused.
  */
 export const restFactor = 7;
 
@@ -79,7 +79,7 @@ const parts = limitRate(partRest.perSecondMs, partRest.spareMs);
 /**
  * For what goes on for long, as an archive: its parts are no statements of others, its compressing is nobody's turn, and it is in nobody's
  * way when it pauses.
- * @returns to be called after each part: rests for it as statements do
+ * @returns to be called after each part: rests for it, once there was more of them than is spare
  */
 export function makePartRests(): () => Promise<void> | null {
   let since = performance.now();
