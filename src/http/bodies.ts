@@ -69,13 +69,16 @@ export interface BodyBounds {
   rate: Rate;
   /** Is called before the connection is closed because of its many pieces. */
   onFlood(): void;
+  /** Whether the body may end, of which everything has come; what it refuses is never read to its end. */
+  endWell(): boolean;
 }
 
 /**
  * Counts what a body is made of: each chunk, and each packet of one that isn't in chunks, becomes a buffer of its own, also before anybody
  * reads it. A megabyte in pieces of a byte took a gigabyte.
  */
-export function boundBody(request: IncomingMessage, response: ServerResponse, { state, pace, rate, onFlood }: BodyBounds): void {
+export function boundBody(request: IncomingMessage, response: ServerResponse, bounds: BodyBounds): void {
+  const { state, pace, rate, onFlood, endWell } = bounds;
   const { socket, headers } = request;
   const isChunked = headers['transfer-encoding'] !== undefined;
   if (!isChunked && !(Number(headers['content-length']) > 0)) return;
@@ -84,7 +87,7 @@ export function boundBody(request: IncomingMessage, response: ServerResponse, { 
   const least = isChunked ? minChunkBytes : minPacketBytes;
   const push = request.push.bind(request);
   request.push = (chunk: Buffer | null) => {
-    if (socket.destroyed) return false;
+    if (socket.destroyed || (chunk === null && !endWell())) return false;
     state.chunkBytes += chunk?.length ?? 0;
     if (++state.chunks > freeChunks + state.chunkBytes / least) {
       onFlood();

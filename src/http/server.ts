@@ -11,7 +11,7 @@ import { noteArrival, runInTurn } from '../guard/turns.ts';
 import { boundBody, stopReading } from './bodies.ts';
 import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
-import { allowedMethods, readUnreadable, UnderWay } from './unreadable.ts';
+import { allowedMethods, breakOff, maxHeadBytes, parsedHeadBytes, readUnreadable, UnderWay } from './unreadable.ts';
 
 export type ServerSettings = Pick<
   Config,
@@ -60,6 +60,7 @@ export function listen(
     connectionsCheckingInterval: checkMs,
     // Node's own answer to a missing Host would be written before anything here counts the request.
     requireHostHeader: false,
+    maxHeaderSize: parsedHeadBytes,
   };
   const server = createServer(options, boundPipelines(takeTurns(answer, settings.trustedHops, rate), rate, underWay, pace));
   server.maxConnections = settings.maxConnections;
@@ -158,20 +159,34 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
     if (socket.destroyed) return;
     const state = underWay.add(request, response);
     const payFlood = () => pay(rate, socket, floodTokens);
-    if (request.rawHeaders.length > 2 * maxHeaders) {
-      pay(rate, socket, headTokens);
-      refuseRequest(response, 'kopf_zu_gross');
-      return;
-    }
-    boundBody(request, response, { state, pace, rate, onFlood: payFlood });
-    if (state.requests <= maxPipelined) return answer(request, response);
     if (state.requests > 2 * maxPipelined) {
       payFlood();
       stopReading(socket);
       return;
     }
+    const payHead = () => pay(rate, socket, headTokens);
+    if (isTooLarge(request.rawHeaders, request.url)) {
+      payHead();
+      refuseRequest(response, 'kopf_zu_gross');
+      return;
+    }
+    const endWell = () => {
+      if (!isTooLarge(request.rawTrailers)) return true;
+      payHead();
+      breakOff(socket, state, 'kopf_zu_gross');
+      return false;
+    };
+    boundBody(request, response, { state, pace, rate, onFlood: payFlood, endWell });
+    if (state.requests <= maxPipelined) return answer(request, response);
     refuseRequest(response, 'ueberlastet');
   };
+}
+
+// As the parser counts: without what stands between names and values.
+function isTooLarge(fields: readonly string[], url = ''): boolean {
+  let bytes = url.length;
+  for (const text of fields) bytes += text.length;
+  return bytes >= maxHeadBytes || fields.length > 2 * maxHeaders;
 }
 
 function pay(rate: Rate, socket: Duplex, tokens: number): void {

@@ -1,11 +1,16 @@
 // What Node's parser can't read. A request line in raw UTF-8, as curl, R and PHP send it, is read as its percent-encoded form: on a
 // connection of its own inside the process, so that all other requests cost nothing. Everything else is answered with the reason,
 // in the interface's form.
-import { type Server as HttpServer, type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { refuseConnection } from './refusal.ts';
 import type { ErrorCode } from './wire/errors.ts';
+
+/** Bytes of a head, its address, names and values together, from which on it is refused; of a trailer too. */
+export const maxHeadBytes = 16 * 1024;
+/** Where the parser gives up: of what it refuses nobody knows the method, and who asked by HEAD must not be sent a body. */
+export const parsedHeadBytes = 4 * maxHeadBytes;
 
 /** What the parser says of what it can't read. */
 interface ParserError extends Error {
@@ -140,15 +145,13 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay, onFlood: 
     const client = clients.get(socket) ?? socket;
     const broken = underWay.inBody(socket);
     if (broken) {
-      // Whoever reads that body is told so by the end of the connection.
-      if (broken.requests === 1 && !broken.last.response.headersSent) refuse(client, error);
-      else client.destroy();
+      breakOff(socket, broken, reasons[error.code ?? ''] ?? 'ungueltige_anfrage');
       return;
     }
     const line = findRawLine(error);
     // The parser has not counted what it did not read: before a line is escaped, it must be short enough.
-    if (line && line.length > maxHeaderSize) error.code = 'HPE_HEADER_OVERFLOW';
-    const bytes = line && line.length <= maxHeaderSize ? encodeLine(line) : null;
+    if (line && line.length > maxHeadBytes) error.code = 'HPE_HEADER_OVERFLOW';
+    const bytes = line && line.length <= maxHeadBytes ? encodeLine(line) : null;
     // The parser must not be given what comes next, nor be asked how long it has waited; listening to this takes the connection back
     // from it. Not to 'readable': a connection that nobody listens to in this way any more flows again, paused or not, and what came in the
     // same moment was lost.
@@ -232,6 +235,17 @@ const reasons: Record<string, ErrorCode> = {
   HPE_INVALID_METHOD: 'methode_nicht_erlaubt',
   ERR_HTTP_REQUEST_TIMEOUT: 'zu_langsam',
 };
+
+/**
+ * Closes a connection in the middle of a body, with an answer where none has begun.
+ * @param socket that the body comes on, also one inside
+ */
+export function breakOff(socket: Duplex, { requests, last: { request, response } }: ConnectionState, reason: ErrorCode): void {
+  const client = clientOf(socket) as Socket;
+  // Whoever reads that body is told so by the end of the connection.
+  if (requests === 1 && !response.headersSent) refuseConnection(client, reason, {}, request.method !== 'HEAD');
+  else client.destroy();
+}
 
 function refuse(socket: Socket, { code = '', rawPacket, bytesParsed = 0 }: ParserError): void {
   // What is no HTTP at all has no method either.

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
-import { listen, maxHeaders } from '../../src/http/server.ts';
+import { listen, maxHeaders, maxPipelined } from '../../src/http/server.ts';
 
 let server: ServerType;
 let port = 0;
@@ -253,6 +253,69 @@ describe('what can’t be read', () => {
     const chunks: Buffer[] = [];
     for await (const chunk of socket) chunks.push(chunk);
     assert.match(Buffer.concat(chunks).toString(), /\r\n\r\n\|HTTP\/1\.1 431 [\s\S]*\r\n\r\n$/);
+  });
+
+  const large = 'x'.repeat(20_000);
+  const headed: [what: string, head: string][] = [
+    ['a long address', `HEAD /${large} HTTP/1.1\r\nHost: n\r\n\r\n`],
+    ['a long field', `HEAD /a HTTP/1.1\r\nHost: n\r\nX: ${large}\r\n\r\n`],
+    ['a long field after raw UTF-8', `HEAD /a?ä HTTP/1.1\r\nHost: n\r\nX: ${large}\r\n\r\n`],
+    ['a long trailer', `HEAD /late HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ${large}\r\n\r\n`],
+    ['many fields', `HEAD /a HTTP/1.1\r\nHost: n\r\n${`X: ${'y'.repeat(500)}\r\n`.repeat(40)}\r\n`],
+  ];
+  for (const before of ['', get('/a')]) {
+    for (const [what, head] of headed) {
+      it(`nor where its head comes in pieces: ${what}${before && ', behind another request'}`, async () => {
+        const socket = await open();
+        const bytes = Buffer.from(before + head);
+        for (let at = 0; at < bytes.length; at += 5000) {
+          socket.write(bytes.subarray(at, at + 5000));
+          await sleep(20);
+        }
+        const chunks: Buffer[] = [];
+        for await (const chunk of socket) chunks.push(chunk);
+        const answers = Buffer.concat(chunks).toString();
+        assert.match(
+          answers,
+          before ? /^HTTP\/1\.1 200 [^|]*\|HTTP\/1\.1 431 [^|{]*\r\n\r\n$/ : /^HTTP\/1\.1 431 [^|{]*\r\n\r\n$/,
+        );
+        assert.match(answers, /\r\nConnection: close\r\n/);
+      });
+    }
+  }
+
+  it('the sentence comes where a head in pieces is not of HEAD, and up to its bound a head is read', async () => {
+    const ask = async (text: string) => {
+      const socket = await open();
+      socket.write(text.slice(0, 9000));
+      await sleep(20);
+      socket.write(text.slice(9000));
+      return (await readBodies(socket)).join();
+    };
+    const line = 'POST /b HTTP/1.1\r\nHost: n\r\nConnection: close\r\n';
+    // What is counted: the address, names and values; or those behind the chunks.
+    const headOf = (bytes: number) =>
+      `${line}X: ${'x'.repeat(bytes - '/bHostnConnectioncloseXContent-Length2'.length)}\r\nContent-Length: 2\r\n\r\nok`;
+    const trailerOf = (bytes: number) =>
+      `${line}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: ${'x'.repeat(bytes - 1)}\r\n\r\n`;
+    for (const make of [headOf, trailerOf]) {
+      assert.equal(await ask(make(16 * 1024 - 1)), '200 |ok');
+      assert.deepEqual(seen, ['POST /b']);
+      for (const bytes of [16 * 1024, 60_000]) assert.match(await ask(make(bytes)), /^431 .*"code":"kopf_zu_gross"/);
+      seen = [];
+    }
+    // Beyond what the parser reads.
+    assert.match(await ask(headOf(200_000)), /^431 .*"code":"kopf_zu_gross"/);
+  });
+
+  it('and heads that are too large, one behind another, end a connection like any others', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow = promise;
+    const socket = await open();
+    socket.write(`${get('/slow')}${get('/a', `X: ${large}`).repeat(2 * maxPipelined)}`);
+    await once(socket, 'close', { signal: AbortSignal.timeout(2000) });
+    assert.equal(socket.bytesRead, 0);
+    resolve();
   });
 
   const broken: [what: string, bytes: string, end: boolean][] = [
