@@ -8,10 +8,20 @@ import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { firstPatienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
-import { boundBody, stopReading } from './bodies.ts';
+import { boundBody } from './bodies.ts';
+import { stopReading } from './parser.ts';
 import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
-import { allowedMethods, breakOff, maxHeadBytes, parsedHeadBytes, readUnreadable, UnderWay } from './unreadable.ts';
+import {
+  allowedMethods,
+  breakOff,
+  maxHeadBytes,
+  maxHeaders,
+  parsedHeadBytes,
+  readUnreadable,
+  refuseRest,
+  UnderWay,
+} from './unreadable.ts';
 
 export type ServerSettings = Pick<
   Config,
@@ -84,9 +94,6 @@ export function listen(
   });
 }
 
-/** Fields of a request's head at most: each is made a text and compared with those before it, before anybody takes turns. */
-export const maxHeaders = 100;
-
 /** New connections that a flood of pipelined requests, or of tiny chunks, costs its network; and a head or trailer of more than is read. */
 export const floodTokens = 250;
 export const headTokens = 20;
@@ -157,17 +164,17 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
+    const payHead = () => pay(rate, socket, headTokens);
+    if (isTooLarge(request.rawHeaders, request.url)) {
+      payHead();
+      refuseRest(underWay, request, 'kopf_zu_gross');
+      return;
+    }
     const state = underWay.add(request, response);
     const payFlood = () => pay(rate, socket, floodTokens);
     if (state.requests > 2 * maxPipelined) {
       payFlood();
       stopReading(socket);
-      return;
-    }
-    const payHead = () => pay(rate, socket, headTokens);
-    if (isTooLarge(request.rawHeaders, request.url)) {
-      payHead();
-      refuseRequest(response, 'kopf_zu_gross');
       return;
     }
     const endWell = () => {

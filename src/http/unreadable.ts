@@ -4,9 +4,12 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
+import { readNoMore, takeBack } from './parser.ts';
 import { refuseConnection } from './refusal.ts';
 import type { ErrorCode } from './wire/errors.ts';
 
+/** Fields of a request's head at most: each is made a text and compared with those before it, before anybody takes turns. */
+export const maxHeaders = 100;
 /** Bytes of a head, its address, names and values together, from which on it is refused; of a trailer too. */
 export const maxHeadBytes = 16 * 1024;
 /** Where the parser gives up: of what it refuses nobody knows the method, and who asked by HEAD must not be sent a body. */
@@ -141,6 +144,7 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay, onFlood: 
       socket.destroy();
       return;
     }
+    if (refused.has(socket)) return;
     if (error.code === 'HPE_HEADER_OVERFLOW') onFlood(socket);
     const client = clients.get(socket) ?? socket;
     const broken = underWay.inBody(socket);
@@ -152,14 +156,8 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay, onFlood: 
     // The parser has not counted what it did not read: before a line is escaped, it must be short enough.
     if (line && line.length > maxHeadBytes) error.code = 'HPE_HEADER_OVERFLOW';
     const bytes = line && line.length <= maxHeadBytes ? encodeLine(line) : null;
-    // The parser must not be given what comes next, nor be asked how long it has waited; listening to this takes the connection back
-    // from it. Not to 'readable': a connection that nobody listens to in this way any more flows again, paused or not, and what came in the
-    // same moment was lost.
-    socket.on('data', () => {});
-    (socket as Socket & { parser?: { remove(): void } | null }).parser?.remove();
-    for (const event of ['data', 'end', 'drain', 'timeout']) socket.removeAllListeners(event);
     // What comes until the answers before it are given must wait.
-    socket.pause();
+    takeBack(socket);
     const goOn = async () => {
       if (client.destroyed) return;
       if (bytes === null) {
@@ -236,11 +234,27 @@ const reasons: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'zu_langsam',
 };
 
+/** Connections, also those inside, of which nothing more is read. */
+const refused = new WeakSet<Duplex>();
+
+/** Refuses a request whose head was read, and all that stands behind it, when what was asked before it is answered. */
+export function refuseRest(underWay: UnderWay, { socket, method }: IncomingMessage, reason: ErrorCode): void {
+  refused.add(socket);
+  readNoMore(socket);
+  setImmediate(() => {
+    if (socket.destroyed) return;
+    takeBack(socket);
+    underWay.whenNone(socket, () => refuseConnection(clientOf(socket) as Socket, reason, {}, method !== 'HEAD'));
+  });
+}
+
 /**
  * Closes a connection in the middle of a body, with an answer where none has begun.
  * @param socket that the body comes on, also one inside
  */
 export function breakOff(socket: Duplex, { requests, last: { request, response } }: ConnectionState, reason: ErrorCode): void {
+  refused.add(socket);
+  readNoMore(socket);
   const client = clientOf(socket) as Socket;
   // Whoever reads that body is told so by the end of the connection.
   if (requests === 1 && !response.headersSent) refuseConnection(client, reason, {}, request.method !== 'HEAD');
@@ -253,7 +267,20 @@ function refuse(socket: Socket, { code = '', rawPacket, bytesParsed = 0 }: Parse
   const isHttp = /^[!-~]+ \S* HTTP\/1/.test(rawPacket?.toString('latin1', begin, begin + 1000) ?? '');
   const reason = code === 'HPE_INVALID_METHOD' && !isHttp ? undefined : reasons[code];
   const allow = reason === 'methode_nicht_erlaubt' ? { Allow: allowedMethods } : {};
-  // Whoever may have asked by HEAD takes a body for the next answer.
-  const isHead = /(?:^|\n)HEAD /.test(rawPacket?.toString('latin1') ?? '');
+  const isHead = rawPacket !== undefined && methodIn(rawPacket, bytesParsed) === 'HEAD';
   refuseConnection(socket, reason ?? 'ungueltige_anfrage', allow, !isHead);
+}
+
+// Of the last request that begins before there; null where its line came in another packet.
+function methodIn(packet: Buffer, at: number): string | null {
+  let end = packet.indexOf('\n', at);
+  if (end < 0) end = packet.length;
+  // No more lines than a head may have, with the request's own and the one behind it.
+  for (let lines = 0; end >= 0 && lines < maxHeaders + 2; lines++) {
+    const begin = end === 0 ? 0 : packet.lastIndexOf('\n', end - 1) + 1;
+    const [, method] = /^([^\s:]{1,20}) /.exec(packet.toString('latin1', begin, Math.min(end, begin + 21))) ?? [];
+    if (method !== undefined) return method;
+    end = begin - 1;
+  }
+  return null;
 }

@@ -7,8 +7,10 @@ import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
-import { listen, maxHeaders, maxPipelined } from '../../src/http/server.ts';
+import { listen } from '../../src/http/server.ts';
+import { maxHeaders } from '../../src/http/unreadable.ts';
 
+const largeBytes = 400 * 65_536;
 let server: ServerType;
 let port = 0;
 let seen: string[] = [];
@@ -19,6 +21,10 @@ before(async () => {
     seen.push(`${request.method} ${pathname}${search}`);
     if (pathname === '/slow') await slow;
     if (pathname === '/late') await sleep(300);
+    if (pathname === '/large') {
+      let left = largeBytes / 65_536;
+      return new Response(new ReadableStream({ pull: (to) => (left-- > 0 ? to.enqueue(new Uint8Array(65_536)) : to.close()) }));
+    }
     if (pathname === '/unread' || pathname === '/late') return new Response(`${decodeURIComponent(search)}|`);
     return new Response(`${decodeURIComponent(search)}|${await request.text()}`);
   };
@@ -255,6 +261,20 @@ describe('what can’t be read', () => {
     assert.match(Buffer.concat(chunks).toString(), /\r\n\r\n\|HTTP\/1\.1 431 [\s\S]*\r\n\r\n$/);
   });
 
+  it('but with one where it was another that asked by HEAD', async () => {
+    for (const broken of ['GET /a b HTTP/1.1', 'foo /a HTTP/1.1']) {
+      const socket = await open();
+      socket.write(`HEAD /a HTTP/1.1\r\nHost: n\r\n\r\n${broken}\r\nHost: n\r\n\r\n`);
+      const chunks: Buffer[] = [];
+      for await (const chunk of socket) chunks.push(chunk);
+      assert.match(
+        Buffer.concat(chunks).toString(),
+        /^HTTP\/1\.1 200 [^{]*\r\n\r\nHTTP\/1\.1 40[05] [^{]*\r\n\r\n\{"error":/,
+        broken,
+      );
+    }
+  });
+
   const large = 'x'.repeat(20_000);
   const headed: [what: string, head: string][] = [
     ['a long address', `HEAD /${large} HTTP/1.1\r\nHost: n\r\n\r\n`],
@@ -308,14 +328,103 @@ describe('what can’t be read', () => {
     assert.match(await ask(headOf(200_000)), /^431 .*"code":"kopf_zu_gross"/);
   });
 
-  it('and heads that are too large, one behind another, end a connection like any others', async () => {
+  const trailed = (line: string) => `${line}\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: ${large}\r\n\r\n`;
+  const refused: [what: string, bytes: string, status: number][] = [
+    ['a head that is too large', get('/a', `X: ${large}`), 431],
+    ['one of a POST with a body', `POST /b HTTP/1.1\r\nHost: n\r\nX: ${large}\r\nContent-Length: 3\r\n\r\nabc`, 431],
+    [
+      'one of another with no HTTP behind it',
+      `POST /b HTTP/1.1\r\nHost: n\r\nX: ${large}\r\nContent-Length: 1\r\n\r\na\0\r\n`,
+      431,
+    ],
+    ['one of raw UTF-8', get('/ä', `X: ${large}`), 431],
+    ['a trailer that is too large', trailed('POST /b HTTP/1.1'), 431],
+    ['one behind raw UTF-8', trailed('POST /ü HTTP/1.1'), 431],
+    ['no host', 'GET /a HTTP/1.1\r\n\r\n', 400],
+  ];
+  for (const [what, bytes, status] of refused) {
+    for (const before of ['/a', '/slow']) {
+      it(`nothing behind it is done: ${what}, after ${before}`, async () => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        slow = promise;
+        const socket = await open();
+        socket.write(get(before));
+        // It is begun by itself: connections that come are let in before others go on.
+        await sleep(100);
+        assert.deepEqual(seen, [`GET ${before}`]);
+        socket.write(`${bytes}POST /next HTTP/1.1\r\nHost: n\r\nContent-Length: 3\r\n\r\nabc${get('/next')}`);
+        await sleep(100);
+        resolve();
+        const [first, ...told] = await readBodies(socket);
+        assert.ok(!seen.some((request) => request.endsWith('/next')), seen.join());
+        // In the middle of its body, a request behind another can only be ended, with all of its connection.
+        if (before === '/slow' && what === 'a trailer that is too large') return;
+        assert.equal(first, '200 |');
+        assert.equal(told.length, 1, told.join());
+        for (const answer of told) assert.match(answer, new RegExp(`^${status} \\{`));
+      });
+    }
+  }
+
+  it('nor is a body read of what is refused while it waits for an answer before it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     slow = promise;
+    let pieces = 0;
+    const count = (request: IncomingMessage) => {
+      const push = request.push.bind(request);
+      request.push = (chunk) => {
+        pieces++;
+        return push(chunk);
+      };
+    };
+    server.on('request', count);
     const socket = await open();
-    socket.write(`${get('/slow')}${get('/a', `X: ${large}`).repeat(2 * maxPipelined)}`);
-    await once(socket, 'close', { signal: AbortSignal.timeout(2000) });
-    assert.equal(socket.bytesRead, 0);
+    socket.write(get('/slow'));
+    await sleep(50);
+    pieces = 0;
+    socket.write(`POST /b HTTP/1.1\r\nHost: n\r\nX: ${large}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    socket.write('1\r\na\r\n'.repeat(20_000));
+    await sleep(200);
+    server.off('request', count as () => void);
+    assert.equal(pieces, 0);
+    // Nor taken from the network: what is sent on and on waits at who sends it.
+    socket.write(Buffer.alloc(40_000_000));
+    await sleep(200);
+    assert.ok(socket.writableLength > 20_000_000, `${socket.writableLength}`);
     resolve();
+    const [first, second] = await readBodies(socket, 2);
+    assert.equal(first, '200 |');
+    assert.match(second ?? '', /^431 /);
+    socket.destroy();
+  });
+
+  it('a large answer before it is sent to its end, to a reader that takes its time', async () => {
+    for (const last of [get('/ä', close), get('/a', `X: ${large}`), 'FOO /a HTTP/1.1\r\n\r\n']) {
+      const socket = await open();
+      socket.pause();
+      socket.write(get('/large') + last);
+      await sleep(300);
+      let bytes = 0;
+      for await (const chunk of socket) {
+        bytes += chunk.length;
+        await sleep(1);
+      }
+      assert.ok(bytes > largeBytes, `${last.slice(0, 8)} ${bytes}`);
+    }
+  });
+
+  it('and what comes behind one that is still being sent is read, too', async () => {
+    const socket = await open();
+    socket.pause();
+    socket.write(get('/large'));
+    await sleep(200);
+    socket.write(get('/a?n=1') + get('/a?n=ä'));
+    await sleep(50);
+    socket.write(get('/a?n=3', close));
+    await sleep(50);
+    let text = '';
+    for await (const chunk of socket) text = (text + chunk).slice(-2000);
+    assert.match(text, /\?n=1\|[\s\S]*\?n=ä\|[\s\S]*\?n=3\|$/);
   });
 
   const broken: [what: string, bytes: string, end: boolean][] = [

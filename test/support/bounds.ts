@@ -36,10 +36,10 @@ import {
   graceOfIdleMs,
   headTokens,
   keepAliveMs,
-  maxHeaders,
   maxPipelined,
   graceMs as sendGraceMs,
 } from '../../src/http/server.ts';
+import { maxHeadBytes, maxHeaders } from '../../src/http/unreadable.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { maxValueLength } from '../../src/http/wire/input.ts';
 import { maxHeaderBytes, maxHeadersBytes } from '../../src/http/wire/multipart.ts';
@@ -91,7 +91,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'head of a request, and what stands behind its chunks',
-      `16 KiB and ${maxHeaders} fields in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`,
+      `${size(maxHeadBytes)} and ${maxHeaders} fields in ${config.headersTimeoutSeconds} s (\`HEADERS_TIMEOUT\`)`,
       `431, at the cost of ${headTokens}; 408`,
     ],
     [
