@@ -1,7 +1,6 @@
 // Refusals that are written before the app is asked, in the form that all errors have.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { takeNoMore } from './parser.ts';
 import { answerError, type ErrorCode, PortalError } from './wire/errors.ts';
 
 type Refusal = ErrorCode | 'geschlossen';
@@ -49,7 +48,6 @@ const closing = { Connection: 'close' };
  */
 export function refuseRequest(response: ServerResponse, code: ErrorCode, closes = true): void {
   const { status, headers, text } = refusalOf(code);
-  if (closes) takeNoMore(response.req.socket);
   response.writeHead(status, closes ? { ...headers, ...closing } : headers).end(text);
 }
 

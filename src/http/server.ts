@@ -9,7 +9,7 @@ import { limitRate, type Rate } from '../guard/rate.ts';
 import { firstPatienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
 import { boundBody } from './bodies.ts';
-import { stopReading } from './parser.ts';
+import { stopReading, takeNoMore } from './parser.ts';
 import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
 import {
@@ -133,13 +133,17 @@ function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): Re
       }
       if (socket.destroyed) return;
       // One host, as HTTP/1.1 demands; of two, the app knows.
-      if (headers.host === undefined && request.httpVersion === '1.1') return refuseRequest(response, 'ungueltige_anfrage');
+      if (headers.host === undefined && request.httpVersion === '1.1') {
+        takeNoMore(socket);
+        return refuseRequest(response, 'ungueltige_anfrage');
+      }
       if (waitsToSend.has(request)) response.writeContinue();
       answer(request, response);
     };
     const giveUp = () => {
       if (leave) waitingOf(socket, network).delete(leave);
       // Connections are let in one by one: whoever had to open another one would wait for that longer than for its answer.
+      if (!request.complete) takeNoMore(socket);
       refuseRequest(response, 'ueberlastet', !request.complete);
     };
     leave = runInTurn(network, run, { ms: firstPatienceMs, giveUp });
@@ -184,7 +188,8 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
       return false;
     };
     boundBody(request, response, { state, pace, rate, onFlood: payFlood, endWell });
-    if (state.requests <= maxPipelined) return answer(request, response);
+    state.ends ||= state.requests > maxPipelined;
+    if (!state.ends) return answer(request, response);
     refuseRequest(response, 'ueberlastet');
   };
 }

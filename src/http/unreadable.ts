@@ -29,6 +29,8 @@ export interface ConnectionState {
   requests: number;
   chunks: number;
   chunkBytes: number;
+  /** Whether an answer closes the connection: nothing that comes behind it is done. */
+  ends: boolean;
   /** The last of them: whose body is still coming, if any is. */
   last: { request: IncomingMessage; response: ServerResponse };
 }
@@ -43,7 +45,7 @@ export class UnderWay {
   add(request: IncomingMessage, response: ServerResponse): ConnectionState {
     const { socket } = request;
     const last = { request, response };
-    const state = this.#states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0, last };
+    const state = this.#states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0, ends: false, last };
     this.#states.set(socket, state);
     state.last = last;
     state.requests++;

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
-import { listen } from '../../src/http/server.ts';
+import { listen, maxPipelined } from '../../src/http/server.ts';
 import { maxHeaders } from '../../src/http/unreadable.ts';
 
 const largeBytes = 400 * 65_536;
@@ -365,6 +365,21 @@ describe('what can’t be read', () => {
       });
     }
   }
+
+  it('nor behind one that is refused because too many wait, when fewer do', async () => {
+    const socket = await open();
+    socket.pause();
+    const pipeline = ['/a', '/a', '/large', '/a', '/a'];
+    assert.equal(pipeline.length, maxPipelined + 1);
+    socket.write(pipeline.map((target) => get(target)).join(''));
+    await sleep(200);
+    socket.write(get('/next'));
+    await sleep(100);
+    let text = '';
+    for await (const chunk of socket) text = (text + chunk).slice(-1000);
+    assert.match(text, /HTTP\/1\.1 503 [^{]*\{[^\n]*\}$/);
+    assert.ok(!seen.includes('GET /next'));
+  });
 
   it('nor is a body read of what is refused while it waits for an answer before it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
