@@ -1,5 +1,11 @@
 // The server and its connections: how many there are, how long they may take to send, and to be sent to.
-import { createServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http';
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
@@ -8,18 +14,17 @@ import { networkOf, trustedEntry } from '../guard/network.ts';
 import { limitRate, type Rate } from '../guard/rate.ts';
 import { firstPatienceMs } from '../guard/request.ts';
 import { noteArrival, runInTurn } from '../guard/turns.ts';
-import { boundBody } from './bodies.ts';
-import { stopReading, takeNoMore } from './parser.ts';
+import { boundBody, stopReading } from './bodies.ts';
 import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
 import {
   allowedMethods,
   breakOff,
+  clientOf,
   maxHeadBytes,
   maxHeaders,
   parsedHeadBytes,
   readUnreadable,
-  refuseRest,
   UnderWay,
 } from './unreadable.ts';
 
@@ -85,9 +90,7 @@ export function listen(
   // Of those too that are closed: behind them others wait to be let in.
   server.on('connection', noteArrival);
   countExpectations(server);
-  server.on('connect', (_request, socket: Socket) =>
-    refuseConnection(socket, 'methode_nicht_erlaubt', { Allow: allowedMethods }),
-  );
+  refuseTunnels(server, underWay);
   return new Promise((resolve, reject) => {
     server.on('error', reject);
     server.listen({ port, host: hostname, backlog }, () => resolve(server));
@@ -134,7 +137,7 @@ function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): Re
       if (socket.destroyed) return;
       // One host, as HTTP/1.1 demands; of two, the app knows.
       if (headers.host === undefined && request.httpVersion === '1.1') {
-        takeNoMore(socket);
+        ending.add(socket);
         return refuseRequest(response, 'ungueltige_anfrage');
       }
       if (waitsToSend.has(request)) response.writeContinue();
@@ -143,7 +146,7 @@ function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): Re
     const giveUp = () => {
       if (leave) waitingOf(socket, network).delete(leave);
       // Connections are let in one by one: whoever had to open another one would wait for that longer than for its answer.
-      if (!request.complete) takeNoMore(socket);
+      if (!request.complete) ending.add(socket);
       refuseRequest(response, 'ueberlastet', !request.complete);
     };
     leave = runInTurn(network, run, { ms: firstPatienceMs, giveUp });
@@ -162,18 +165,25 @@ function countExpectations(server: HttpServer): void {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
+// Node hands over a connection on which CONNECT asks for a tunnel, also while answers before it are under way: what they need is listened to.
+function refuseTunnels(server: HttpServer, underWay: UnderWay): void {
+  server.on('connect', (_request, socket: Socket & { _httpMessage?: ServerResponse | null }) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('drain', () => socket._httpMessage?.emit('drain'));
+    underWay.whenNone(socket, () => {
+      const client = clientOf(socket) as Socket;
+      if (!socket.writableEnded && !client.writableEnded)
+        refuseConnection(client, 'methode_nicht_erlaubt', { Allow: allowedMethods });
+    });
+  });
+}
+
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered, nor read to their end.
 function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay, pace: ReadingPace): RequestListener {
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    const payHead = () => pay(rate, socket, headTokens);
-    if (isTooLarge(request.rawHeaders, request.url)) {
-      payHead();
-      refuseRest(underWay, request, 'kopf_zu_gross');
-      return;
-    }
     const state = underWay.add(request, response);
     const payFlood = () => pay(rate, socket, floodTokens);
     if (state.requests > 2 * maxPipelined) {
@@ -183,16 +193,26 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
     }
     const endWell = () => {
       if (!isTooLarge(request.rawTrailers)) return true;
-      payHead();
+      pay(rate, socket, headTokens);
+      ending.add(socket);
       breakOff(socket, state, 'kopf_zu_gross');
       return false;
     };
     boundBody(request, response, { state, pace, rate, onFlood: payFlood, endWell });
-    state.ends ||= state.requests > maxPipelined;
-    if (!state.ends) return answer(request, response);
+    if (isTooLarge(request.rawHeaders, request.url)) {
+      pay(rate, socket, headTokens);
+      ending.add(socket);
+      refuseRequest(response, 'kopf_zu_gross');
+      return;
+    }
+    if (state.requests > maxPipelined) ending.add(socket);
+    if (!ending.has(socket)) return answer(request, response);
     refuseRequest(response, 'ueberlastet');
   };
 }
+
+// Connections that an answer closes: what comes behind its request is not done, as its own answer would never be sent.
+const ending = new WeakSet<Duplex>();
 
 // As the parser counts: without what stands between names and values.
 function isTooLarge(fields: readonly string[], url = ''): boolean {

@@ -4,7 +4,6 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
-import { readNoMore, takeBack } from './parser.ts';
 import { refuseConnection } from './refusal.ts';
 import type { ErrorCode } from './wire/errors.ts';
 
@@ -24,13 +23,19 @@ interface ParserError extends Error {
   bytesParsed?: number;
 }
 
+/** What node:http adds to a connection. */
+type Parsed = Duplex & {
+  parser?: { remove(): void } | null;
+  /** Whether it is not read until what was written is sent. */
+  _paused?: boolean;
+  _handle?: { reading: boolean; readStart(): void } | null;
+};
+
 /** What of a connection is under way: requests without the end of their answer, and what came of their bodies in chunks. */
 export interface ConnectionState {
   requests: number;
   chunks: number;
   chunkBytes: number;
-  /** Whether an answer closes the connection: nothing that comes behind it is done. */
-  ends: boolean;
   /** The last of them: whose body is still coming, if any is. */
   last: { request: IncomingMessage; response: ServerResponse };
 }
@@ -45,7 +50,7 @@ export class UnderWay {
   add(request: IncomingMessage, response: ServerResponse): ConnectionState {
     const { socket } = request;
     const last = { request, response };
-    const state = this.#states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0, ends: false, last };
+    const state = this.#states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0, last };
     this.#states.set(socket, state);
     state.last = last;
     state.requests++;
@@ -146,7 +151,6 @@ export function readUnreadable(server: HttpServer, underWay: UnderWay, onFlood: 
       socket.destroy();
       return;
     }
-    if (refused.has(socket)) return;
     if (error.code === 'HPE_HEADER_OVERFLOW') onFlood(socket);
     const client = clients.get(socket) ?? socket;
     const broken = underWay.inBody(socket);
@@ -236,18 +240,20 @@ const reasons: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'zu_langsam',
 };
 
-/** Connections, also those inside, of which nothing more is read. */
-const refused = new WeakSet<Duplex>();
-
-/** Refuses a request whose head was read, and all that stands behind it, when what was asked before it is answered. */
-export function refuseRest(underWay: UnderWay, { socket, method }: IncomingMessage, reason: ErrorCode): void {
-  refused.add(socket);
-  readNoMore(socket);
-  setImmediate(() => {
-    if (socket.destroyed) return;
-    takeBack(socket);
-    underWay.whenNone(socket, () => refuseConnection(clientOf(socket) as Socket, reason, {}, method !== 'HEAD'));
-  });
+// The parser must not be given what comes next, nor be asked how long it has waited; listening to this takes the connection back from it. Not
+// to 'readable': a connection that nobody listens to in this way any more flows again, paused or not, and what came in the same moment
+// was lost.
+function takeBack(socket: Parsed): void {
+  socket.on('data', () => {});
+  socket.parser?.remove();
+  for (const event of ['data', 'end', 'timeout']) socket.removeAllListeners(event);
+  socket.pause();
+  // Who sends an answer still listens to 'drain', and would have it flow; and nobody would begin to read again.
+  if (!socket._paused) return;
+  socket._paused = false;
+  if (!socket._handle) return;
+  socket._handle.reading = true;
+  socket._handle.readStart();
 }
 
 /**
@@ -255,8 +261,6 @@ export function refuseRest(underWay: UnderWay, { socket, method }: IncomingMessa
  * @param socket that the body comes on, also one inside
  */
 export function breakOff(socket: Duplex, { requests, last: { request, response } }: ConnectionState, reason: ErrorCode): void {
-  refused.add(socket);
-  readNoMore(socket);
   const client = clientOf(socket) as Socket;
   // Whoever reads that body is told so by the end of the connection.
   if (requests === 1 && !response.headersSent) refuseConnection(client, reason, {}, request.method !== 'HEAD');
