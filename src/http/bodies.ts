@@ -14,6 +14,8 @@ interface Parser {
 }
 // What the parser takes for: this was the last request, an upgrade.
 const nothingMore = 2;
+/** How every parser hands over a body. */
+let readBody: unknown = null;
 
 /**
  * Closes a connection, and makes nothing of what has arrived on it. Closing alone does not end its parser, which would make objects of all
@@ -23,16 +25,17 @@ export function stopReading(socket: Socket): void {
   const { parser } = socket as Socket & { parser?: Parser | null };
   if (parser) {
     const { kOnBody } = parser.constructor;
-    const onBody = parser[kOnBody];
+    readBody ??= parser[kOnBody];
     // Of a tunnel, Node would give the parser to somebody else at once.
     parser.onIncoming = (request) => {
       request.upgrade = false;
       return nothingMore;
     };
     parser[kOnBody] = null;
-    // It goes back to a pool, but not before the end of this turn of the event loop.
-    setImmediate(() => {
-      parser[kOnBody] = onBody;
+    // It goes back to a pool when the connection closes: that of a pair inside does so within this turn of the event loop. Left as it is, it
+    // would lose the body of a stranger, and of all who get it after them.
+    socket.once('close', () => {
+      parser[kOnBody] = readBody;
     });
   }
   socket.destroy();

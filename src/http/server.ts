@@ -202,6 +202,8 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
     if (isTooLarge(request.rawHeaders, request.url)) {
       pay(rate, socket, headTokens);
       ending.add(socket);
+      // Nothing of it is kept while answers before it are waited for.
+      Object.assign(request, { url: '', headers: {}, rawHeaders: [] });
       refuseRequest(response, 'kopf_zu_gross');
       return;
     }

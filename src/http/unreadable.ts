@@ -1,7 +1,7 @@
 // What Node's parser can't read. A request line in raw UTF-8, as curl, R and PHP send it, is read as its percent-encoded form: on a
 // connection of its own inside the process, so that all other requests cost nothing. Everything else is answered with the reason,
 // in the interface's form.
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type Server as HttpServer, type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { refuseConnection } from './refusal.ts';
@@ -273,7 +273,8 @@ function refuse(socket: Socket, { code = '', rawPacket, bytesParsed = 0 }: Parse
   const isHttp = /^[!-~]+ \S* HTTP\/1/.test(rawPacket?.toString('latin1', begin, begin + 1000) ?? '');
   const reason = code === 'HPE_INVALID_METHOD' && !isHttp ? undefined : reasons[code];
   const allow = reason === 'methode_nicht_erlaubt' ? { Allow: allowedMethods } : {};
-  const isHead = rawPacket !== undefined && methodIn(rawPacket, bytesParsed) === 'HEAD';
+  // What breaks off in a method is none of those.
+  const isHead = code !== 'HPE_INVALID_METHOD' && rawPacket !== undefined && methodIn(rawPacket, bytesParsed) === 'HEAD';
   refuseConnection(socket, reason ?? 'ungueltige_anfrage', allow, !isHead);
 }
 
@@ -281,11 +282,11 @@ function refuse(socket: Socket, { code = '', rawPacket, bytesParsed = 0 }: Parse
 function methodIn(packet: Buffer, at: number): string | null {
   let end = packet.indexOf('\n', at);
   if (end < 0) end = packet.length;
-  // No more lines than a head may have, with the request's own and the one behind it.
-  for (let lines = 0; end >= 0 && lines < maxHeaders + 2; lines++) {
+  // Its own line, those fields that are made and the one that is too much.
+  for (let lines = 0; end >= 0 && lines < maxHeaders + 4; lines++) {
     const begin = end === 0 ? 0 : packet.lastIndexOf('\n', end - 1) + 1;
-    const [, method] = /^([^\s:]{1,20}) /.exec(packet.toString('latin1', begin, Math.min(end, begin + 21))) ?? [];
-    if (method !== undefined) return method;
+    const word = packet.toString('latin1', begin, Math.min(end, begin + 20)).split(' ', 1)[0] as string;
+    if (METHODS.includes(word)) return word;
     end = begin - 1;
   }
   return null;

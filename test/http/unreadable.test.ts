@@ -49,8 +49,8 @@ beforeEach(() => {
   slow = null;
 });
 
-const open = async () => {
-  const socket = connect(port, '127.0.0.1').on('error', () => {});
+const open = async (localAddress = '127.0.0.1') => {
+  const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
   await once(socket, 'connect');
   return socket;
 };
@@ -262,6 +262,18 @@ describe('what can’t be read', () => {
     assert.match(Buffer.concat(chunks).toString(), /\r\n\r\n\|HTTP\/1\.1 431 [\s\S]*\r\n\r\n$/);
   });
 
+  for (const field of ['Foo : x', 'FOO bar: x', 'X: GET /a HTTP/1.1', 'Foo']) {
+    it(`without a body where HEAD asked, whatever is behind it: ${field}`, async () => {
+      for (const target of ['/a', '/a?ä']) {
+        const socket = await open();
+        socket.write(`HEAD ${target} HTTP/1.1\r\nHost: n\r\n${field}\r\nX\r\n\r\n`);
+        const chunks: Buffer[] = [];
+        for await (const chunk of socket) chunks.push(chunk);
+        assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 400 [^{]*\r\n\r\n$/);
+      }
+    });
+  }
+
   it('but with one where it was another that asked by HEAD', async () => {
     for (const broken of ['GET /a b HTTP/1.1', 'foo /a HTTP/1.1']) {
       const socket = await open();
@@ -282,6 +294,7 @@ describe('what can’t be read', () => {
     ['a long field', `HEAD /a HTTP/1.1\r\nHost: n\r\nX: ${large}\r\n\r\n`],
     ['a long field after raw UTF-8', `HEAD /a?ä HTTP/1.1\r\nHost: n\r\nX: ${large}\r\n\r\n`],
     ['a long trailer', `HEAD /late HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ${large}\r\n\r\n`],
+    ['more than a hundred', `HEAD /a HTTP/1.1\r\nHost: n\r\n${'X: y\r\n'.repeat(200)}\r\n`],
     ['many fields', `HEAD /a HTTP/1.1\r\nHost: n\r\n${`X: ${'y'.repeat(500)}\r\n`.repeat(40)}\r\n`],
   ];
   for (const before of ['', get('/a')]) {
@@ -388,7 +401,9 @@ describe('what can’t be read', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     slow = promise;
     let pieces = 0;
+    let kept = 0;
     const count = (request: IncomingMessage) => {
+      kept = JSON.stringify([request.url, request.headers, request.rawHeaders]).length;
       const push = request.push.bind(request);
       request.push = (chunk) => {
         pieces++;
@@ -406,6 +421,7 @@ describe('what can’t be read', () => {
     await closed;
     server.off('request', count as () => void);
     assert.ok(pieces > 0 && pieces < 2 * freeChunks, `${pieces}`);
+    assert.ok(kept < 20, `${kept}`);
     resolve();
   });
 
@@ -440,6 +456,24 @@ describe('what can’t be read', () => {
     socket.resetAndDestroy();
     resolve();
     await left;
+  });
+
+  it('costs nobody else a body, many at a time: floods behind raw UTF-8', async () => {
+    for (let round = 0; round < 5; round++) {
+      // Each of a network of its own, which pays for it.
+      const floods = await Promise.all(Array.from({ length: 5 }, (_, n) => open(`127.0.${10 + round}.${1 + n}`)));
+      await sleep(50);
+      for (const socket of floods) socket.write(get('/a?ä') + get('/a').repeat(3 * maxPipelined));
+      await Promise.all(floods.map((socket) => readBodies(socket).catch(() => [])));
+    }
+    // All at the same time, so that each parser that was used is used again.
+    const others = await Promise.all(Array.from({ length: 30 }, () => open()));
+    for (const socket of others) socket.write('POST /b HTTP/1.1\r\nHost: n\r\nContent-Length: 3\r\n\r\n');
+    await sleep(50);
+    for (const socket of others) socket.write('abc');
+    const answers = await Promise.all(others.map((socket) => readBodies(socket, 1)));
+    assert.deepEqual(answers.flat(), Array(30).fill('200 |abc'));
+    for (const socket of others) socket.destroy();
   });
 
   it('a large answer before it is sent to its end, to a reader that takes its time', { timeout: 30_000 }, async () => {
