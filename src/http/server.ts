@@ -1,11 +1,5 @@
 // The server and its connections: how many there are, how long they may take to send, and to be sent to.
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
@@ -17,16 +11,7 @@ import { noteArrival, runInTurn } from '../guard/turns.ts';
 import { boundBody, stopReading } from './bodies.ts';
 import { ReadingPace } from './reading.ts';
 import { noteRefusal, refusalResponse, refuseConnection, refuseRequest } from './refusal.ts';
-import {
-  allowedMethods,
-  breakOff,
-  clientOf,
-  maxHeadBytes,
-  maxHeaders,
-  parsedHeadBytes,
-  readUnreadable,
-  UnderWay,
-} from './unreadable.ts';
+import { allowedMethods, breakOff, maxHeadBytes, maxHeaders, parsedHeadBytes, readUnreadable, UnderWay } from './unreadable.ts';
 
 export type ServerSettings = Pick<
   Config,
@@ -81,6 +66,7 @@ export function listen(
   server.maxConnections = settings.maxConnections;
   // One more than is allowed, so that it is seen where node:http leaves out the rest without a word; newer ones refuse it themselves.
   server.maxHeadersCount = maxHeaders + 1;
+  takeTunnelsAsRequests(server);
   readUnreadable(server, underWay, (socket) => pay(rate, socket, headTokens));
   // Behind a proxy all connections are the proxy's.
   const isDirect = settings.trustedHops === 0;
@@ -90,7 +76,6 @@ export function listen(
   // Of those too that are closed: behind them others wait to be let in.
   server.on('connection', noteArrival);
   countExpectations(server);
-  refuseTunnels(server, underWay);
   return new Promise((resolve, reject) => {
     server.on('error', reject);
     server.listen({ port, host: hostname, backlog }, () => resolve(server));
@@ -165,18 +150,20 @@ function countExpectations(server: HttpServer): void {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-// Node hands over a connection on which CONNECT asks for a tunnel, also while answers before it are under way: what they need is listened to.
-function refuseTunnels(server: HttpServer, underWay: UnderWay): void {
-  server.on('connect', (_request, socket: Socket & { _httpMessage?: ServerResponse | null }) => {
-    socket.on('error', () => socket.destroy());
-    socket.on('drain', () => socket._httpMessage?.emit('drain'));
-    underWay.whenNone(socket, () => {
-      const client = clientOf(socket) as Socket;
-      if (!socket.writableEnded && !client.writableEnded)
-        refuseConnection(client, 'methode_nicht_erlaubt', { Allow: allowedMethods });
-    });
+// Node hands over a connection on which CONNECT asks for a tunnel, and tells nobody any more when it closes: requests and answers before it, on
+// which that closes, kept their places for ever. So it is a request like any other, and refused as such.
+function takeTunnelsAsRequests(server: HttpServer): void {
+  server.on('connection', (socket: Socket & { parser?: { onIncoming: OnIncoming } }) => {
+    const { parser } = socket;
+    if (!parser) return;
+    const take = parser.onIncoming;
+    parser.onIncoming = (request, keepsAlive) => {
+      if (request.method === 'CONNECT') request.upgrade = false;
+      return take(request, keepsAlive);
+    };
   });
 }
+type OnIncoming = (request: IncomingMessage & { upgrade: boolean }, keepsAlive: boolean) => number;
 
 // A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
 // far too many are not even answered, nor read to their end.
@@ -205,6 +192,12 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
       // Nothing of it is kept while answers before it are waited for.
       Object.assign(request, { url: '', headers: {}, rawHeaders: [] });
       refuseRequest(response, 'kopf_zu_gross');
+      return;
+    }
+    if (request.method === 'CONNECT') {
+      ending.add(socket);
+      response.setHeader('Allow', allowedMethods);
+      refuseRequest(response, 'methode_nicht_erlaubt');
       return;
     }
     if (state.requests > maxPipelined) ending.add(socket);

@@ -1,7 +1,7 @@
 // What Node's parser can't read: raw UTF-8 in a request line is understood, everything else is answered with the reason.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -446,17 +446,38 @@ describe('what can’t be read', () => {
     });
   }
 
-  it('nobody is left to hear of it where the client leaves: a tunnel', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    slow = promise;
-    const left = new Promise((done) => server.once('connect', (_request, socket) => socket.once('close', done)));
-    const socket = await open();
-    socket.write(get('/slow') + tunnel);
-    await sleep(100);
-    socket.resetAndDestroy();
-    resolve();
-    await left;
-  });
+  const kept: [what: string, bytes: string[]][] = [
+    ['answers that wait', [get('/slow') + get('/a') + tunnel]],
+    ['one that is sent and those that wait', [get('/large') + get('/large') + tunnel]],
+    [
+      'a body whose trailer is too large',
+      [trailed('POST /b HTTP/1.1').slice(0, 80), trailed('POST /b HTTP/1.1').slice(80) + tunnel],
+    ],
+    ['one behind raw UTF-8', [trailed('POST /b?ä HTTP/1.1').slice(0, 80), trailed('POST /b?ä HTTP/1.1').slice(80) + tunnel]],
+  ];
+  for (const [what, packets] of kept) {
+    it(`before a tunnel, all that was begun ends when the client leaves: ${what}`, { timeout: 10_000 }, async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      slow = promise;
+      const ends: Promise<unknown>[] = [];
+      const note = (request: IncomingMessage, response: ServerResponse) => {
+        ends.push(new Promise((done) => response.once('close', done)), new Promise((done) => request.once('close', done)));
+      };
+      server.on('request', note);
+      const socket = await open();
+      socket.pause();
+      for (const bytes of packets) {
+        socket.write(bytes);
+        await sleep(100);
+      }
+      socket.resetAndDestroy();
+      await sleep(50);
+      server.off('request', note as () => void);
+      resolve();
+      assert.ok(ends.length >= 2, `${ends.length}`);
+      await Promise.all(ends);
+    });
+  }
 
   it('costs nobody else a body, many at a time: floods behind raw UTF-8', async () => {
     for (let round = 0; round < 5; round++) {
