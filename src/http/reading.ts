@@ -2,7 +2,7 @@
 // lets in one new connection: 140 connections that sent as fast as they could, bodies that nobody wants or empty lines, kept new
 // ones waiting for eight seconds.
 import type { Server as HttpServer } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { networkOf } from '../guard/network.ts';
 import { limitRate } from '../guard/rate.ts';
@@ -108,7 +108,7 @@ export class ReadingPace {
 }
 
 // The parser reads the system's handle by itself, but stops when the stream is paused. Whoever wants the next bytes meanwhile, the parser
-// or a body, would go on with `resume`.
+// or a body, would go on with `resume`, and whoever wants them no more, with `pause`.
 function holdReading(socket: Socket): () => void {
   let isWanted = !socket.isPaused();
   socket.pause();
@@ -116,8 +116,13 @@ function holdReading(socket: Socket): () => void {
     isWanted = true;
     return socket;
   };
+  socket.pause = () => {
+    isWanted = false;
+    return Socket.prototype.pause.call(socket);
+  };
   return () => {
     Reflect.deleteProperty(socket, 'resume');
+    Reflect.deleteProperty(socket, 'pause');
     if (isWanted && !socket.destroyed) socket.resume();
   };
 }

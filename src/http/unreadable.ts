@@ -248,10 +248,10 @@ function takeBack(socket: Parsed): void {
   socket.parser?.remove();
   for (const event of ['data', 'end', 'timeout']) socket.removeAllListeners(event);
   socket.pause();
-  // Who sends an answer still listens to 'drain', and would have it flow; and nobody would begin to read again.
-  if (!socket._paused) return;
+  // Who sends an answer still listens to 'drain', and would have it flow.
   socket._paused = false;
-  if (!socket._handle) return;
+  // Not read because of such an answer, or of what its network sent: nobody would begin to read again.
+  if (!socket._handle || socket._handle.reading) return;
   socket._handle.reading = true;
   socket._handle.readStart();
 }

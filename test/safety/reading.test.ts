@@ -24,6 +24,11 @@ const app = new Hono<Env>()
     for await (const chunk of c.req.raw.body ?? []) hash.update(chunk);
     return c.text(hash.digest('hex'));
   })
+  .all('/late', async (c) => {
+    await c.req.raw.arrayBuffer();
+    await sleep(1000);
+    return c.text('ok');
+  })
   .all('/', (c) => c.text('ok'));
 
 let server: ServerType;
@@ -126,6 +131,34 @@ describe('a network that sends as fast as it can', () => {
       };
       assert.deepEqual(await Promise.all(Array.from({ length: 5 }, send)), Array(5).fill(hash));
     });
+
+  it('what comes while a raw line waits for the answer before it arrives, once it is read again', async () => {
+    const address = '127.0.2.3';
+    // So many that some come while their network is not read.
+    const own = await Promise.all(Array.from({ length: 24 }, () => open(address)));
+    const senders = await Promise.all(Array.from({ length: 12 }, () => open(address)));
+    for (const sender of senders) {
+      sender.write(post('/hash', inChunks));
+      pump(sender, Buffer.from(chunks(300)), () => true);
+    }
+    await sleep(1500);
+    const body = 'b'.repeat(30_000);
+    const hash = createHash('sha1').update(body).digest('hex');
+    const sized = `Content-Length: ${body.length}`;
+    for (const socket of own) {
+      socket.write(`${post('/late', sized)}${body}${post('/hash?ä', `Connection: close\r\n${sized}`)}`);
+      await sleep(20);
+      socket.write(body);
+    }
+    await sleep(500);
+    for (const sender of senders) sender.destroy();
+    const answers = await Promise.all(own.map((socket) => Promise.race([readAll(socket), sleep(5000, 'none', { ref: false })])));
+    for (const socket of own) socket.destroy();
+    assert.deepEqual(
+      answers.map((answer) => answer.slice(-hash.length)),
+      Array(own.length).fill(hash),
+    );
+  });
 });
 
 describe('a body in tiny packets', () => {

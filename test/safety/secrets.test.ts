@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
@@ -86,6 +87,7 @@ it('S2.2 no password, SHA-1 or access key is in a log, an error, a metric, a job
   assert.equal((await put(toFormData({ passwort: sha1OfPlain(next) }))).status, 200);
   await ask('/metrics');
   await ask('/health/ready');
+  await waitForMails(2);
 
   assert.equal(await service.stop(), 0);
   const written: Record<string, string> = {
@@ -145,6 +147,17 @@ async function dumpDatabase(): Promise<string> {
   } finally {
     await database.close();
   }
+}
+
+/** Waits for the mails that were asked for: they are the files that a service writes. */
+async function waitForMails(count: number): Promise<void> {
+  const directory = join(site.env.DATA_DIR ?? '', 'mail');
+  for (let attempt = 0; attempt < 150; attempt++) {
+    const names = await readdir(directory).catch(() => []);
+    if (names.filter((name) => name.endsWith('.eml')).length >= count) return;
+    await sleep(100);
+  }
+  assert.fail('no mails within 15 s');
 }
 
 async function readFiles(): Promise<string> {
