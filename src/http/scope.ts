@@ -78,8 +78,8 @@ function linger(incoming: Pick<IncomingMessage, 'socket' | 'readableFlowing' | '
   socket.once('close', () => clearTimeout(timer));
 }
 
-const goneFrom = (socket: Pick<Socket, 'destroyed'>, outgoing: Pick<Writable, 'writableEnded'>) => () =>
-  socket.destroyed && !outgoing.writableEnded;
+const goneFrom = (socket: Pick<Socket, 'destroyed'>, outgoing: Pick<Writable, 'writableFinished'>) => () =>
+  socket.destroyed && !outgoing.writableFinished;
 
 // Apart from the middleware, whose variables hold the request and its answer: a listener beside them kept both in memory until the
 // next full collection of garbage, which made a page of 60 kB a tenth slower.

@@ -97,7 +97,7 @@ it('who has much to compute for itself keeps nobody else from long pages', async
   const ask = (network: string, n: number) =>
     service.app.request(`http://n.test/api/v2${address}&n=${n}`, {}, {
       incoming: { socket: { remoteAddress: network, destroyed: false }, url: address, rawHeaders: [], complete: true },
-      outgoing: Object.assign(new EventEmitter(), { writableEnded: false }),
+      outgoing: Object.assign(new EventEmitter(), { writableFinished: false }),
     } as never);
   let isOver = false;
   // What waits in the line of one network, in front of its own page.

@@ -8,14 +8,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { loadConfig } from '../../src/config.ts';
 import { listen } from '../../src/http/server.ts';
+import { createLog } from '../../src/observe/log.ts';
 import { arten } from '../support/catalogue.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { readZip } from '../support/zip.ts';
 
 let service: TestService;
 let server: ServerType;
+let logged = '';
 before(async () => {
-  service = await startTestService();
+  const write = (line: string) => {
+    logged += line;
+  };
+  service = await startTestService({ log: createLog('warn', undefined, { output: { write, hold: write } }) });
   server = await listen(service.app.fetch, '127.0.0.1', 0, loadConfig({}));
   // More than the system holds of an answer that nobody reads; in steps, each of which is far from the time that a statement may take.
   for (let first = 1; first <= 2500; first += 250)
@@ -89,12 +94,25 @@ describe('an archive that was begun', () => {
   ] as const) {
     it(`ends with the ${change} of the account: what comes later is nobody's who lost it (D6.11)`, async () => {
       const { sql } = service.database;
+      logged = '';
       const response = await beginArchive('melder', '127.0.0.5');
       await sql`update portal.nutzer set ${sql(sets)} where loginname = 'melder'`;
       await assert.rejects(readAll(response), { code: 'ECONNRESET' });
+      assert.match(logged, /an archive of own data was broken off/);
       await sql`update portal.nutzer set status = 1 where loginname = 'melder'`;
     });
   }
+
+  it('may be left by whoever reads it, of which the log says nothing, and its place is free at once', async () => {
+    logged = '';
+    for (let n = 0; n < 2; n++) {
+      const response = await beginArchive('melder', '127.0.0.8');
+      assert.equal(response.statusCode, 200);
+      response.destroy();
+      await sleep(500);
+    }
+    assert.equal(logged, '');
+  });
 
   it('goes on when only a newer link is asked for', async () => {
     const response = await beginArchive('melder', '127.0.0.6');
