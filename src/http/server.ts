@@ -33,7 +33,7 @@ export const keepAliveMs = 5000;
 // For what Node adds to its own limits, which come first.
 export const graceOfIdleMs = 2000;
 
-/** Requests of a connection that are answered at once; who pipelines more is told 503, and the connection closed. */
+/** Requests of a connection that wait, with the one that is answered; who pipelines more is told 503, and the connection closed. */
 export const maxPipelined = 4;
 // Connections that the system keeps until they are accepted: one that is dropped tries again after a second.
 const backlog = 4096;
@@ -121,17 +121,13 @@ function takeTurns(answer: RequestListener, trustedHops: number, rate: Rate): Re
       }
       if (socket.destroyed) return;
       // One host, as HTTP/1.1 demands; of two, the app knows.
-      if (headers.host === undefined && request.httpVersion === '1.1') {
-        ending.add(socket);
-        return refuseRequest(response, 'ungueltige_anfrage');
-      }
+      if (headers.host === undefined && request.httpVersion === '1.1') return refuseRequest(response, 'ungueltige_anfrage');
       if (waitsToSend.has(request)) response.writeContinue();
       answer(request, response);
     };
     const giveUp = () => {
       if (leave) waitingOf(socket, network).delete(leave);
       // Connections are let in one by one: whoever had to open another one would wait for that longer than for its answer.
-      if (!request.complete) ending.add(socket);
       refuseRequest(response, 'ueberlastet', !request.complete);
     };
     leave = runInTurn(network, run, { ms: firstPatienceMs, giveUp });
@@ -165,12 +161,13 @@ function takeTunnelsAsRequests(server: HttpServer): void {
 }
 type OnIncoming = (request: IncomingMessage & { upgrade: boolean }, keepsAlive: boolean) => number;
 
-// A chunk of 64 kB holds hundreds of requests, which are all begun at once. Too many are refused before anything is done for them,
+// A chunk of 64 kB holds hundreds of requests. They are done one after the other; too many are refused before anything is done for them,
 // far too many are not even answered, nor read to their end.
 function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay, pace: ReadingPace): RequestListener {
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
+    const before = underWay.lastOf(socket);
     const state = underWay.add(request, response);
     const payFlood = () => pay(rate, socket, floodTokens);
     if (state.requests > 2 * maxPipelined) {
@@ -181,33 +178,31 @@ function boundPipelines(answer: RequestListener, rate: Rate, underWay: UnderWay,
     const endWell = () => {
       if (!isTooLarge(request.rawTrailers)) return true;
       pay(rate, socket, headTokens);
-      ending.add(socket);
       breakOff(socket, state, 'kopf_zu_gross');
       return false;
     };
     boundBody(request, response, { state, pace, rate, onFlood: payFlood, endWell });
     if (isTooLarge(request.rawHeaders, request.url)) {
       pay(rate, socket, headTokens);
-      ending.add(socket);
       // Nothing of it is kept while answers before it are waited for.
       Object.assign(request, { url: '', headers: {}, rawHeaders: [] });
       refuseRequest(response, 'kopf_zu_gross');
       return;
     }
     if (request.method === 'CONNECT') {
-      ending.add(socket);
       response.setHeader('Allow', allowedMethods);
       refuseRequest(response, 'methode_nicht_erlaubt');
       return;
     }
-    if (state.requests > maxPipelined) ending.add(socket);
-    if (!ending.has(socket)) return answer(request, response);
-    refuseRequest(response, 'ueberlastet');
+    if (state.requests > maxPipelined) return refuseRequest(response, 'ueberlastet');
+    // An answer may close the connection: what was done behind it would never be answered.
+    const begin = () => {
+      if (socket.writable) answer(request, response);
+    };
+    if (before) before.once('close', begin);
+    else begin();
   };
 }
-
-// Connections that an answer closes: what comes behind its request is not done, as its own answer would never be sent.
-const ending = new WeakSet<Duplex>();
 
 // As the parser counts: without what stands between names and values.
 function isTooLarge(fields: readonly string[], url = ''): boolean {

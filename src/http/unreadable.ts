@@ -77,6 +77,12 @@ export class UnderWay {
     return requests > 0 && last !== undefined && last.response.headersSent && !last.response.hasHeader('content-length');
   }
 
+  /** The answer that the next one of a connection has to wait for; null where all are given. */
+  lastOf(socket: Duplex): ServerResponse | null {
+    const { requests = 0, last } = this.#states.get(socket) ?? {};
+    return requests > 0 && last ? last.response : null;
+  }
+
   /** The state of a connection in the middle of a body; null otherwise. */
   inBody(socket: Duplex): ConnectionState | null {
     const state = this.#states.get(socket);

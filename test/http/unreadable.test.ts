@@ -26,6 +26,7 @@ before(async () => {
       let left = largeBytes / 65_536;
       return new Response(new ReadableStream({ pull: (to) => (left-- > 0 ? to.enqueue(new Uint8Array(65_536)) : to.close()) }));
     }
+    if (pathname === '/closing') return new Response('{}', { headers: { Connection: 'close' } });
     if (pathname === '/unread' || pathname === '/late') return new Response(`${decodeURIComponent(search)}|`);
     return new Response(`${decodeURIComponent(search)}|${await request.text()}`);
   };
@@ -355,6 +356,9 @@ describe('what can’t be read', () => {
     ['a trailer that is too large', trailed('POST /b HTTP/1.1'), 431],
     ['one behind raw UTF-8', trailed('POST /ü HTTP/1.1'), 431],
     ['no host', 'GET /a HTTP/1.1\r\n\r\n', 400],
+    ['a host that is none', 'GET /a HTTP/1.1\r\nHost: a b\r\n\r\n', 400],
+    ['an address of one star', 'OPTIONS * HTTP/1.1\r\nHost: n\r\n\r\n', 400],
+    ['what the app itself closes', get('/closing'), 200],
   ];
   for (const [what, bytes, status] of refused) {
     for (const before of ['/a', '/slow']) {
@@ -423,6 +427,27 @@ describe('what can’t be read', () => {
     assert.ok(pieces > 0 && pieces < 2 * freeChunks, `${pieces}`);
     assert.ok(kept < 20, `${kept}`);
     resolve();
+  });
+
+  it('what is behind another is begun when that is answered, and all of it is', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow = promise;
+    const socket = await open();
+    const posts = ['ä', 'b', 'c'].map(
+      (text) =>
+        `POST /${text} HTTP/1.1\r\nHost: n\r\nContent-Length: 300000\r\n\r\n${text}${'x'.repeat(300_000 - Buffer.byteLength(text))}`,
+    );
+    socket.write(`${get('/slow')}${posts.join('')}`);
+    await sleep(200);
+    assert.deepEqual(seen, ['GET /slow']);
+    resolve();
+    const answers = await readBodies(socket, 4);
+    assert.deepEqual(seen, ['GET /slow', 'POST /%C3%A4', 'POST /b', 'POST /c']);
+    assert.deepEqual(
+      answers.map((answer) => answer.slice(0, 6)),
+      ['200 |', '200 |ä', '200 |b', '200 |c'],
+    );
+    socket.destroy();
   });
 
   const tunnel = 'CONNECT n:80 HTTP/1.1\r\nHost: n\r\n\r\n';
