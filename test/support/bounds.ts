@@ -85,7 +85,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'read when it is due',
     ],
     [
-      'requests of a connection at once',
+      'requests of a connection that are not answered yet',
       `${maxPipelined}`,
       `503; beyond twice as many closed, at the cost of ${floodTokens} new connections of its network \\*`,
     ],
