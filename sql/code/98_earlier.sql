@@ -61,16 +61,33 @@ $$;
 comment on function api.update_sichtbeobachtung(integer, bigint, bigint, portal.kurztexte, integer, float8, float8, integer, integer, boolean, date, portal.kurztext, portal.bemerkung, integer, integer, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext) is
   'Changes the named fields of a sighting; for instances of release 0.3.0';
 
--- up to 0.4.0: one version of everything
-create or replace function api.get_stand()
-  returns text
-  language plpgsql
-  stable
-as $$
+-- up to 0.4.0: one version of everything. In the language that it has here: a page under way asks for it at its end, by way of the
+-- language that it had at the beginning, which reads this text as its own ("syntax error").
+do $do$
 begin
-  return api.get_stand_gezeigt() || api.get_stand_protokoll();
+  if exists (
+    select from pg_proc p join pg_language l on l.oid = p.prolang
+    where p.oid = to_regprocedure('api.get_stand()') and l.lanname = 'sql') then
+    create or replace function api.get_stand()
+      returns text
+      language sql
+      stable
+    as $$
+      select api.get_stand_gezeigt() || api.get_stand_protokoll()
+    $$;
+  else
+    create or replace function api.get_stand()
+      returns text
+      language plpgsql
+      stable
+    as $$
+    begin
+      return api.get_stand_gezeigt() || api.get_stand_protokoll();
+    end
+    $$;
+  end if;
 end
-$$;
+$do$;
 comment on function api.get_stand() is 'Version of everything that anonymous readers may see, and of more; for instances up to release 0.4.0';
 
 -- up to 0.4.0: what a list calls that was under way when the functions were replaced
