@@ -271,7 +271,7 @@ describe('the SQL of the functions', () => {
       .map(([file]) => file);
 
   it('is read as a whole: every function is found', () => {
-    const heads = Object.values(sources).flatMap((text) => [...text.matchAll(/^create .*\bfunction\b/gim)]);
+    const heads = Object.values(sources).flatMap((text) => [...text.matchAll(/^ *create .*\bfunction\b/gim)]);
     assert.equal(functions.length, heads.length);
     assert.ok(functions.every((f) => f.returns !== '' && /^(private|api|ausgabe)\./.test(f.name)));
   });

@@ -93,9 +93,27 @@ export function boundBody(request: IncomingMessage, response: ServerResponse, bo
   const client = clientOf(socket);
   const least = isChunked ? minChunkBytes : minPacketBytes;
   const push = request.push.bind(request);
+  const own = { chunks: 0, bytes: 0, isAnswered: false };
+  // Whoever always has some requests behind each other is never without any.
+  const forget = () => {
+    state.chunks -= own.chunks;
+    state.chunkBytes -= own.bytes;
+    Object.assign(own, { chunks: 0, bytes: 0 });
+  };
+  response.on('close', () => {
+    own.isAnswered = true;
+    forget();
+  });
   request.push = (chunk: Buffer | null) => {
     if (socket.destroyed || (chunk === null && !endWell())) return false;
-    state.chunkBytes += chunk?.length ?? 0;
+    if (chunk === null) {
+      if (own.isAnswered) forget();
+      return push(null);
+    }
+    state.chunksRead++;
+    own.chunks++;
+    own.bytes += chunk.length;
+    state.chunkBytes += chunk.length;
     if (++state.chunks > freeChunks + state.chunkBytes / least) {
       onFlood();
       stopReading(socket);
@@ -103,7 +121,7 @@ export function boundBody(request: IncomingMessage, response: ServerResponse, bo
     }
     const goesOn = push(chunk);
     // A body that nobody takes at present is not read anyway.
-    if (isChunked ? state.chunks % chunksCounted === 0 : goesOn) pace.look(client, isChunked ? chunksCounted * chunkCost : 0);
+    if (isChunked ? state.chunksRead % chunksCounted === 0 : goesOn) pace.look(client, isChunked ? chunksCounted * chunkCost : 0);
     return goesOn;
   };
 }

@@ -31,11 +31,13 @@ type Parsed = Duplex & {
   _handle?: { reading: boolean; readStart(): void } | null;
 };
 
-/** What of a connection is under way: requests without the end of their answer, and what came of their bodies in chunks. */
+/** What of a connection is under way: requests without the end of their answer, and what came of their bodies, in chunks or packets. */
 export interface ConnectionState {
   requests: number;
   chunks: number;
   chunkBytes: number;
+  /** Chunks and packets of all its bodies, those that are answered too. */
+  chunksRead: number;
   /** The last of them: whose body is still coming, if any is. */
   last: { request: IncomingMessage; response: ServerResponse };
 }
@@ -50,7 +52,7 @@ export class UnderWay {
   add(request: IncomingMessage, response: ServerResponse): ConnectionState {
     const { socket } = request;
     const last = { request, response };
-    const state = this.#states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0, last };
+    const state = this.#states.get(socket) ?? { requests: 0, chunks: 0, chunkBytes: 0, chunksRead: 0, last };
     this.#states.set(socket, state);
     state.last = last;
     state.requests++;
@@ -59,7 +61,6 @@ export class UnderWay {
     response.on('close', () => {
       if (--state.requests > 0) return;
       this.#idle.set(client, performance.now());
-      Object.assign(state, { chunks: 0, chunkBytes: 0 });
       this.#waiting.get(socket)?.();
       this.#waiting.delete(socket);
     });

@@ -41,6 +41,26 @@ describe('an anonymous read', () => {
     }
   });
 
+  it('is 304 for `*` where there is something, and what it would be without it where there is not', async () => {
+    const id = await service.makeReleased({ lon: '416002' });
+    for (const path of ['/arten', `/sichtbeobachtungen/${id}`, '/protokoll']) {
+      // The second is kept, the third comes from there.
+      for (let n = 0; n < 3; n++) await read(path);
+      for (const sent of ['*', ' * ']) {
+        const answer = await read(path, sent);
+        assert.deepEqual([answer.status, answer.text], [304, ''], path);
+        assert.match(answer.headers.get('etag') ?? '', /^"[\w-]+"$/);
+      }
+    }
+    for (const [path, status] of [
+      ['/arten/99999999', 404],
+      ['/sichtbeobachtungen/99999999', 404],
+      ['/sichtbeobachtungen?limit=0', 400],
+      ['/sichtbeobachtungen?limit=abc', 400],
+    ] as const)
+      assert.deepEqual([path, (await read(path, '*')).status], [path, status]);
+  });
+
   it('is of an operation: an address below one that is none of its own has neither ETag nor 304', async () => {
     for (const path of ['/arten/', '/arten/1/2', '/stadien/']) {
       const answer = await read(path, '*');

@@ -427,8 +427,16 @@ describe('formats of /ogc', () => {
       const tag = first.headers.get('etag') ?? '';
       assert.match(tag, /^W\/"/);
       assert.equal(first.headers.get('cache-control'), 'no-cache');
-      assert.equal((await ask(path, { headers: { 'if-none-match': tag } })).status, 304, path);
+      for (const known of [tag, '*']) {
+        const { status, text, headers } = await ask(path, { headers: { 'if-none-match': known } });
+        assert.deepEqual([status, text, headers.get('etag'), headers.get('content-type')], [304, '', tag, null], path);
+      }
     }
+    for (const [path, status] of [
+      [`${items}/99999999`, 404],
+      [`${items}?limit=abc`, 400],
+    ] as const)
+      assert.equal((await ask(path, { headers: { 'if-none-match': '*' } })).status, status, path);
     const tag = (await ask(items)).headers.get('etag') ?? '';
     await service.database.sql`update portal.sichtbeobachtung set anzahl = anzahl + 1 where id = ${ids.exact ?? 0}`;
     assert.equal((await ask(items, { headers: { 'if-none-match': tag } })).status, 200);

@@ -29,6 +29,11 @@ const app = new Hono<Env>()
     await sleep(1000);
     return c.text('ok');
   })
+  .all('/soon', async (c) => {
+    await c.req.raw.arrayBuffer();
+    await sleep(2);
+    return c.text('ok');
+  })
   .all('/', (c) => c.text('ok'));
 
 let server: ServerType;
@@ -189,5 +194,39 @@ describe('a body in tiny packets', () => {
     }
     const hash = createHash('sha1').update(packet.repeat(packets)).digest('hex');
     assert.equal((await readAll(socket)).slice(-hash.length), hash);
+  });
+});
+
+describe('a connection that has requests behind each other all the time', () => {
+  const bodies = {
+    'with their lengths': `${post('/soon', 'Content-Length: 57')}${'a'.repeat(57)}`,
+    'in chunks': `${post('/soon', 'Transfer-Encoding: chunked')}39\r\n${'a'.repeat(57)}\r\n0\r\n\r\n`,
+  };
+  for (const [index, [name, text]] of Object.entries(bodies).entries()) {
+    it(`has all of them answered, bodies ${name}`, async () => {
+      const socket = await open(`127.0.4.${index + 1}`);
+      const requests = Math.round(1.5 * freeChunks);
+      let sent = 0;
+      let answered = 0;
+      const goOn = () => {
+        for (; sent < requests && sent < answered + 3; sent++) socket.write(text);
+      };
+      goOn();
+      for await (const piece of socket) {
+        answered += String(piece).split('HTTP/1.1 200').length - 1;
+        if (answered === requests) break;
+        goOn();
+      }
+      assert.equal(answered, requests);
+    });
+  }
+
+  it('is closed where the bodies that wait are of too many pieces together', async () => {
+    const socket = await open('127.0.4.9');
+    const pieces = 'a'.repeat(freeChunks / 2 - 10);
+    const body = [...pieces].map((piece) => `1\r\n${piece}\r\n`).join('');
+    socket.write(`${post('/late', 'Content-Length: 1')}a`);
+    for (let n = 0; n < 3; n++) socket.write(`${post('/hash', 'Transfer-Encoding: chunked')}${body}0\r\n\r\n`);
+    assert.equal(await readAll(socket), '');
   });
 });

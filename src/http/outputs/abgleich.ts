@@ -8,7 +8,7 @@ import { currentScope } from '../../guard/request.ts';
 import { type Deps, type Env, tenantMiddleware } from '../context.ts';
 import { toPortalError } from '../errors.ts';
 import { addressMedia } from '../media/address.ts';
-import { matches } from '../wire/etag.ts';
+import { matches, namesAny } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
 import { makeList, send } from '../wire/reply.ts';
 import { feedCursors } from './cursor.ts';
@@ -130,7 +130,8 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
     const { body, tag } = await readOrWait(c, from, mandant, limit, warten);
     c.header('Cache-Control', 'no-cache');
     c.header('ETag', tag);
-    if (matches(c.req.header('if-none-match'), tag)) return c.body(null, 304);
+    const known = c.req.header('if-none-match');
+    if (matches(known, tag) || namesAny(known)) return c.body(null, 304);
     return send(c, { body, type: 'application/json; charset=utf-8', status: 200 });
   });
 }

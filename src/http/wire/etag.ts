@@ -45,6 +45,7 @@ export function answerConditionally(
       const address = addressOf(c);
       const kept = answers.get(address);
       const known = c.req.header('if-none-match');
+      const reply = (answer: Answer) => (namesAny(known) && answer.status === 200 ? c.body(null, 304) : send(c, answer));
       let tag = '';
       c.header('Cache-Control', 'no-cache');
       if (!isTold || known !== undefined || kept?.answer) {
@@ -53,7 +54,7 @@ export function answerConditionally(
         if (matches(known, tag)) return c.body(null, 304);
         if (kept?.tag === tag && kept.answer) {
           metrics.countAnswer(true);
-          return send(c, { body: kept.answer.body, type: kept.answer.type, status: 200 });
+          return reply({ body: kept.answer.body, type: kept.answer.type, status: 200 });
         }
       }
       metrics.countAnswer(false);
@@ -63,7 +64,7 @@ export function answerConditionally(
       // The version is one server's, the body another's, which may not show yet what the first one did.
       if (stand === undefined && isMixed?.()) {
         c.header('ETag', undefined);
-        return send(c, { body: made.body, type, status });
+        return reply({ body: made.body, type, status });
       }
       if (stand !== undefined) {
         tag = tagOf(stand, address);
@@ -71,7 +72,7 @@ export function answerConditionally(
         c.header('ETag', tag);
       }
       const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body;
-      const response = send(c, { body, type, status });
+      const response = reply({ body, type, status });
       answers.set(address, kept?.tag === tag ? { tag, answer: { body, type } } : { tag });
       return response;
     };
@@ -84,5 +85,10 @@ const addressAtTenant = (c: Context<Env>) => `${c.get('tenant').id} ${c.get('ori
 /** Whether an If-None-Match names this tag. */
 export function matches(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
-  return header.split(',').some((candidate) => ['*', tag].includes(candidate.trim().replace(/^W\//, '')));
+  return header.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag);
+}
+
+/** Whether an If-None-Match names whatever there is: only who has read it knows that there is something. */
+export function namesAny(header: string | undefined): boolean {
+  return header?.trim() === '*';
 }

@@ -5,6 +5,7 @@ import { getExtent } from '../../../db/ausgabe-ogc.ts';
 import { getStand } from '../../../db/stand.ts';
 import type { Deps, Env } from '../../context.ts';
 import { PortalError } from '../../wire/errors.ts';
+import { namesAny } from '../../wire/etag.ts';
 import * as field from '../../wire/fields.ts';
 import { send } from '../../wire/reply.ts';
 import { queryReader } from '../query.ts';
@@ -43,6 +44,10 @@ export function ogcRoutes(deps: Deps, inTurn: InTurn): Hono<Env> {
     .basePath(base)
     .use(async (c, next) => {
       await next();
+      if (c.res.status === 200 && namesAny(c.req.header('if-none-match'))) {
+        c.res.headers.delete('Content-Type');
+        c.res = c.body(null, 304);
+      }
       // The version was one server's, and what came after it another's, which may not show yet what the first one did.
       if (deps.isMixed?.()) c.res.headers.delete('ETag');
     })
