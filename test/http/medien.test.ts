@@ -133,6 +133,7 @@ describe('an address stops working at once', () => {
     assert.equal(await load(plain), 404);
     const conditional = { headers: { 'if-none-match': answer.headers.get('etag') as string } };
     assert.equal((await service.request(plain, conditional)).status, 404);
+    assert.equal((await service.request(plain, { headers: { 'if-none-match': '*' } })).status, 404);
     const signed = (await addressFor(id, 'expertin')) as string;
     await service.database.sql`delete from portal.sichtbeobachtung where id = ${id}`;
     assert.equal(await load(signed), 404);
@@ -199,8 +200,12 @@ describe('a stored file is served', () => {
 
   it('with 304 to those who have it, without a body to HEAD', async () => {
     const { headers } = await service.request(address);
-    const again = await service.request(address, { headers: { 'if-none-match': headers.get('etag') as string } });
-    assert.deepEqual([again.status, again.text], [304, '']);
+    const tag = headers.get('etag') as string;
+    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*'])
+      for (const range of [{}, { range: 'bytes=0-9' }]) {
+        const again = await service.request(address, { headers: { 'if-none-match': known, ...range } });
+        assert.deepEqual([again.status, again.text, again.headers.get('content-type')], [304, '', null], known);
+      }
     const head = await service.request(address, { method: 'HEAD' });
     assert.deepEqual([head.status, head.text, head.headers.get('content-type')], [200, '', 'image/jpeg']);
   });

@@ -4,6 +4,7 @@ import { currentScope } from '../../guard/request.ts';
 import { mediumTypes } from '../../media/medium.ts';
 import type { Deps, Env } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
+import { matches, namesAny } from '../wire/etag.ts';
 import { readRange } from '../wire/range.ts';
 
 // What is stored: photos are smaller, sound files no larger.
@@ -17,7 +18,8 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
   c.header('ETag', tag);
   c.header('Accept-Ranges', 'bytes');
   c.header('Content-Security-Policy', "default-src 'none'; sandbox");
-  if (c.req.header('if-none-match') === tag) return c.body(null, 304);
+  const known = c.req.header('if-none-match');
+  if (matches(known, tag)) return c.body(null, 304);
   // Before it is read: hundreds at once would be there together. What it really takes is known then.
   const scope = currentScope();
   scope?.hold(maxMediumBytes);
@@ -28,6 +30,7 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
     log.error({ file: name.slice(0, 8) }, 'a stored file is missing');
     throw new PortalError('nicht_gefunden');
   }
+  if (namesAny(known)) return c.body(null, 304);
   c.header('Content-Type', mediumTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
   const range = readRange(c.req.header('range'), c.req.header('if-range'), tag, bytes.length);
   if (range === 'unsatisfiable') return c.body(null, 416, { 'Content-Range': `bytes */${bytes.length}` });
