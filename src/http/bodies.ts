@@ -93,8 +93,9 @@ export function boundBody(request: IncomingMessage, response: ServerResponse, bo
   const client = clientOf(socket);
   const least = isChunked ? minChunkBytes : minPacketBytes;
   const push = request.push.bind(request);
+  // Forgotten with its answer, or with its end where that comes later. Not when no request is left: whoever always has some behind each other
+  // is never without any.
   const own = { chunks: 0, bytes: 0, isAnswered: false };
-  // Whoever always has some requests behind each other is never without any.
   const forget = () => {
     state.chunks -= own.chunks;
     state.chunkBytes -= own.bytes;
