@@ -30,7 +30,7 @@ end
 $$;
 
 -- A record without what a tenant may keep back of it. The one list of these columns but for the renderings
--- (64_sichtbeobachtung_read.sql), where a call for each record would cost every page.
+-- (sichtbeobachtung/lesen.sql), where a call for each record would cost every page.
 create or replace function private.to_verborgen(sichtbeobachtung portal.sichtbeobachtung)
   returns portal.sichtbeobachtung
   language plpgsql

@@ -160,7 +160,7 @@ comment on column gis.sichtbeobachtung_raster.tk is 'Quadrant of the TK25: ten t
 comment on column gis.sichtbeobachtung_raster.stadium_id is 'Developmental stage, if reported: gis.stadium.id';
 comment on column gis.sichtbeobachtung_raster.place is 'The place that everyone may see, point in EPSG:25832 (metres)';
 
--- Squares in which something changed since they were counted are counted here and now (74_raster_zahl.sql): those with few records first,
+-- Squares in which something changed since they were counted are counted here and now (gis/raster_zahl.sql): those with few records first,
 -- up to so many records in all. Beyond it the counts are those of some seconds ago, of squares that still hold something: whoever changed
 -- one record in each had every reader count all records there are (2.5 s at three million).
 -- `not in`, because that is hashed in any case: for `not exists`, a plan made while nothing is named goes through all that is named for

@@ -1,4 +1,4 @@
--- What takes long, done before this transaction keeps writers out (05_locks.sql): 97_existing.sql then writes only what they changed
+-- What takes long, done before this transaction keeps writers out (locks.sql): existing.sql then writes only what they changed
 -- meanwhile.
 do $$
 begin

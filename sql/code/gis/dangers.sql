@@ -16,7 +16,7 @@ $$;
 -- or that take or queue for a lock on a table before they ask for rights on it (those of sequences take one that writers take, on any
 -- number that is named as a table), or that write a file each, which no limit counts (pg_export_snapshot), or that compute for as long as
 -- one likes and can't be ended, not by the server's own end (XPath; marks beyond number put in order). And the counters of rows, blocks and scans: what one's own request
--- reads of an index tells on which side of a border a true place is, and what others keep private. 99_grants.sql takes them away.
+-- reads of an index tells on which side of a border a true place is, and what others keep private. grants.sql takes them away.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_sperrende_funktion(public_only boolean)
   returns setof regprocedure
@@ -49,8 +49,8 @@ comment on function api.list_sperrende_funktion(boolean) is
 -- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; so do those that take whole rows, which they
 -- believe to be like the first one, or to have a geometry where they are told: an address that stands in its place is read; and those that take
 -- arrays of geometries. Degrees of 1e308 are computed for ever, past every limit.
--- Of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings. 99_grants.sql
--- takes them away, where its role may; those that pack tiles the owner of 94_ausgabe_tile.sql keeps.
+-- Of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings. grants.sql
+-- takes them away, where its role may; those that pack tiles the owner of ausgabe/tile.sql keeps.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
   returns setof regprocedure

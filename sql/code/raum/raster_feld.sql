@@ -1,5 +1,5 @@
 -- Squares of other grids (O2.1, O2.2): the 10 km squares of the European reference grid, sheets and quadrants of the TK25. What lies in
--- which of them is told by the shown place only, and kept with it (72_gezeigt.sql).
+-- which of them is told by the shown place only, and kept with it (gis/gezeigt.sql).
 
 -- The European square that holds a place.
 --   place    point, EPSG:25832
@@ -77,7 +77,7 @@ declare
   v_east constant float8 := v_west + v_size / 6.0;
   v_south constant float8 := v_north - v_size / 10.0;
 begin
-  -- The aggregate: of what takes arrays the owner may have nothing (06_analysts.sql).
+  -- The aggregate: of what takes arrays the owner may have nothing (gis/dangers.sql).
   return (
     select public.st_makepolygon(public.st_makeline(private.from_dhdn(c.lon, c.lat) order by c.n))
     from (values

@@ -1,4 +1,4 @@
--- Which sightings a list shows. Chooses ids only; 64_sichtbeobachtung_read.sql shows them.
+-- Which sightings a list shows. Chooses ids only; sichtbeobachtung/lesen.sql shows them.
 --
 -- The filters come as one value, are resolved once into a portal.listenfilter, and private.list_id hands that to the walk that is
 -- right for it: the first line that fits. `+` says that the filter may be there too. Milliseconds of a page's 101 ids at a million
@@ -19,8 +19,8 @@
 -- | anonymous | tenant, one group | list_id_of_mandant_and_gruppe | mandant_sichtbeobachtung_gruppe | 0.20 |
 -- | anonymous | days | list_id_of_days | sichtbeobachtung_datum | 0.80 |
 -- | logged in | days | list_id_of_days | sichtbeobachtung_datum, sichtbeobachtung_unreleased | 16 where they are frequent |
--- | any | box + days + year + status | list_id_in_box | see 66_sichtbeobachtung_box.sql | 0.87 for 10 km, 4.45 for 100 km |
--- | any | all others | list_id_of_filters | see 66_sichtbeobachtung_filters.sql | |
+-- | any | box + days + year + status | list_id_in_box | see sichtbeobachtung/listen_box.sql | 0.87 for 10 km, 4.45 for 100 km |
+-- | any | all others | list_id_of_filters | see sichtbeobachtung/listen_filter.sql | |
 --
 -- Every walk but the last has static statements, whose plans are kept. One statement for all, with `(p is null or column = p)`,
 -- took 2 185 ms for one species at 10 million sightings. A walk takes the whole filter and ignores what it is not right for: whoever

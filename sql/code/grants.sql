@@ -23,7 +23,7 @@ begin
 end
 $$;
 
--- Definitions are refused to analysts (06_analysts.sql). A dump of the service's schemas has no event triggers: a restored database gets
+-- Definitions are refused to analysts (gis/dangers.sql). A dump of the service's schemas has no event triggers: a restored database gets
 -- them here.
 do $$
 declare
@@ -53,7 +53,7 @@ begin
 end
 $$;
 
--- ST_AsMVT is left to the owner (06_analysts.sql), and this gives it numbers alone.
+-- ST_AsMVT is left to the owner (gis/dangers.sql), and this gives it numbers alone.
 alter function ausgabe.get_tile(integer, integer, integer, integer, integer, integer, integer, integer)
   security definer set search_path = public, pg_temp;
 

@@ -6,7 +6,7 @@
 -- asks for rights. One table alone would make one; beside nothing, `(select)`, it doesn't, and the planner leaves that out.
 --
 -- Applied only when this file changed (see src/db/migrate.ts). Columns are added at the end and never renamed, retyped or
--- removed: analysts' own views and QGIS projects stand on them. Who may read what is in 99_grants.sql.
+-- removed: analysts' own views and QGIS projects stand on them. Who may read what is in grants.sql.
 
 -- Left joins, because the planner leaves those out that a query doesn't look at: a map needs neither names nor stages.
 create or replace view gis.sichtbeobachtung as

@@ -1,5 +1,5 @@
 -- The feed for mirrors, as it is written (O1): each record stands in it once, at the place of its last change that an anonymous reader
--- sees. 73_abgleich_verlauf.sql makes places, 75_abgleich_read.sql reads them.
+-- sees. abgleich/verlauf.sql makes places, abgleich/seite.sql reads them.
 
 -- Puts records to the end of the feed. Called for changes that an anonymous reader at some tenant sees, and for no others.
 create or replace function private.set_abgleich(id bigint[])

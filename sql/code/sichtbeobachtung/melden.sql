@@ -42,7 +42,7 @@ $$;
 -- Whether two reports are the same one (D2.6): user, species, date and place to the millimetre. Scalars instead of rows, so that it is
 -- inlined where it stands and the unique index sichtbeobachtung_doppelt finds the records. Where a key is wanted instead of an answer it is
 -- written out: in that index (src/db/schema/sichtbeobachtung.ts), behind `on conflict` below, and where the lines of an import are compared
--- with each other (63_sichtbeobachtung_import.sql, in two functions).
+-- with each other (sichtbeobachtung/import.sql, in two functions).
 --   point, other_point  EPSG:25832
 create or replace function private.is_doppelt(
   nutzer_id bigint, art integer, datum date, point public.geometry,

@@ -1,8 +1,8 @@
--- Whole tiles, from the layers of 94_ausgabe_tiles.sql (O3.2): PostgreSQL packs them, which takes a library that the embedded database is
+-- Whole tiles, from the layers of ausgabe/tile_layers.sql (O3.2): PostgreSQL packs them, which takes a library that the embedded database is
 -- built without.
 
--- A whole tile, packed. For PostgreSQL. With the rights of the owner (99_grants.sql), for ST_AsMVT is nobody else's: whoever chooses the rows
--- reads the server's memory with it (06_analysts.sql). Of a caller there are numbers alone.
+-- A whole tile, packed. For PostgreSQL. With the rights of the owner (grants.sql), for ST_AsMVT is nobody else's: whoever chooses the rows
+-- reads the server's memory with it (gis/dangers.sql). Of a caller there are numbers alone.
 create or replace function ausgabe.get_tile(
     z integer, x integer, y integer, art integer, artengruppe_id integer, jahr_von integer, jahr_bis integer, teilung integer)
   returns bytea
