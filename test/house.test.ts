@@ -386,13 +386,11 @@ const longFiles: Record<string, string> = {
   'src/catalog/catalogue.ts': 'all files of a catalogue are read and checked together, because they refer to each other',
   'src/config.ts': 'each setting with its default, meaning and check; the table is most of it',
   'src/db/embedded/bridge.ts': "the server's side of one protocol, whose states depend on each other",
-  'sql/code/sichtbeobachtung/schutz.sql': 'the masking rule and what is derived at each write from it, in firing order',
   'sql/code/sichtbeobachtung/import.sql':
     'one import: the staging table and the functions that pass it on, of which one lists all errors',
   'sql/code/sichtbeobachtung/lesen.sql': 'both renderings, which must say the same, side by side',
   'sql/code/sichtbeobachtung/listen.sql': 'the choice of a walk, with the table of walks at its head',
   'sql/code/abgleich/seite.sql': 'a page of the feed and the two kinds of steps that it is made of, in one snapshot',
-  'sql/code/konto/nutzer.sql': 'one noun, one file: accounts, their keys and logins',
 };
 
 /** Files that are long without a reason, and reasons for files that are not long. */

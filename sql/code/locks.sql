@@ -138,3 +138,29 @@ as $$
       and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()))
 $$;
 comment on function api.is_medium_gesperrt() is 'Whether stored files must not be removed now, because a backup copies them';
+
+create or replace function private.catalogue_before_write()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.require_catalogue_lock(exclusive => true);
+  return null;
+end
+$$;
+
+create or replace function private.sichtbeobachtung_before_statement()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.require_catalogue_lock(exclusive => false);
+  return null;
+end
+$$;

@@ -70,7 +70,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
   const pageBytes = readSql('code/sichtbeobachtung/listen.sql', /v_max_bytes constant integer := (\d+);/);
   const featureBytes = readSql('code/ausgabe/ogc.sql', /get_max_bytes\(\)[^$]*\$\$\s*select (\d+)/);
   const shortBytes = readSql('migrations/0004_bounds.sql', /kurztext_laenge" CHECK \(octet_length\(value\) <= (\d+)\)/);
-  const keys = readSql('code/konto/nutzer.sql', /o\.hash offset (\d+)\)\)/);
+  const keys = readSql('code/konto/schluessel.sql', /o\.hash offset (\d+)\)\)/);
   return [
     ['connections', `${number(config.maxConnections)} (\`MAX_CONNECTIONS\`)`, 'closed'],
     ['connections of a network \\*', `${config.maxConnectionsPerNetwork} (\`MAX_CONNECTIONS_PER_NETWORK\`)`, '503'],

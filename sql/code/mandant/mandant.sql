@@ -127,19 +127,6 @@ begin
 end
 $$;
 
-create or replace function private.catalogue_before_write()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  perform private.require_catalogue_lock(exclusive => true);
-  return null;
-end
-$$;
-
 create or replace function api.list_mandant()
   returns table (id integer, kuerzel text, name text, domains text[])
   language sql

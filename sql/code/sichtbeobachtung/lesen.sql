@@ -79,18 +79,6 @@ as $$
     || coalesce(legacy_regional_art_id::text, 'null') || ',"is_animal":'
 $$;
 
--- Whether a reader may see a record at all.
---   bereich, status, nutzer_id  of the record
---   reader                      who asks, null for anonymous
-create or replace function private.is_visible(bereich portal.bereich, status portal.status, nutzer_id bigint, reader bigint)
-  returns boolean
-  language sql
-  immutable
-  parallel safe
-as $$
-  select coalesce(case when bereich = 'privat' then nutzer_id = reader else status = 'freigegeben' or reader is not null end, false)
-$$;
-
 -- Renders records as the interface shows them to one reader. Every detail and every list of those who are logged in is built here.
 --   id      records, in the order wanted
 --   tenant  the addressed tenant: names, ids, sensitivity

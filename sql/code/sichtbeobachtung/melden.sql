@@ -138,29 +138,6 @@ $$;
 comment on function api.create_sichtbeobachtung(integer, bigint, portal.felder) is
   'Stores a sighting at a position in EPSG:25832, 4326 or 3857, as the addressed tenant and the user; returns id and guid';
 
--- What a reader may do to a record, as the record is now.
---   author   edit and publish: the recorder, unless it is released
---   review   status and expert's remark: experts within their groups and administrators, on published records of others
---   delete   the author, and administrators on any published record
-create or replace function private.get_recht(sichtbeobachtung portal.sichtbeobachtung, reader bigint)
-  returns table (author boolean, review boolean, delete boolean)
-  language plpgsql
-  stable
-  rows 1
-as $$
-declare
-  v_administrator boolean := private.has_rolle(reader, 'administrator');
-  v_published boolean := sichtbeobachtung.bereich = 'oeffentlich';
-begin
-  author := sichtbeobachtung.nutzer_id = reader and sichtbeobachtung.status <> 'freigegeben';
-  -- Nobody releases their own record (D3.3).
-  review := v_published and sichtbeobachtung.nutzer_id <> reader
-    and (v_administrator or private.has_rolle(reader, 'expert') and private.is_expert_for(reader, sichtbeobachtung.gid));
-  delete := author or (v_published and v_administrator);
-  return next;
-end
-$$;
-
 -- Changes a sighting: the author's edit or publication, or the expert's review.
 --   tenant    the addressed tenant, which must define a species that is set anew
 --   reader    who asks
