@@ -283,13 +283,13 @@ describe('the SQL of the functions', () => {
   });
 
   // Tiles are in a system of their own, and what outputs call may not call the functions of the service.
-  it('projects in raum/projection.sql and raum/projection_grids.sql only, and for tiles', () => {
+  it('projects in raum/projection.sql and raum/gitter.sql only, and for tiles', () => {
     // gis/dangers.sql names it, and takes it from everybody.
     assert.deepEqual(filesWith(/\bst_transform\s*\((?!public\.geometry, integer\))/i), [
       'sql/code/ausgabe/tile_layers.sql',
       'sql/code/ausgabe/tile_sichtbeobachtung.sql',
+      'sql/code/raum/gitter.sql',
       'sql/code/raum/projection.sql',
-      'sql/code/raum/projection_grids.sql',
     ]);
   });
 
@@ -299,8 +299,8 @@ describe('the SQL of the functions', () => {
     assert.deepEqual(filesWith(/\bst_snaptogrid\b|\bst_squaregrid\b/i), []);
     assert.deepEqual(filesWith(/\bfloor\s*\(/i), [
       'sql/code/ausgabe/raster.sql',
+      'sql/code/raum/gitter.sql',
       'sql/code/raum/raster.sql',
-      'sql/code/raum/raster_feld.sql',
     ]);
     assert.deepEqual(filesWith(/function\s+private\.to_(raster_point|cell|cell_polygon)\b/i), ['sql/code/raum/raster.sql']);
   });

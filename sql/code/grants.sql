@@ -45,7 +45,7 @@ declare
     select string_agg(p.oid::regprocedure::text, ', ')
     from pg_proc p
     where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace, 'ausgabe'::regnamespace)
-      and private.is_everybodys(p.proacl, p.proowner));
+      and private.is_executable_by_all(p.proacl, p.proowner));
 begin
   if v_routines is not null then
     execute format('revoke execute on routine %s from public', v_routines);
@@ -122,7 +122,7 @@ begin
       select format('grant execute on function %s to portal_dienst', string_agg(p.oid::regprocedure::text, ', '))
       from pg_proc p
       where p.pronamespace = 'api'::regnamespace and p.proname = any (v_service));
-    perform private.grant_warteschlange();
+    perform api.grant_warteschlange();
   end if;
 end
 $$;
@@ -142,7 +142,7 @@ $$;
 -- that is not given by itself.
 do $$
 begin
-  if to_regrole('gis_public') is not null and not private.is_ausgabe_erlaubt() then
+  if to_regrole('gis_public') is not null and not api.is_ausgabe_erlaubt() then
     execute format('grant gis_public to %I', current_user);
   end if;
 exception

@@ -36,7 +36,7 @@ $$;
 comment on function api.get_transaktionen() is 'Age in seconds of the oldest transaction that keeps the database from tidying up, and numbers of transactions used since the oldest that is needed';
 
 -- Lets the role of the service use the queue, whose tables are pg-boss' own. Nothing happens without the one or the other.
-create or replace function private.grant_warteschlange()
+create or replace function api.grant_warteschlange()
   returns void
   language plpgsql
   volatile
@@ -48,16 +48,6 @@ begin
   grant usage on schema pgboss to portal_dienst;
   grant select, insert, update, delete on all tables in schema pgboss to portal_dienst;
   grant usage, select on all sequences in schema pgboss to portal_dienst;
-end
-$$;
-
-create or replace function api.grant_warteschlange()
-  returns void
-  language plpgsql
-  volatile
-as $$
-begin
-  perform private.grant_warteschlange();
 end
 $$;
 comment on function api.grant_warteschlange() is 'Lets the role of the service use the tables of the queue';

@@ -1,30 +1,6 @@
--- Locks, and the only place that takes any by name, but for that of migrations (src/db/migrate.ts), which is there before any function
--- is. Each is a table, those of catalogue, accounts and squares one that is never read or written: whoever wants to lock it needs rights on it.
--- An advisory lock is a number, which every session on the server may take for as long as it likes; an analyst who did stopped
--- every report.
-
--- Up to migration 0003 the catalogue lock was an advisory one. Whoever still writes holds that one, and would not be seen by who
--- asks for the new one: so they end first, and those who come meanwhile wait and take the new one.
-do $$
-begin
-  if exists (
-    select from pg_proc p
-    where p.pronamespace = 'private'::regnamespace and p.proname = 'require_catalogue_lock' and p.prosrc like '%advisory%') then
-    lock table portal.sichtbeobachtung, portal.mandant, portal.art, portal.art_mandant in share row exclusive mode;
-  end if;
-end
-$$;
-
--- Up to 0.16.0 whoever counted squares locked those themselves: it ends first.
-do $$
-begin
-  if exists (
-    select from pg_proc p
-    where p.pronamespace = 'private'::regnamespace and p.proname = 'require_raster_lock' and p.prosrc like '%raster_zahl%') then
-    lock table portal.raster_zahl in share row exclusive mode;
-  end if;
-end
-$$;
+-- All locks that are taken by name, but for that of migrations (src/db/migrate.ts), which is there before any function is. Each is a table,
+-- on which whoever locks it needs rights: an advisory lock is a number that every session on the server may take, and an analyst who did
+-- stopped every report.
 
 -- The catalogue lock. Whether a record is protected is read from the species' definitions and the tenants' cells; a
 -- writer that read "not sensitive" while somebody else commits "sensitive" would leave a true place public for ever.

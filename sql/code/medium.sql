@@ -85,7 +85,7 @@ begin
     where am.mandant_id = tenant and am.art = v_record.art;
     v_verborgen := private.is_masked(v_record.schutz, v_sensibel_here, v_record.nutzer_id, null, false);
   end if;
-  if private.is_frei(v_record.bereich, v_record.status) and not v_verborgen then
+  if private.is_shown_to_all(v_record.bereich, v_record.status) and not v_verborgen then
     return true;
   elsif exists (select from portal.nutzer u where u.id = reader and u.status = 1)
     and private.is_visible(v_record.bereich, v_record.status, v_record.nutzer_id, reader)

@@ -62,28 +62,28 @@ create or replace trigger _100_derive before insert or update on portal.sichtbeo
   for each row execute function private.sichtbeobachtung_before_write();
 create or replace trigger _200_mandant_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
-  for each statement execute function private.sichtbeobachtung_mandant_after_insert();
+  for each statement execute function private.sichtbeobachtung_mandant_after_write();
 create or replace trigger _200_mandant_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
-  for each statement execute function private.sichtbeobachtung_mandant_after_update();
+  for each statement execute function private.sichtbeobachtung_mandant_after_write();
 create or replace trigger _200_mandant_delete after delete on portal.sichtbeobachtung
   referencing old table as old_row
-  for each statement execute function private.sichtbeobachtung_mandant_after_delete();
+  for each statement execute function private.sichtbeobachtung_mandant_after_write();
 create or replace trigger _300_protokoll_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
-  for each statement execute function private.protokoll_after_insert();
+  for each statement execute function private.protokoll_after_write();
 create or replace trigger _300_protokoll_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
-  for each statement execute function private.protokoll_after_update();
+  for each statement execute function private.protokoll_after_write();
 create or replace trigger _300_protokoll_delete after delete on portal.sichtbeobachtung
   referencing old table as old_row
-  for each statement execute function private.protokoll_after_delete();
+  for each statement execute function private.protokoll_after_write();
 create or replace trigger _400_qs_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
-  for each statement execute function private.qs_after_insert();
+  for each statement execute function private.qs_after_write();
 create or replace trigger _400_qs_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
-  for each statement execute function private.qs_after_update();
+  for each statement execute function private.qs_after_write();
 create or replace trigger _500_medium_update after update on portal.sichtbeobachtung
   for each row
   when ((old.foto, old.foto_2, old.foto_3, old.biotopfoto, old.audio)
@@ -95,50 +95,41 @@ create or replace trigger _500_medium_delete after delete on portal.sichtbeobach
   execute function private.sichtbeobachtung_medium_after_write();
 create or replace trigger _600_gezeigt_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
-  for each statement execute function private.gezeigt_after_insert();
+  for each statement execute function private.gezeigt_after_write();
 create or replace trigger _600_gezeigt_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
-  for each statement execute function private.gezeigt_after_update();
+  for each statement execute function private.gezeigt_after_write();
 create or replace trigger _600_gezeigt_delete after delete on portal.sichtbeobachtung
   referencing old table as old_row
-  for each statement execute function private.gezeigt_after_delete();
+  for each statement execute function private.gezeigt_after_write();
 create or replace trigger _700_abgleich_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
-  for each statement execute function private.abgleich_after_insert();
+  for each statement execute function private.abgleich_after_write();
 create or replace trigger _700_abgleich_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
-  for each statement execute function private.abgleich_after_update();
+  for each statement execute function private.abgleich_after_write();
 -- Under the name of the one whose place it took: to drop a trigger shuts out readers until the upgrade is committed.
 create or replace trigger _900_stand after delete on portal.sichtbeobachtung
   referencing old table as old_row
-  for each statement execute function private.abgleich_after_delete();
+  for each statement execute function private.abgleich_after_write();
 
 -- the grid that analysts count by
 create or replace trigger _200_raster after insert or update of x_min, y_min, x_max, y_max on portal.installation
   for each statement execute function private.installation_after_write();
 
--- the version of what anonymous readers may see; of sightings private.set_abgleich counts what they are shown
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.mandant
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.artengruppe
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.art
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.art_mandant
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.art_foto
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.verwechslung
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.verwechslung_art
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.verwechslung_foto
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.stadium
-  for each statement execute function private.count_change();
-create or replace trigger _900_stand after insert or update or delete or truncate on portal.aktivitaet
-  for each statement execute function private.count_change();
-
--- the change log has a version of its own
+-- the versions of what anonymous readers may see and of the change log; of sightings private.set_abgleich counts what they are shown
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array[
+    'mandant', 'artengruppe', 'art', 'art_mandant', 'art_foto', 'verwechslung', 'verwechslung_art', 'verwechslung_foto', 'stadium', 'aktivitaet']
+  loop
+    execute format(
+      'create or replace trigger _900_stand after insert or update or delete or truncate on portal.%I '
+      'for each statement execute function private.count_change()', v_table);
+  end loop;
+end
+$$;
 create or replace trigger _900_stand after insert or delete or truncate on portal.protokoll
-  for each statement execute function private.protokoll_count_change();
+  for each statement execute function private.count_change();

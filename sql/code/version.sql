@@ -6,7 +6,7 @@
 -- Neither a sum nor a highest number would do: of two that are under way at once, one server may show the one first and another the other.
 --   shown      changes of what anonymous readers see
 --   protokoll  entries of the change log
-create or replace function private.count_stand(shown integer, protokoll integer)
+create or replace function private.count_version(shown integer, protokoll integer)
   returns void
   language plpgsql
   volatile
@@ -27,7 +27,7 @@ begin
 end
 $$;
 
--- Of the catalogue: every write counts. Sightings count where private.set_abgleich finds that somebody sees it.
+-- Of the catalogue every write counts, and of the change log. Sightings count where private.set_abgleich finds that somebody sees it.
 create or replace function private.count_change()
   returns trigger
   language plpgsql
@@ -36,20 +36,7 @@ create or replace function private.count_change()
   set search_path = ''
 as $$
 begin
-  perform private.count_stand(shown => 1, protokoll => 0);
-  return null;
-end
-$$;
-
-create or replace function private.protokoll_count_change()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  perform private.count_stand(shown => 0, protokoll => 1);
+  perform private.count_version(shown => (tg_table_name <> 'protokoll')::integer, protokoll => (tg_table_name = 'protokoll')::integer);
   return null;
 end
 $$;

@@ -260,13 +260,13 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the tenants of a record do not follow its protection',
-    within: 'function private.sichtbeobachtung_mandant_after_update()',
+    within: 'function private.sichtbeobachtung_mandant_after_write()',
     from: ' or (n.schutz > 0) <> (o.schutz > 0)',
     to: '',
   },
   {
     name: 'the tenants of a record do not follow its release',
-    within: 'function private.sichtbeobachtung_mandant_after_update()',
+    within: 'function private.sichtbeobachtung_mandant_after_write()',
     from: 'where k.moved or k.frei',
     to: 'where k.moved',
   },
@@ -357,9 +357,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the feed does not tell that a record was withdrawn',
-    within: 'function private.abgleich_after_update()',
-    from: 'else private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status) end',
-    to: 'else private.is_frei(n.bereich, n.status) end',
+    within: 'function private.abgleich_after_write()',
+    from: 'else private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status) end',
+    to: 'else private.is_shown_to_all(n.bereich, n.status) end',
   },
   {
     name: 'the feed of a tenant does not tell that a record left it',
@@ -387,20 +387,20 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an output knows the European square of the true place',
-    within: 'function private.list_gezeigt_raster(',
+    within: 'function private.list_gezeigt(',
     from: 'private.to_eea10(k.place)',
     to: 'private.to_eea10(k.point)',
   },
   {
     name: 'an output knows the quadrant of the true place',
-    within: 'function private.list_gezeigt_raster(',
+    within: 'function private.list_gezeigt(',
     from: 'private.to_tk(k.place)',
     to: 'private.to_tk(k.point)',
   },
   {
     name: 'an output has the true place of what is masked',
     within: 'function private.list_gezeigt(',
-    from: 'case when k.masked then s.raster_point else s.point end',
+    from: 'case when m.masked then s.raster_point else s.point end',
     to: 's.point',
   },
   {

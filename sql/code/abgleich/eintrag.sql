@@ -19,7 +19,7 @@ begin
   on conflict (sichtbeobachtung_id) do update
     set stelle = excluded.stelle, geaendert = excluded.geaendert
     where a.stelle <> excluded.stelle;
-  perform private.count_stand(shown => 1, protokoll => 0);
+  perform private.count_version(shown => 1, protokoll => 0);
 end
 $$;
 
@@ -34,7 +34,7 @@ begin
   insert into portal.abgleich_block (stelle, von, bis)
   values (private.get_stelle(), create_abgleich_block.von, create_abgleich_block.bis)
   on conflict (stelle, von) do update set bis = greatest(abgleich_block.bis, excluded.bis);
-  perform private.count_stand(shown => 1, protokoll => 0);
+  perform private.count_version(shown => 1, protokoll => 0);
 end
 $$;
 
@@ -50,7 +50,7 @@ begin
   end if;
   perform private.set_abgleich(array(
     select s.id from portal.sichtbeobachtung s
-    where s.art = any (set_abgleich_of_art.art) and private.is_frei(s.bereich, s.status)));
+    where s.art = any (set_abgleich_of_art.art) and private.is_shown_to_all(s.bereich, s.status)));
 end
 $$;
 
@@ -99,7 +99,7 @@ begin
 end
 $$;
 
-create or replace function private.abgleich_after_insert()
+create or replace function private.abgleich_after_write()
   returns trigger
   language plpgsql
   volatile
@@ -111,47 +111,29 @@ declare
   v_von bigint;
   v_bis bigint;
 begin
-  select count(*), min(n.id), max(n.id) into v_count, v_von, v_bis from new_row n where private.is_frei(n.bereich, n.status);
-  -- One range for many: an entry for each cost a tenth of an import.
-  if v_count >= 50 then
-    perform private.create_abgleich_block(v_von, v_bis);
-  elsif v_count > 0 then
-    perform private.set_abgleich(array(select n.id from new_row n where private.is_frei(n.bereich, n.status)));
-  end if;
-  return null;
-end
-$$;
-
-create or replace function private.abgleich_after_update()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  perform private.set_abgleich(array(
-    select n.id
+  if tg_op = 'INSERT' then
+    select count(*), min(n.id), max(n.id) into v_count, v_von, v_bis
     from new_row n
-    join old_row o using (id)
-    where case when private.is_frei(n.bereich, n.status) and private.is_frei(o.bereich, o.status)
-        -- Tenants are asked for here, once and only then: most changes are of what nobody is shown.
-        then not private.is_same_gezeigt(o, n, (
-          select exists (select from portal.mandant m where m.bemerkung_geschuetzter = 'zeigen')))
-      else private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status) end));
-  return null;
-end
-$$;
-
-create or replace function private.abgleich_after_delete()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  perform private.set_abgleich(array(select o.id from old_row o where private.is_frei(o.bereich, o.status)));
+    where private.is_shown_to_all(n.bereich, n.status);
+    -- One range for many: an entry for each cost a tenth of an import.
+    if v_count >= 50 then
+      perform private.create_abgleich_block(v_von, v_bis);
+    elsif v_count > 0 then
+      perform private.set_abgleich(array(select n.id from new_row n where private.is_shown_to_all(n.bereich, n.status)));
+    end if;
+  elsif tg_op = 'DELETE' then
+    perform private.set_abgleich(array(select o.id from old_row o where private.is_shown_to_all(o.bereich, o.status)));
+  else
+    perform private.set_abgleich(array(
+      select n.id
+      from new_row n
+      join old_row o using (id)
+      where case when private.is_shown_to_all(n.bereich, n.status) and private.is_shown_to_all(o.bereich, o.status)
+          -- Tenants are asked for here, once and only then: most changes are of what nobody is shown.
+          then not private.is_same_gezeigt(o, n, (
+            select exists (select from portal.mandant m where m.bemerkung_geschuetzter = 'zeigen')))
+        else private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status) end));
+  end if;
   return null;
 end
 $$;
@@ -169,7 +151,7 @@ begin
     select s.id
     from portal.sichtbeobachtung s
     where s.gid = any (array(select n.id from new_row n join old_row o using (id) where n.is_animal <> o.is_animal))
-      and private.is_frei(s.bereich, s.status)));
+      and private.is_shown_to_all(s.bereich, s.status)));
   return null;
 end
 $$;
@@ -186,7 +168,7 @@ begin
     select s.id
     from portal.sichtbeobachtung s
     where s.stadium_id = any (array(select n.id from new_row n join old_row o using (id) where n.phaenogramm <> o.phaenogramm))
-      and private.is_frei(s.bereich, s.status)));
+      and private.is_shown_to_all(s.bereich, s.status)));
   return null;
 end
 $$;

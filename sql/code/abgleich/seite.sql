@@ -217,7 +217,7 @@ declare
   v_at_end boolean := false;
 begin
   select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
-  if not private.is_verlauf(v_verlauf) then
+  if not private.is_current_verlauf(v_verlauf) then
     raise exception 'the database was started or restored' using errcode = 'VERLF';
   end if;
   if list_abgleich.mandant is not null then

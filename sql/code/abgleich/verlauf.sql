@@ -7,7 +7,7 @@
 
 -- Which server, which of its histories and which database this is. It changes with a restore, and when a replica becomes the primary: from
 -- its first write on, while the control file tells its new history only at the next checkpoint. Not to be asked of a replica.
-create or replace function private.get_kennung()
+create or replace function private.get_server_kennung()
   returns text
   language plpgsql
   volatile
@@ -16,12 +16,12 @@ begin
   return pg_catalog.md5(pg_catalog.concat_ws(
     '-', (select c.system_identifier from pg_catalog.pg_control_system() c),
     ('x' || left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8))::bit(32)::integer,
-    private.get_ort()));
+    private.get_datenbank_kennung()));
 end
 $$;
 
 -- Which database of the server this is, and which table in it: another one after a restore, the database after a copy.
-create or replace function private.get_ort()
+create or replace function private.get_datenbank_kennung()
   returns text
   language plpgsql
   stable
@@ -34,7 +34,7 @@ $$;
 
 -- Whether this is still what the feed was written on: neither started nor restored since that was looked at. Reads no files. What a
 -- replica holds was looked at by its primary; whether it follows the present one is looked at by who chooses it (api.get_server).
-create or replace function private.is_verlauf(verlauf portal.abgleich_verlauf)
+create or replace function private.is_current_verlauf(verlauf portal.abgleich_verlauf)
   returns boolean
   language plpgsql
   stable
@@ -42,7 +42,7 @@ as $$
 begin
   return coalesce(
     (verlauf.gestartet = pg_catalog.pg_postmaster_start_time() or pg_catalog.pg_is_in_recovery())
-    and verlauf.ort = private.get_ort(), false);
+    and verlauf.ort = private.get_datenbank_kennung(), false);
 end
 $$;
 
@@ -69,7 +69,7 @@ begin
     create_verlauf.kennung,
     -- Of the oldest transaction, not of this one: others that are going on may still come to write here.
     v_end + 1 - pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint,
-    v_end + 1, v_end, pg_catalog.pg_postmaster_start_time(), private.get_ort())
+    v_end + 1, v_end, pg_catalog.pg_postmaster_start_time(), private.get_datenbank_kennung())
   returning * into v_new;
   return v_new;
 end
@@ -84,15 +84,15 @@ create or replace function private.set_verlauf()
 as $$
 declare
   v_last portal.abgleich_verlauf;
-  v_kennung constant text := private.get_kennung();
+  v_kennung constant text := private.get_server_kennung();
 begin
   -- One at a time: who waited here finds the row that the other one wrote, by looking again.
   perform from portal.abgleich_verlauf v order by v.nummer desc limit 1 for update;
   select * into v_last from portal.abgleich_verlauf v order by v.nummer desc limit 1;
   if v_last.kennung = v_kennung then
-    if not private.is_verlauf(v_last) then
+    if not private.is_current_verlauf(v_last) then
       update portal.abgleich_verlauf v
-      set gestartet = pg_catalog.pg_postmaster_start_time(), ort = private.get_ort()
+      set gestartet = pg_catalog.pg_postmaster_start_time(), ort = private.get_datenbank_kennung()
       where v.nummer = v_last.nummer
       returning v.* into v_last;
     end if;
@@ -111,7 +111,7 @@ as $$
 declare
   v_versatz bigint;
 begin
-  -- As private.is_verlauf, in one statement: every report that is published comes by here.
+  -- As private.is_current_verlauf, in one statement: every report that is published comes by here.
   select v.versatz into v_versatz
   from (select l.* from portal.abgleich_verlauf l order by l.nummer desc limit 1) v
   where v.gestartet = pg_catalog.pg_postmaster_start_time()
@@ -206,7 +206,7 @@ declare
   v_grenze bigint;
 begin
   select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
-  if not private.is_verlauf(v_verlauf) then
+  if not private.is_current_verlauf(v_verlauf) then
     raise exception 'the database was started or restored' using errcode = 'VERLF';
   end if;
   v_grenze := private.get_abgleich_grenze(v_verlauf);
@@ -231,27 +231,6 @@ begin
 end
 $$;
 comment on function api.set_abgleich_verlauf() is 'Notices that the database was started or restored, so that cursors of the feed stay in order';
-
--- What a replica must have in common with its primary before it is read in its place (P3.2).
--- returns  verlauf: the present part of the feed; is_current: the primary has not been started, restored or made one since that was
---          written; code: of these functions
-create or replace function api.get_server()
-  returns table (verlauf integer, is_current boolean, code text)
-  language plpgsql
-  stable
-  rows 1
-as $$
-declare
-  v_verlauf portal.abgleich_verlauf;
-begin
-  select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
-  verlauf := v_verlauf.nummer;
-  is_current := private.is_verlauf(v_verlauf);
-  code := (select i.code_hash from portal.installation i);
-  return next;
-end
-$$;
-comment on function api.get_server() is 'What a replica must have in common with its primary before it is read in its place';
 
 -- How far the feed is behind what is committed.
 -- returns  seconds for which the oldest transaction goes on that it waits for, as far as this role may see others; 0 for none

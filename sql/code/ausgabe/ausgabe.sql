@@ -3,7 +3,7 @@
 -- has the rights of the owner, ausgabe.get_tile.
 
 -- Whether the role that asks may become gis_public, under which outputs read (O0.1). False where there is no such role.
-create or replace function private.is_ausgabe_erlaubt()
+create or replace function api.is_ausgabe_erlaubt()
   returns boolean
   language sql
   stable
@@ -12,14 +12,6 @@ as $$
   select coalesce(pg_catalog.pg_has_role(
     current_user, pg_catalog.to_regrole('gis_public'),
     case when pg_catalog.current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end), false)
-$$;
-
-create or replace function api.is_ausgabe_erlaubt()
-  returns boolean
-  language sql
-  stable
-as $$
-  select private.is_ausgabe_erlaubt()
 $$;
 comment on function api.is_ausgabe_erlaubt() is 'Whether the role of the service may become gis_public, under which outputs read';
 

@@ -41,7 +41,7 @@ declare
   v_id bigint[];
 begin
   if art is not null or gid is not null then
-    v_art := array(select a.id from gis.art a where (gid is null or a.gid = gid) and (art is null or a.id = art));
+    v_art := ausgabe.to_arten(art, gid);
     v_chosen := v_chosen || ' and g.art = any ($1)';
   end if;
   if datum_von is not null or datum_bis is not null then

@@ -12,19 +12,16 @@ as $$
 begin
   return coalesce((
       select public.st_asmvt(r, 'raster', 4096, 'geom', 'fid')
-      from ausgabe.list_tile_raster(
-        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
+      from ausgabe.list_tile_raster(z, x, y, art, artengruppe_id, jahr_von, jahr_bis) r), '')
     || coalesce((
       select public.st_asmvt(r, 'sichtbeobachtung', 4096, 'geom', 'fid')
-      from ausgabe.list_tile_sichtbeobachtung(
-        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis, get_tile.teilung) r), '')
+      from ausgabe.list_tile_sichtbeobachtung(z, x, y, art, artengruppe_id, jahr_von, jahr_bis, teilung) r), '')
     || coalesce((
       select public.st_asmvt(r, 'zelle', 4096, 'geom', 'fid')
-      from ausgabe.list_tile_zelle(
-        z, x, y, get_tile.art, get_tile.artengruppe_id, get_tile.jahr_von, get_tile.jahr_bis) r), '')
+      from ausgabe.list_tile_zelle(z, x, y, art, artengruppe_id, jahr_von, jahr_bis) r), '')
     || coalesce((
       select public.st_asmvt(r, 'mandant', 4096, 'geom')
-      from ausgabe.list_tile_mandant(z, x, y, get_tile.teilung) r), '');
+      from ausgabe.list_tile_mandant(z, x, y, teilung) r), '');
 end
 $$;
 comment on function ausgabe.get_tile(integer, integer, integer, integer, integer, integer, integer, integer) is
@@ -40,19 +37,16 @@ as $$
 begin
   return query
   select 'raster', r.fid, pg_catalog.json_build_object('meldungen', r.meldungen, 'arten', r.arten)::text, public.st_asgeojson(r.geom, 0, 0)
-  from ausgabe.list_tile_raster(
-    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
+  from ausgabe.list_tile_raster(z, x, y, art, artengruppe_id, jahr_von, jahr_bis) r
   union all
   select 'sichtbeobachtung', r.fid, pg_catalog.json_build_object('id', r.id)::text, public.st_asgeojson(r.geom, 0, 0)
-  from ausgabe.list_tile_sichtbeobachtung(
-    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis, list_tile.teilung) r
+  from ausgabe.list_tile_sichtbeobachtung(z, x, y, art, artengruppe_id, jahr_von, jahr_bis, teilung) r
   union all
   select 'zelle', r.fid, pg_catalog.json_build_object('meldungen', r.meldungen)::text, public.st_asgeojson(r.geom, 0, 0)
-  from ausgabe.list_tile_zelle(
-    z, x, y, list_tile.art, list_tile.artengruppe_id, list_tile.jahr_von, list_tile.jahr_bis) r
+  from ausgabe.list_tile_zelle(z, x, y, art, artengruppe_id, jahr_von, jahr_bis) r
   union all
   select 'mandant', null::bigint, pg_catalog.json_build_object('kuerzel', r.kuerzel, 'name', r.name)::text, public.st_asgeojson(r.geom, 0, 0)
-  from ausgabe.list_tile_mandant(z, x, y, list_tile.teilung) r;
+  from ausgabe.list_tile_mandant(z, x, y, teilung) r;
 end
 $$;
 comment on function ausgabe.list_tile(integer, integer, integer, integer, integer, integer, integer, integer) is

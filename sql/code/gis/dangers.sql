@@ -2,7 +2,7 @@
 -- of their own, and can do nothing else here.
 
 -- Whether everybody may execute a function with these rights and this owner, as pg_proc has them.
-create or replace function private.is_everybodys(rights aclitem[], owner oid)
+create or replace function private.is_executable_by_all(rights aclitem[], owner oid)
   returns boolean
   language sql
   immutable
@@ -11,12 +11,10 @@ as $$
     select from pg_catalog.aclexplode(coalesce(rights, acldefault('f', owner))) a where a.grantee = 0 and a.privilege_type = 'EXECUTE')
 $$;
 
--- What PostgreSQL gives to everybody and one session could stop the server with: functions that take a lock each, which fill the
--- table of locks that all sessions share (a message in a subtransaction does too, and one of a gigabyte keeps every commit waiting),
--- or that take or queue for a lock on a table before they ask for rights on it (those of sequences take one that writers take, on any
--- number that is named as a table), or that write a file each, which no limit counts (pg_export_snapshot), or that compute for as long as
--- one likes and can't be ended, not by the server's own end (XPath; marks beyond number put in order). And the counters of rows, blocks and scans: what one's own request
--- reads of an index tells on which side of a border a true place is, and what others keep private. grants.sql takes them away.
+-- What PostgreSQL gives to everybody and one session could stop the server with: functions that fill the table of locks which all sessions
+-- share, that lock a table before they ask for rights on it, that write a file each, or that compute for as long as one likes and can't be
+-- ended (XPath; marks beyond number put in order). And the counters of rows, blocks and scans: what one's own request reads of an index
+-- tells on which side of a border a true place is. grants.sql takes them away.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_sperrende_funktion(public_only boolean)
   returns setof regprocedure
@@ -36,21 +34,18 @@ as $$
         'xpath', 'xpath_exists', 'xmlexists', 'normalize', 'is_normalized', 'pg_stat_get_backend_io', 'pg_stat_get_backend_wal')
       or p.proname ~ ('^pg_stat_get_(?!activity|backend_|progress_info|wal_(senders|receiver)|replication_slot|subscription|archiver'
         '|snapshot_timestamp)'))
-    and (not list_sperrende_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
+    and (not list_sperrende_funktion.public_only or private.is_executable_by_all(p.proacl, p.proowner))
   order by 1
 $$;
 comment on function api.list_sperrende_funktion(boolean) is
   'Functions of PostgreSQL with which a session without any rights could stop the server, or see what it must not';
 
 -- What PostGIS gives to everybody and must not: the extent of any spatial index and the histogram of any spatial column, of tables too that
--- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction, and what stands on it ("long
--- transactions"): each savepoint gets one, and with it a lock. What reads formats that nobody needs here: nested TWKB and definitions of
--- coordinate systems end the server's process and with it all sessions, as does a long pattern. FlatGeobuf, read without a look at its
--- offsets, and encoded lines, read past their end, show whatever stands in the server's memory; so do those that take whole rows, which they
--- believe to be like the first one, or to have a geometry where they are told: an address that stands in its place is read; and those that take
--- arrays of geometries. Degrees of 1e308 are computed for ever, past every limit.
--- Of GML, KML, MARC21 and such definitions the libraries write what they find wrong to the server's log, past all settings. grants.sql
--- takes them away, where its role may; those that pack tiles the owner of ausgabe/tile.sql keeps.
+-- the caller may not read, enough to find the outermost nest to the centimetre. The number of the transaction and "long transactions": each
+-- savepoint gets one, and with it a lock. What reads formats that nobody needs here: some end the server's process (nested TWKB, definitions
+-- of coordinate systems, long patterns), some show its memory (FlatGeobuf, encoded lines, whatever takes whole rows or arrays of geometries),
+-- some write to its log past all settings (GML, KML, MARC21), some compute for ever (degrees of 1e308). grants.sql takes them away, where its
+-- role may; those that pack tiles the owner of ausgabe/tile.sql keeps.
 --   public_only  only those that everybody still may execute
 create or replace function api.list_postgis_funktion(public_only boolean)
   returns setof regprocedure
@@ -73,7 +68,7 @@ as $$
         and 'internal'::regtype <> all (p.proargtypes)))
     -- From one EPSG code to another everybody may.
     and p.oid is distinct from to_regprocedure('public.st_transform(public.geometry, integer)')
-    and (not list_postgis_funktion.public_only or private.is_everybodys(p.proacl, p.proowner))
+    and (not list_postgis_funktion.public_only or private.is_executable_by_all(p.proacl, p.proowner))
   order by 1
 $$;
 comment on function api.list_postgis_funktion(boolean) is
@@ -189,11 +184,9 @@ as $$
 $$;
 comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
 
--- Analysts read: they define nothing in this database, whatever an administrator gave them (list_recht_auswertung). Some definitions
--- PostgreSQL would refuse only after it locked the table in question (rules, triggers, what an index depends on), some with a warning
--- (grants): with two sessions, analysts without any right kept every new connection waiting, with one they filled the table of locks. And
--- with one table of their own they did that by writing to it between savepoints, and had autovacuum run what an index of it computes,
--- without a limit of theirs. Only a superuser may have PostgreSQL ask this.
+-- Analysts read: they define nothing in this database, whatever an administrator gave them (list_recht_auswertung). PostgreSQL refuses some
+-- definitions only after it locked the table in question: with two sessions, analysts without any right kept every new connection waiting.
+-- And with one table of their own they filled the table of locks. Only a superuser may have PostgreSQL ask this.
 -- errors       42501 for analysts
 create or replace function private.refuse_definition()
   returns event_trigger

@@ -7,37 +7,30 @@
 
 -- The rows that analysts are shown for records; none for a record that is private or not released.
 --   id        records
--- returns     masked: any tenant protects the record; place is then the centre of its cell, point the true one, EPSG:25832
+-- returns     masked: any tenant protects the record; place is then the centre of its cell, point the true one, EPSG:25832; eea10, tk: the
+--             squares of other grids that place lies in
 create or replace function private.list_gezeigt(id bigint[])
-  returns table (
-    id bigint, guid uuid, art integer, anzahl integer, datum date, stadium_id integer, aktivitaet_id integer, bemerkung text,
-    masked boolean, cell_x integer, cell_y integer, point public.geometry, place public.geometry)
-  language sql
-  stable
-as $$
-  select s.id, s.guid, s.art, s.anzahl, s.datum, s.stadium_id, s.aktivitaet_id, s.bemerkung, k.masked, s.cell_x, s.cell_y,
-    s.point, case when k.masked then s.raster_point else s.point end
-  -- Joined with the ids, because `= any` compares each row with all of them once its plan is kept.
-  from unnest(list_gezeigt.id) u (id)
-  join portal.sichtbeobachtung s on s.id = u.id
-  -- No tenant is addressed here, so it may be any of them: what one tenant protects is protected. Nobody is exempt.
-  cross join lateral (
-    select private.is_masked(s.schutz, sensibel_here => true, nutzer_id => s.nutzer_id, reader => null, exempt => false) as masked
-  ) k
-  -- `case`, so that no partial index fits: the planner took one of the GiST indexes for the cheapest way to find an id, and
-  -- re-masking 52 000 records took minutes.
-  where case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
-$$;
-
--- The same with the squares of other grids that the shown place lies in.
-create or replace function private.list_gezeigt_raster(id bigint[])
   returns table (
     id bigint, guid uuid, art integer, anzahl integer, datum date, stadium_id integer, aktivitaet_id integer, bemerkung text,
     masked boolean, cell_x integer, cell_y integer, point public.geometry, place public.geometry, eea10 integer, tk integer)
   language sql
   stable
 as $$
-  select k.*, private.to_eea10(k.place), private.to_tk(k.place) from private.list_gezeigt(list_gezeigt_raster.id) k
+  select k.*, private.to_eea10(k.place), private.to_tk(k.place)
+  from (
+    select s.id, s.guid, s.art, s.anzahl, s.datum, s.stadium_id, s.aktivitaet_id, s.bemerkung, m.masked, s.cell_x, s.cell_y,
+      s.point, case when m.masked then s.raster_point else s.point end as place
+    -- Joined with the ids, because `= any` compares each row with all of them once its plan is kept.
+    from unnest(list_gezeigt.id) u (id)
+    join portal.sichtbeobachtung s on s.id = u.id
+    -- No tenant is addressed here, so it may be any of them: what one tenant protects is protected. Nobody is exempt.
+    cross join lateral (
+      select private.is_masked(s.schutz, sensibel_here => true, nutzer_id => s.nutzer_id, reader => null, exempt => false) as masked
+    ) m
+    -- `case`, so that no partial index fits: the planner took one of the GiST indexes for the cheapest way to find an id, and
+    -- re-masking 52 000 records took minutes.
+    where case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
+  ) k
 $$;
 
 -- Brings what analysts read in line with records. A row is written only when something in it changes: not when a protected
@@ -62,7 +55,7 @@ begin
     return;
   end if;
   with shown as materialized (
-    select k.* from private.list_gezeigt_raster(set_gezeigt.id) k
+    select k.* from private.list_gezeigt(set_gezeigt.id) k
   ),
   -- As it was: this statement doesn't see what it writes.
   shown_before as materialized (
@@ -142,7 +135,7 @@ begin
       and (k.tk is null or exists (select from portal.raster_feld f where f.gitter = 'mtbq' and f.x = k.tk / 10 and f.y = k.tk % 10))
       as has_feld
   into v_shown
-  from (select * from private.list_gezeigt_raster(array[set_gezeigt_of_id.id]) offset 0) k
+  from (select * from private.list_gezeigt(array[set_gezeigt_of_id.id]) offset 0) k
   left join portal.sichtbeobachtung_gezeigt g on g.id = k.id;
   if not found then
     delete from portal.sichtbeobachtung_exakt e where e.id = set_gezeigt_of_id.id;
@@ -216,7 +209,7 @@ begin
 end
 $$;
 
-create or replace function private.gezeigt_after_insert()
+create or replace function private.gezeigt_after_write()
   returns trigger
   language plpgsql
   volatile
@@ -225,39 +218,17 @@ create or replace function private.gezeigt_after_insert()
 as $$
 begin
   -- Most new records are not released: then this look is all that it costs.
-  perform private.set_gezeigt(array(
-    select n.id from new_row n where private.is_frei(n.bereich, n.status)));
-  return null;
-end
-$$;
-
-create or replace function private.gezeigt_after_update()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  perform private.set_gezeigt(array(
-    select n.id
-    from new_row n
-    join old_row o using (id)
-    where private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status)));
-  return null;
-end
-$$;
-
-create or replace function private.gezeigt_after_delete()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  perform private.set_gezeigt(array(
-    select o.id from old_row o where private.is_frei(o.bereich, o.status)));
+  if tg_op = 'INSERT' then
+    perform private.set_gezeigt(array(select n.id from new_row n where private.is_shown_to_all(n.bereich, n.status)));
+  elsif tg_op = 'DELETE' then
+    perform private.set_gezeigt(array(select o.id from old_row o where private.is_shown_to_all(o.bereich, o.status)));
+  else
+    perform private.set_gezeigt(array(
+      select n.id
+      from new_row n
+      join old_row o using (id)
+      where private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status)));
+  end if;
   return null;
 end
 $$;

@@ -1,9 +1,8 @@
 -- What analysts may read, with psql, QGIS or R. Plain views, so that the spatial index is used; on tables that hold nothing
--- their readers may not see, so that there is nothing to be got around them. They call no function of ours: a function in a
--- view runs with the rights of whoever reads the view, and analysts may execute none.
+-- their readers may not see. They call no function of ours: it would run with the rights of whoever reads the view.
 --
--- None can be written, to nobody: whoever prepares a change of one that can be holds a lock on its table that writers take, before anybody
--- asks for rights. One table alone would make one; beside nothing, `(select)`, it doesn't, and the planner leaves that out.
+-- None can be written: whoever prepares a change of one that can be holds a lock on its table before anybody asks for rights. One table alone
+-- would make one; beside nothing, `(select)`, it doesn't, and the planner leaves that out.
 --
 -- Applied only when this file changed (see src/db/migrate.ts). Columns are added at the end and never renamed, retyped or
 -- removed: analysts' own views and QGIS projects stand on them. Who may read what is in grants.sql.

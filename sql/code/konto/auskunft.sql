@@ -247,24 +247,29 @@ $$;
 comment on function api.use_nutzer_daten_link(bytea) is 'Account whose data may be fetched by a link, which does so once; null when it does not';
 
 -- Has an account erased by its link, as api.set_nutzer_loeschung does, which ends the link.
--- returns  the account; null when the link is not good any more
--- errors   LADMN the last active administrator; nothing was changed
-create or replace function api.use_nutzer_loesch_link(hash bytea, saetze portal.kurztext)
+--   loginname  typed to confirm it: in any spelling that logs in
+-- returns      the account; null when the link is not good any more
+-- errors       NTZUN it is not the name of this account; LADMN the last active administrator; nothing was changed
+create or replace function api.use_nutzer_loesch_link(hash bytea, saetze portal.kurztext, loginname portal.kurztext)
   returns bigint
   language plpgsql
   volatile
 as $$
 declare
-  v_id bigint;
+  v_link record;
 begin
   -- In the order of everyone who changes accounts; what is asked of the link is asked under the lock.
   perform private.require_account_lock();
-  select l.nutzer_id into v_id from api.get_nutzer_daten_link(use_nutzer_loesch_link.hash) l;
-  if v_id is not null then
-    perform api.set_nutzer_loeschung(v_id, saetze);
+  select * into v_link from api.get_nutzer_daten_link(use_nutzer_loesch_link.hash) l;
+  if not found then
+    return null;
   end if;
-  return v_id;
+  if private.to_account_key(use_nutzer_loesch_link.loginname) is distinct from private.to_account_key(v_link.loginname) then
+    raise exception 'not the name of this account' using errcode = 'NTZUN';
+  end if;
+  perform api.set_nutzer_loeschung(v_link.nutzer_id, saetze);
+  return v_link.nutzer_id;
 end
 $$;
-comment on function api.use_nutzer_loesch_link(bytea, portal.kurztext) is
-  'Begins the erasure of the account that a link to the own data belongs to; null when the link is not good any more';
+comment on function api.use_nutzer_loesch_link(bytea, portal.kurztext, portal.kurztext) is
+  'Begins the erasure of the account that a link to the own data belongs to, confirmed by its login name; null when the link is not good any more';

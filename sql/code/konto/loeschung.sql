@@ -1,9 +1,8 @@
 -- Erasing accounts (D7.1, D7.2), and what goes by itself when its time is over (D7.4).
 --
--- In three steps, because the records of one account may be a hundred thousand: in one transaction they kept everybody else from
--- reviewing them, and the feed for mirrors waiting, for minutes. The first step shuts the account out for good and remembers what is to
--- become of its records; the second one goes through them, some at a time; the third one leaves nothing of the person. Each may be
--- repeated: whoever finds an account that was shut out goes on where it was broken off.
+-- In three steps, because an account may have a hundred thousand records: in one transaction they kept reviews and the feed for mirrors
+-- waiting for minutes. The first step shuts the account out, the second one goes through its records, some at a time, and the third one leaves
+-- nothing of the person. Each may be repeated: an account that was shut out is gone on with where it was broken off.
 
 -- The first step: shuts an account out and remembers that it is to be erased. Its keys, links, roles and counts go at once; its name
 -- stays until the third step, because it is looked for in remarks.
@@ -28,10 +27,8 @@ begin
   perform private.require_other_administrator(v_nutzer.id);
   -- The counts of wrong passwords go by the name, so before anything else.
   perform private.delete_login_versuch(v_nutzer.id);
+  -- With it go all keys and links (private.nutzer_after_update).
   update portal.nutzer u set loeschung = saetze, status = 0, password_hash = null where u.id = v_nutzer.id;
-  delete from portal.token t where t.nutzer_id = v_nutzer.id;
-  delete from portal.nutzer_link l where l.nutzer_id = v_nutzer.id;
-  delete from portal.nutzer_daten_link l where l.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_rolle r where r.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_artengruppe a where a.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_netz n where n.nutzer_id = v_nutzer.id;

@@ -68,7 +68,7 @@ begin
     perform private.set_abgleich(array(
       select s.id
       from portal.sichtbeobachtung s
-      where s.schutz > 0 and private.is_frei(s.bereich, s.status) and private.to_verborgen(s) is distinct from s));
+      where s.schutz > 0 and private.is_shown_to_all(s.bereich, s.status) and private.to_verborgen(s) is distinct from s));
   end if;
   if pg_catalog.cardinality(v_moved) = 0 then
     return null;

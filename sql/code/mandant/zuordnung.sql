@@ -22,22 +22,7 @@ as $$
   where k.exakt or schutz > 0
 $$;
 
-create or replace function private.sichtbeobachtung_mandant_after_insert()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
-  select k.mandant_id, n.id, n.gid, k.exakt, private.is_frei(n.bereich, n.status)
-  from new_row n, private.list_mandant_of_sichtbeobachtung(n.point, n.cell_x, n.cell_y, n.schutz) k;
-  return null;
-end
-$$;
-
-create or replace function private.sichtbeobachtung_mandant_after_update()
+create or replace function private.sichtbeobachtung_mandant_after_write()
   returns trigger
   language plpgsql
   volatile
@@ -48,9 +33,24 @@ declare
   v_moved bigint[];
   v_frei bigint[];
 begin
+  if tg_op = 'INSERT' then
+    insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
+    select k.mandant_id, n.id, n.gid, k.exakt, private.is_shown_to_all(n.bereich, n.status)
+    from new_row n, private.list_mandant_of_sichtbeobachtung(n.point, n.cell_x, n.cell_y, n.schutz) k;
+    return null;
+  elsif tg_op = 'DELETE' then
+    with removed as (
+      delete from portal.mandant_sichtbeobachtung l using old_row o where l.sichtbeobachtung_id = o.id
+      returning l.sichtbeobachtung_id, l.mandant_id, l.frei
+    )
+    insert into portal.abgleich_ehemals (sichtbeobachtung_id, mandant_id)
+    select r.sichtbeobachtung_id, r.mandant_id from removed r where r.frei
+    on conflict do nothing;
+    return null;
+  end if;
   select pg_catalog.array_agg(k.id) filter (where k.moved), pg_catalog.array_agg(k.id) filter (where not k.moved) into v_moved, v_frei
   from (
-    select n.id, private.is_frei(n.bereich, n.status) <> private.is_frei(o.bereich, o.status) as frei,
+    select n.id, private.is_shown_to_all(n.bereich, n.status) <> private.is_shown_to_all(o.bereich, o.status) as frei,
       not public.st_orderingequals(n.point, o.point) or n.gid <> o.gid or (n.schutz > 0) <> (o.schutz > 0) as moved
     from new_row n
     join old_row o using (id)
@@ -77,35 +77,16 @@ as $$
 begin
   with written as (
     update portal.mandant_sichtbeobachtung l
-    set frei = private.is_frei(s.bereich, s.status)
+    set frei = private.is_shown_to_all(s.bereich, s.status)
     from portal.sichtbeobachtung s
     where l.sichtbeobachtung_id = any (set_mandant_frei.id) and s.id = l.sichtbeobachtung_id
-      and l.frei <> private.is_frei(s.bereich, s.status)
+      and l.frei <> private.is_shown_to_all(s.bereich, s.status)
     returning l.sichtbeobachtung_id, l.mandant_id, l.frei
   )
   -- Their mirrors are told that it is gone.
   insert into portal.abgleich_ehemals (sichtbeobachtung_id, mandant_id)
   select w.sichtbeobachtung_id, w.mandant_id from written w where not w.frei
   on conflict do nothing;
-end
-$$;
-
-create or replace function private.sichtbeobachtung_mandant_after_delete()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  with removed as (
-    delete from portal.mandant_sichtbeobachtung l using old_row o where l.sichtbeobachtung_id = o.id
-    returning l.sichtbeobachtung_id, l.mandant_id, l.frei
-  )
-  insert into portal.abgleich_ehemals (sichtbeobachtung_id, mandant_id)
-  select r.sichtbeobachtung_id, r.mandant_id from removed r where r.frei
-  on conflict do nothing;
-  return null;
 end
 $$;
 
@@ -124,7 +105,7 @@ begin
     return '{}';
   end if;
   with wanted as (
-    select k.mandant_id, s.id as sichtbeobachtung_id, s.gid, s.schutz, k.exakt, private.is_frei(s.bereich, s.status) as frei
+    select k.mandant_id, s.id as sichtbeobachtung_id, s.gid, s.schutz, k.exakt, private.is_shown_to_all(s.bereich, s.status) as frei
     from portal.sichtbeobachtung s, private.list_mandant_of_sichtbeobachtung(s.point, s.cell_x, s.cell_y, s.schutz) k
     where s.id = any (set_sichtbeobachtung_mandant.id)
   ),

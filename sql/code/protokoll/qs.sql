@@ -1,7 +1,7 @@
 -- The quality-assurance log (D3.15): every status change of a published record, and every publication.
--- Written by these trigger functions only.
+-- Written by this trigger function only.
 
-create or replace function private.qs_after_insert()
+create or replace function private.qs_after_write()
   returns trigger
   language plpgsql
   volatile
@@ -9,29 +9,20 @@ create or replace function private.qs_after_insert()
   set search_path = ''
 as $$
 begin
-  insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id)
-  select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end
-  from new_row n
-  where n.bereich = 'oeffentlich'
-  order by n.id;
-  return null;
-end
-$$;
-
-create or replace function private.qs_after_update()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id)
-  select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end
-  from new_row n
-  join old_row o using (id)
-  where n.bereich = 'oeffentlich' and (o.bereich = 'privat' or n.status <> o.status)
-  order by n.id;
+  if tg_op = 'INSERT' then
+    insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id)
+    select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end
+    from new_row n
+    where n.bereich = 'oeffentlich'
+    order by n.id;
+  else
+    insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id)
+    select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end
+    from new_row n
+    join old_row o using (id)
+    where n.bereich = 'oeffentlich' and (o.bereich = 'privat' or n.status <> o.status)
+    order by n.id;
+  end if;
   return null;
 end
 $$;

@@ -74,7 +74,7 @@ begin
     new.schutz := case when new.sensibel then 2 else 0 end;
   end if;
   new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end;
-  new.kopf_json := case when private.is_frei(new.bereich, new.status)
+  new.kopf_json := case when private.is_shown_to_all(new.bereich, new.status)
     then private.to_kopf_json(new.id, new.guid, new.anzahl, new.point, new.datum) end;
   return new;
 end

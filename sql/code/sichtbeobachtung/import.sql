@@ -29,7 +29,7 @@ comment on function api.create_sichtbeobachtung_import() is
 -- Why private.to_point refuses a position; null when it doesn't.
 --   lat, lon, srid  as in private.to_point
 -- returns           code: WERTB, GBTAU or GBIET; spalte: the field that is to blame
-create or replace function private.get_ort_fehler(lat float8, lon float8, srid integer)
+create or replace function private.get_point_fehler(lat float8, lon float8, srid integer)
   returns table (code text, spalte text)
   language plpgsql
   stable
@@ -234,7 +234,7 @@ begin
     p.gesamt
   from page p
   join pg_temp.sichtbeobachtung_import_ort s using (zeile)
-  left join lateral (select e.* from private.get_ort_fehler(s.lat, s.lon, s.srid) e where p.code is null) o on true
+  left join lateral (select e.* from private.get_point_fehler(s.lat, s.lon, s.srid) e where p.code is null) o on true
   order by p.zeile, p.spalte;
 end
 $$;

@@ -128,8 +128,8 @@ begin
       where a.id = s.art))
     || case when detail then ',"eu_guid":' || (select private.to_json_text(a.eu_guid) from portal.art a where a.id = s.art) else '' end
     || private.to_medien_json(
-      s.foto, s.foto_2, s.foto_3, case when not k.verborgen then s.biotopfoto end, s.audio, private.is_frei(s.bereich, s.status),
-      private.is_frei(s.bereich, s.status)
+      s.foto, s.foto_2, s.foto_3, case when not k.verborgen then s.biotopfoto end, s.audio, private.is_shown_to_all(s.bereich, s.status),
+      private.is_shown_to_all(s.bereich, s.status)
         and not (v_verborgen and private.is_masked(s.schutz, am.sensibel, s.nutzer_id, null, false)))
     || private.to_json_text(case when not k.verborgen then s.bemerkung end)
     || case when reader is null then '' else ',"bemerkung_experte":' || private.to_json_text(s.bemerkung_experte) end

@@ -2,8 +2,13 @@
 -- record is locked and rights are looked at after that, so that an author's edit and an expert's release can't cross.
 
 -- Fails unless all of these names are allowed.
--- errors  22023 another one
-create or replace function private.require_feld(fields portal.felder, allowed text[])
+--   allowed  by default the fields that people write: those of src/felder.ts and files. As the interface names them, which are the columns'
+--            names too; lat, lon and srid together stand for the point. A new one is stored by the `insert` and the `update` below.
+-- errors     22023 another one
+create or replace function private.require_feld(
+  fields portal.felder,
+  allowed text[] default
+    '{art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,foto,foto_2,foto_3,biotopfoto,audio}')
   returns void
   language plpgsql
   immutable
@@ -12,20 +17,6 @@ begin
   if fields::jsonb - allowed <> '{}' then
     raise exception 'not a field that can be written' using errcode = '22023';
   end if;
-end
-$$;
-
--- Fails unless all of these are fields that people write, those of src/felder.ts and files. As the interface names them, which are the
--- columns' names too; lat, lon and srid together stand for the point. A new one is stored by the `insert` and the `update` below.
--- errors  22023 another one
-create or replace function private.require_feld(fields portal.felder)
-  returns void
-  language plpgsql
-  immutable
-as $$
-begin
-  perform private.require_feld(fields,
-    '{art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,foto,foto_2,foto_3,biotopfoto,audio}');
 end
 $$;
 

@@ -44,7 +44,7 @@ end
 $$;
 
 -- Whether everyone is shown a record: public and released. Written out where a partial index has it as its condition.
-create or replace function private.is_frei(bereich portal.bereich, status portal.status)
+create or replace function private.is_shown_to_all(bereich portal.bereich, status portal.status)
   returns boolean
   language sql
   immutable
@@ -107,7 +107,7 @@ begin
 
   v_moved := private.set_sichtbeobachtung_mandant(placed);
   perform private.set_abgleich(array(
-    select s.id from portal.sichtbeobachtung s where s.id = any (v_moved) and private.is_frei(s.bereich, s.status)));
+    select s.id from portal.sichtbeobachtung s where s.id = any (v_moved) and private.is_shown_to_all(s.bereich, s.status)));
   insert into portal.protokoll (audit, sichtbeobachtung_id)
   select 'UPDATE', m.id
   from (select unnest(v_moved) except select unnest(v_updated)) m (id)
