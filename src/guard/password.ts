@@ -10,8 +10,8 @@ const deriveKey = promisify(argon2);
 // OWASP's minimum for Argon2id: 19 MiB, 2 passes; about 30 ms.
 const cost = { memory: 19456, passes: 2, parallelism: 1 } as const;
 const keyLength = 32;
-// More at once than there are cores hash no more passwords. Two at least, so that one network leaves one to others.
-const slots = Math.min(4, Math.max(2, availableParallelism()));
+// Many more at once than there are cores hash no more passwords. Three at least, so that one network has two and leaves one to others.
+const slots = Math.min(4, Math.max(3, availableParallelism()));
 export const hashBounds = { slots, share: slots - 1, queue: 100, waitMs: 1500 };
 const hashes = new Limit({ name: 'passwords', ...hashBounds });
 
