@@ -48,6 +48,7 @@ async function main(): Promise<void> {
     },
   });
   const report = (line: string) => out.write(`${line}\n`);
+  for (const note of config.notes) report(note);
   const mayChange = await prepareDatabase(database, config, report);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
@@ -125,7 +126,7 @@ async function main(): Promise<void> {
   leaveSignals();
   stopOnSignal({
     log,
-    handoverMs: config.handoverSeconds * 1000,
+    drainMs: config.drainSeconds * 1000,
     startedByNpm: config.startedByNpm,
     announce: () => {
       drain.active = true;
