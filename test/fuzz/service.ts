@@ -44,7 +44,7 @@ export async function startService(env: Record<string, string>, watcher: Service
       ...env,
       PORT: String(port),
       HOST: '127.0.0.1',
-      ROLE: 'all',
+      PROCESS_ROLE: 'all',
       SECRET_KEY: 'the same in every run, so that cursors are',
       // Only for collecting garbage; the port is any that is free.
       NODE_OPTIONS: '--inspect=127.0.0.1:0',

@@ -37,7 +37,7 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
     const cursor = cursors.make(page.place, c.get('tenant').id, mandant);
     const body = Buffer.concat([
       Buffer.from('{"result":'),
-      ...(await addressMedia(c, deps, page.rows)),
+      ...addressMedia(c, deps, page.rows),
       Buffer.from(`,"cursor":${JSON.stringify(cursor)},"weitere":${page.more}}`),
     ]);
     // Of the bytes: a change becomes readable when the transactions before it have ended, which no counter tells.

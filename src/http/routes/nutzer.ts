@@ -86,7 +86,6 @@ export function nutzerRoutes(deps: Deps): Route[] {
         { summary: 'Aktive Konten', as: 'administrator', query: { status: '1', limit: '2' }, status: 200 },
         { summary: 'Ohne Anmeldung', status: 401 },
       ],
-      hasOwnLimit: ({ name_regexp_ci }) => name_regexp_ci !== undefined,
       handle({ reader, query, beforeId }) {
         const filter = { email: query.email ?? null, nameRegexpCi: query.name_regexp_ci ?? null, status: query.status ?? null };
         return filter.nameRegexpCi === null

@@ -124,7 +124,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       async handle({ c, tenant, reader, query, beforeId }) {
         const filter = toFilter(query);
         const { rows, lastId, stand } = await listSichtbeobachtung(reads, tenant.id, reader, filter, beforeId, query.limit);
-        return { rows: await addressMedia(c, deps, rows), lastId, stand };
+        return { rows: addressMedia(c, deps, rows), lastId, stand };
       },
     }),
     route(deps, {
