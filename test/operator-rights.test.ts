@@ -188,7 +188,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
         'create table portal.neu ()',
         'create table public.neu ()',
         'create schema neu',
-        'select private.get_kennung()',
+        'select private.get_server_kennung()',
         "alter function api.get_release() set search_path = ''",
         'create temporary table neu ()',
         "create function pg_temp.f() returns integer language sql as 'select 1'",

@@ -63,31 +63,6 @@ export interface SichtbeobachtungFilter {
   bbox?: readonly number[] | undefined;
 }
 
-/** Up to this area, in square metres, a box is quick whatever days or years are asked for with it: 11 ms for 200 km at a million records. */
-const quickBox = 200_000 ** 2;
-
-/**
- * Whether a list may compute for a quarter of a second at a million records: names that match many species, days or years of a whole
- * country by its box, and filters together for which private.list_id has no walk of their own.
- */
-export function mayComputeLong(filter: SichtbeobachtungFilter): boolean {
-  const { titel_deutsch, titel_wissenschaftlich, jahr, mandant, bbox, is_animal, artengruppe_id } = filter;
-  if (`${titel_deutsch ?? ''}${titel_wissenschaftlich ?? ''}`.includes('%') || is_animal !== undefined) return true;
-  const ofSpecies = num([titel_deutsch, titel_wissenschaftlich, filter.eu_guid, filter.art_id, filter.legacy_regional_art_id]);
-  const ofGroup = num([artengruppe_id, filter.legacy_regional_artengruppe_id]);
-  const dated = num([filter.datum_von, filter.datum_bis]);
-  // Days and years are part of what boxes are looked for by, after the place.
-  if (bbox !== undefined && num([mandant]) + ofSpecies + ofGroup === 0) {
-    const [left = 0, bottom = 0, right = 0, top = 0] = bbox;
-    return dated + num([jahr]) > 0 && (right - left) * (top - bottom) > quickBox;
-  }
-  const kinds = [ofSpecies, ofGroup, num([jahr]), dated, num([mandant]), num([bbox])].filter((count) => count > 0).length;
-  const isPair = kinds === 2 && ((ofSpecies > 0 && jahr !== undefined) || (ofGroup > 0 && mandant !== undefined));
-  return kinds > 1 && !isPair;
-}
-
-const num = (values: unknown[]) => values.filter((value) => value !== undefined).length;
-
 /** One page of the sightings that match, masked for this reader, and the version of all that it is from. Fails with ANMLD and MANUN. */
 export async function listSichtbeobachtung(
   sql: Sql,

@@ -168,7 +168,7 @@ describe('a service over replicas', { skip }, () => {
       // A lag shows by what is missing.
       const changing = (async () => {
         while (!isOver) {
-          await run(first, 'select private.count_stand(shown => 1, protokoll => 0)');
+          await run(first, 'select private.count_version(shown => 1, protokoll => 0)');
           await sleep(200);
         }
       })();

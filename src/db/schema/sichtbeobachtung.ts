@@ -51,7 +51,7 @@ export const sichtbeobachtung = portal.table(
     biotopfoto: text('biotopfoto'),
     audio: text('audio'),
     angelegt: zeitpunkt('angelegt'),
-    // What follows is derived by trigger from the columns above, the catalogue and the boundaries; see 60_sichtbeobachtung.sql.
+    // What follows is derived by trigger from the columns above, the catalogue and the boundaries; see sichtbeobachtung/ableitung.sql.
     gid: integer('gid').notNull(),
     jahr: smallint('jahr').notNull().generatedAlwaysAs(sql`extract(year from datum)`),
     cell_x: integer('cell_x').notNull(),
