@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { CronExpressionParser } from 'cron-parser';
 
 export interface Config {
+  /** What an operator is told of settings of an earlier release. */
+  notes: string[];
   databaseUrl: string | null;
   /** Connection of the owner, where the service has a role with fewer rights; null: migrated by databaseUrl, if that may. */
   migrateDatabaseUrl: string | null;
   /** The database itself, where databaseUrl goes through a pooler; null: it does not. */
   directDatabaseUrl: string | null;
-  /** Servers that are read in the primary's place, and how far they may be behind. */
-  replicas: { urls: string[]; maxLagSeconds: number };
+  /** Where the same database may be read, a little older: replicas behind one address; null: by databaseUrl. */
+  readDatabaseUrl: string | null;
   /** Connections for requests; without it by cores. */
   dbPool?: number;
   dataDir: string;
@@ -124,12 +126,11 @@ export const settings = {
     meaning:
       'dieselbe Datenbank ohne Umweg, wenn DATABASE_URL zu einem Pooler wie PgBouncer führt: für Aufträge und alles, was eine Verbindung lange hält',
   },
-  DATABASE_REPLICA_URL: {
+  DATABASE_READ_URL: {
     fallback: null,
     meaning:
-      'Kopien derselben Datenbank (hot standby), durch Leerzeichen getrennt: Was ohne Anmeldung gelesen wird, kommt von ihnen',
+      'eine Adresse für Kopien derselben Datenbank (hot standby): Von dort kommt, was ohne Anmeldung gelesen wird; ohne Angabe: DATABASE_URL',
   },
-  REPLICA_MAX_LAG_S: { fallback: '5', meaning: 'Sekunden, die eine Kopie zurück sein darf; sonst wird sie ausgelassen' },
   DB_POOL: {
     fallback: null,
     meaning:
@@ -271,15 +272,21 @@ export const settings = {
   },
 } satisfies Record<string, Setting>;
 
+/** What settings were called in the last release, which is still understood. */
+const formerNames: { [name in keyof typeof settings]?: string } = {
+  DATABASE_READ_URL: 'DATABASE_REPLICA_URL',
+};
+
+/** Settings of the last release that nothing depends on. */
+const formerSettings = ['REPLICA_MAX_LAG_S'];
+
 /**
  * Reads the configuration.
  * @throws ConfigError naming the variable, its value and what is allowed
  */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const read: Read = (name) => {
-    const value = env[name]?.trim();
-    return value ? value : settings[name].fallback;
-  };
+  const valueIn = (name: string) => env[name]?.trim() || null;
+  const read: Read = (name) => valueIn(name) ?? valueIn(formerNames[name] ?? '') ?? settings[name].fallback;
   const readInteger = (name: keyof typeof settings, min: number, max: number): number => {
     const value = read(name) ?? '';
     if (!/^\d{1,9}$/.test(value) || Number(value) < min || Number(value) > max) {
@@ -306,10 +313,16 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const migrateDatabaseUrl = read('MIGRATE_DATABASE_URL');
   // The value itself is not repeated: it may hold a password.
   const directDatabaseUrl = read('DIRECT_DATABASE_URL');
+  const readDatabaseUrl = read('DATABASE_READ_URL');
+  if (readDatabaseUrl !== null && /\s/.test(readDatabaseUrl))
+    throw new ConfigError(
+      'DATABASE_READ_URL nennt mehrere Adressen, erlaubt ist eine: HAProxy oder PgBouncer wählen dahinter die Kopie (docs/operations/database.md).',
+    );
   const databaseUrls = {
     DATABASE_URL: databaseUrl,
     MIGRATE_DATABASE_URL: migrateDatabaseUrl,
     DIRECT_DATABASE_URL: directDatabaseUrl,
+    DATABASE_READ_URL: readDatabaseUrl,
   };
   for (const [name, url] of Object.entries(databaseUrls)) {
     if (url !== null && !/^postgres(ql)?:\/\//.test(url))
@@ -317,13 +330,6 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     if (url !== null && databaseUrl === null)
       throw new ConfigError(`${name} steht ohne DATABASE_URL da: Dort läuft der Dienst selbst.`);
   }
-  const replicaUrls = (read('DATABASE_REPLICA_URL') ?? '').split(/\s+/).filter((url) => url !== '');
-  if (replicaUrls.length > 0 && databaseUrl === null)
-    throw new ConfigError('DATABASE_REPLICA_URL steht ohne DATABASE_URL da: Die eingebettete Datenbank hat keine Kopien.');
-  if (!replicaUrls.every((url) => /^postgres(ql)?:\/\/[^/?#]/.test(url)))
-    throw new ConfigError(
-      'DATABASE_REPLICA_URL: Jede Adresse beginnt mit postgres:// oder postgresql:// und nennt einen Server; zwischen mehreren steht ein Leerzeichen.',
-    );
   const publicUrl = read('PUBLIC_URL') ?? `http://{domain}:${port}`;
   if (!URL.canParse(publicUrl.replaceAll('{domain}', 'example.org')) || !/^https?:\/\//.test(publicUrl)) {
     throw new ConfigError(`PUBLIC_URL ist „${publicUrl}“, erlaubt ist eine Adresse mit http oder https, etwa https://{domain}.`);
@@ -376,7 +382,15 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl,
     migrateDatabaseUrl,
     directDatabaseUrl,
-    replicas: { urls: replicaUrls, maxLagSeconds: readInteger('REPLICA_MAX_LAG_S', 1, 3600) },
+    readDatabaseUrl,
+    notes: [
+      ...Object.entries(formerNames).flatMap(([name, former]) =>
+        valueIn(former) === null ? [] : `${former} heißt jetzt ${name}; der alte Name gilt nur noch in dieser Version.`,
+      ),
+      ...formerSettings
+        .filter((name) => valueIn(name) !== null)
+        .map((name) => `${name} hat keine Wirkung mehr und kann wegfallen.`),
+    ],
     ...(dbPool !== undefined && { dbPool }),
     dataDir,
     host: read('HOST') ?? '127.0.0.1',

@@ -15,17 +15,15 @@ import {
   reservedConnections,
   slowCallBounds,
   statementMs,
-  versionBounds,
 } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
-import { watchStandby } from './db/standby.ts';
+import { readFrom } from './db/reads.ts';
 import { admitCalls } from './guard/admission.ts';
 import { warmHashes } from './guard/password.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
 import { makeEmbeddedRests, restAfter } from './guard/rest.ts';
 import { loadSecretKey } from './guard/secret.ts';
-import { patientMs } from './guard/share.ts';
 import { watchService } from './http/figures.ts';
 import { listen } from './http/server.ts';
 import { workAbgleich } from './jobs/abgleich.ts';
@@ -47,7 +45,6 @@ import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { watchFaults } from './observe/seldom.ts';
 import { prepareDatabase } from './prepare.ts';
-import { openReads } from './reads.ts';
 import { endOnSignal, stopOnSignal } from './stop.ts';
 import { warmUp } from './warmup.ts';
 import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
@@ -68,7 +65,7 @@ async function main(): Promise<void> {
     },
   });
   const report = (line: string) => out.write(`${line}\n`);
-  const endWatch = watchStandby(database, report);
+  for (const note of config.notes) report(note);
   const mayChange = await prepareDatabase(database, config, report);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
@@ -88,25 +85,22 @@ async function main(): Promise<void> {
     },
     { client: database.reserve, after: connections },
   );
-  const { close: closeReads, apart, ...read } = await openReads(database, sql, config, log);
-  // Shared by all who ask at the same time, a look is nobody's: in the line of requests it waited for a turn of every network, and answers
-  // that are kept were refused under load (S5.3).
-  const versions = {
-    sql: admitCalls(database.versions, versionBounds),
-    // The embedded database answers one after the other, and looks of nobody's took the places of others.
-    patience: database.kind === 'postgres' ? patientMs : null,
-  };
-  const slowSql = admitCalls(read.reads, { name: 'slow', ...slowCallBounds });
+  const reads = database.reads
+    ? readFrom(
+        admitCalls(database.reads, { ...poolBounds(connections), slots: connections, restMs: restAfter }),
+        sql,
+        watchFaults(log, 'DATABASE_READ_URL is away: the primary is read'),
+      )
+    : sql;
+  const slowSql = admitCalls(sql, { name: 'slow', ...slowCallBounds });
   const regexpSql =
     database.kind === 'postgres'
-      ? apart(
-          admitCalls(
-            database.connect({
-              max: regexpCallBounds.slots,
-              settings: { ...requestSettings, statement_timeout: statementMs.regexp },
-            }),
-            { name: 'regexp', ...regexpCallBounds, restMs: restAfter },
-          ),
+      ? admitCalls(
+          database.connect({
+            max: regexpCallBounds.slots,
+            settings: { ...requestSettings, statement_timeout: statementMs.regexp },
+          }),
+          { name: 'regexp', ...regexpCallBounds, restMs: restAfter },
         )
       : sql;
   const media = {
@@ -140,12 +134,11 @@ async function main(): Promise<void> {
   const start = { isOver: false };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, watchFaults(log, 'feed'));
-  watchService(metrics, { sql, ...read, feed: watch, hasBoundarySource: config.boundary !== null });
+  watchService(metrics, { sql, feed: watch, hasBoundarySource: config.boundary !== null });
   const feed = watch && { installation: await getInstallation(database.sql), watch };
   const deps = feed && {
     sql,
-    ...read,
-    versions,
+    reads,
     drain,
     start,
     regexpSql,
@@ -169,7 +162,6 @@ async function main(): Promise<void> {
     start.isOver = true;
   }
   const server = await listen(app.fetch, config.host, config.port, config);
-  endWatch();
   out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 
   leaveSignals();
@@ -183,7 +175,7 @@ async function main(): Promise<void> {
     },
     finish: () => boss.finishJobs(),
     server,
-    closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), closeReads, () => database.close()],
+    closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), () => database.close()],
   });
 }
 

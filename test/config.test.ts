@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, loadConfig } from '../src/config.ts';
 import { openDatabase, poolSizeOf } from '../src/db/client.ts';
-import { createLog } from '../src/observe/log.ts';
-import { openReads } from '../src/reads.ts';
 
 const url = 'https://example.org/grenzen.geojson';
 
@@ -96,55 +94,37 @@ describe('connections and threads', () => {
       });
 });
 
-describe('DATABASE_REPLICA_URL', () => {
+describe('DATABASE_READ_URL', () => {
   const DATABASE_URL = 'postgres://p@db1/p';
+  const address = 'postgres://p@db2/p';
 
-  it('is none, one or several, with how far they may be behind', () => {
-    assert.deepEqual(loadConfig({ DATABASE_URL }).replicas, { urls: [], maxLagSeconds: 5 });
-    const several = { DATABASE_REPLICA_URL: ' postgres://p@db2/p\n postgresql://p@db3,db4/p ', REPLICA_MAX_LAG_S: '2' };
-    assert.deepEqual(loadConfig({ DATABASE_URL, ...several }).replicas, {
-      urls: ['postgres://p@db2/p', 'postgresql://p@db3,db4/p'],
-      maxLagSeconds: 2,
-    });
+  it('is none or one address', () => {
+    assert.equal(loadConfig({ DATABASE_URL }).readDatabaseUrl, null);
+    assert.equal(loadConfig({ DATABASE_URL, DATABASE_READ_URL: ` ${address} ` }).readDatabaseUrl, address);
+    assert.deepEqual(loadConfig({ DATABASE_URL, DATABASE_READ_URL: address }).notes, []);
   });
 
-  for (const value of ['db2', 'mysql://db2/p', 'postgres://', 'postgres:///p', 'postgres://p:geheim@db2/p,postgres db3'])
-    it(`can't be ${value}, which is told without a password`, () => {
-      assert.throws(
-        () => loadConfig({ DATABASE_URL, DATABASE_REPLICA_URL: value }),
-        (error) => error instanceof ConfigError && /^DATABASE_REPLICA_URL: /.test(error.message) && !/geheim/.test(error.message),
-      );
-    });
+  it('may come by its former name, which is told, as is what has no effect any more', () => {
+    const { readDatabaseUrl, notes } = loadConfig({ DATABASE_URL, DATABASE_REPLICA_URL: address, REPLICA_MAX_LAG_S: '2' });
+    assert.equal(readDatabaseUrl, address);
+    assert.match(
+      notes.join('\n'),
+      /^DATABASE_REPLICA_URL heißt jetzt DATABASE_READ_URL; .*\nREPLICA_MAX_LAG_S hat keine Wirkung/,
+    );
+  });
+
+  for (const name of ['DATABASE_READ_URL', 'DATABASE_REPLICA_URL'])
+    for (const value of ['db2', 'mysql://db2/p', `${address} postgres://p:geheim@db3/p`])
+      it(`can't be ${name}=${value}, which is told without a password`, () => {
+        assert.throws(
+          () => loadConfig({ DATABASE_URL, [name]: value }),
+          (error) => error instanceof ConfigError && /^DATABASE_READ_URL /.test(error.message) && !/geheim/.test(error.message),
+        );
+      });
 
   it('needs a database of its own kind', () => {
-    assert.throws(() => loadConfig({ DATABASE_REPLICA_URL: 'postgres://db2/p' }), {
-      message: /^DATABASE_REPLICA_URL steht ohne DATABASE_URL da/,
-    });
+    assert.throws(() => loadConfig({ DATABASE_READ_URL: address }), { message: /^DATABASE_READ_URL steht ohne DATABASE_URL da/ });
   });
-
-  for (const value of ['0', '3601', 'bald'])
-    it(`REPLICA_MAX_LAG_S can't be ${value}`, () => {
-      assert.throws(() => loadConfig({ REPLICA_MAX_LAG_S: value }), { message: /^REPLICA_MAX_LAG_S ist „/ });
-    });
-
-  it('names each server once', async () => {
-    const databaseUrl = 'postgres://p@127.0.0.1:1/p';
-    const database = await openDatabase({ databaseUrl, dataDir: '' });
-    const replicas = { urls: ['postgres://p@127.0.0.1:2,127.0.0.1:3/p', 'postgres://q@127.0.0.1:2/p'], maxLagSeconds: 5 };
-    const config = { role: 'all' as const, databaseUrl, directDatabaseUrl: null, replicas };
-    await assert.rejects(openReads(database, database.sql, config, createLog('silent')), {
-      message: /^DATABASE_REPLICA_URL nennt einen Server zweimal/,
-    });
-    await database.close();
-  });
-});
-
-describe('several servers in DATABASE_URL', () => {
-  for (const target of ['any', 'standby', 'prefer-standby'])
-    it(`are not asked for ${target}`, async () => {
-      const databaseUrl = `postgres://p@127.0.0.1:1,127.0.0.1:2/p?target_session_attrs=${target}`;
-      await assert.rejects(openDatabase({ databaseUrl, dataDir: '' }), { message: /target_session_attrs kann nur primary/ });
-    });
 });
 
 describe('MEDIA_URL', () => {

@@ -35,11 +35,11 @@ function listImports(sources: Sources): Import[] {
   });
 }
 
-/** main, cli, preflight, prepare, reads, warmup, welcome and stop are the entries; every other top-level file or folder is a room of its own. */
+/** main, cli, preflight, prepare, warmup, welcome and stop are the entries; every other top-level file or folder is a room of its own. */
 function roomOf(path: string): string {
   const [, first = ''] = path.split('/');
   const name = first.replace(/\.[jt]s$/, '');
-  return ['main', 'cli', 'preflight', 'prepare', 'reads', 'warmup', 'welcome', 'stop'].includes(name) ? 'entry' : name;
+  return ['main', 'cli', 'preflight', 'prepare', 'warmup', 'welcome', 'stop'].includes(name) ? 'entry' : name;
 }
 
 const allowedRooms: Record<string, string[]> = {

@@ -32,17 +32,14 @@ begin
 end
 $$;
 
--- Whether this is still what the feed was written on: neither started nor restored since that was looked at. Reads no files. What a
--- replica holds was looked at by its primary; whether it follows the present one is looked at by who chooses it (api.get_server).
+-- Whether this is still what the feed was written on: neither started, restored nor promoted since that was looked at. Reads no files.
 create or replace function private.is_verlauf(verlauf portal.abgleich_verlauf)
   returns boolean
   language plpgsql
   stable
 as $$
 begin
-  return coalesce(
-    (verlauf.gestartet = pg_catalog.pg_postmaster_start_time() or pg_catalog.pg_is_in_recovery())
-    and verlauf.ort = private.get_ort(), false);
+  return coalesce(verlauf.gestartet = pg_catalog.pg_postmaster_start_time() and verlauf.ort = private.get_ort(), false);
 end
 $$;
 
@@ -231,27 +228,6 @@ begin
 end
 $$;
 comment on function api.set_abgleich_verlauf() is 'Notices that the database was started or restored, so that cursors of the feed stay in order';
-
--- What a replica must have in common with its primary before it is read in its place (P3.2).
--- returns  verlauf: the present part of the feed; is_current: the primary has not been started, restored or made one since that was
---          written; code: of these functions
-create or replace function api.get_server()
-  returns table (verlauf integer, is_current boolean, code text)
-  language plpgsql
-  stable
-  rows 1
-as $$
-declare
-  v_verlauf portal.abgleich_verlauf;
-begin
-  select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
-  verlauf := v_verlauf.nummer;
-  is_current := private.is_verlauf(v_verlauf);
-  code := (select i.code_hash from portal.installation i);
-  return next;
-end
-$$;
-comment on function api.get_server() is 'What a replica must have in common with its primary before it is read in its place';
 
 -- How far the feed is behind what is committed.
 -- returns  seconds for which the oldest transaction goes on that it waits for, as far as this role may see others; 0 for none

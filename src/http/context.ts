@@ -9,7 +9,6 @@ import type { FeedWatch } from '../db/abgleich.ts';
 import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
-import type { Replica } from '../db/replicas.ts';
 import { trustedEntry } from '../guard/network.ts';
 import type { Quota } from '../guard/rate.ts';
 import { currentScope, type RequestScope, runOutsideScope } from '../guard/request.ts';
@@ -26,14 +25,12 @@ import { type Parameters, queryOf } from './wire/query.ts';
 
 export interface Deps {
   sql: Sql;
-  /** The same, but what nobody is logged in with may be read from a replica; of a request everything from one server (P3.3). */
+  /** Where those read who are not logged in: at DATABASE_READ_URL, where that is set, else the same (P3.3). */
   reads: Sql;
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
-  /** The same as `reads`, with a small share of it: for combinations of filters that compute for long. */
+  /** The same as `sql`, with a small share of it: for combinations of filters that compute for long. */
   slowSql: Sql;
-  /** For versions of what is read at the primary, and how long a look at one is waited for (shareLooks); `sql` without it. */
-  versions?: { sql: Sql; patience: number | null };
   config: Pick<
     Config,
     | 'publicUrl'
@@ -52,10 +49,6 @@ export interface Deps {
   drain?: { active: boolean };
   /** Set when clients may ask: what the service asked itself before is no request of theirs. */
   start?: { isOver: boolean };
-  /** Whether what this request read by `reads` came from several servers. */
-  isMixed?: () => boolean;
-  /** Replicas that `reads` may read, where there are any. */
-  replicas?: readonly Pick<Replica, 'leftOut'>[];
   /** The feed for mirrors: which installation it is of, and who waits for it. */
   feed: { installation: string; watch: FeedWatch };
   media: Media;

@@ -2,9 +2,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { createApp } from '../../src/app.ts';
-import { callBounds, versionBounds } from '../../src/db/client.ts';
-import { admitCalls } from '../../src/guard/admission.ts';
-import { patientMs } from '../../src/guard/share.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -176,19 +173,6 @@ describe('an answer that was the same twice', () => {
     '/artengruppen',
     '/protokoll?limit=2',
   ];
-
-  it('S5.3 is sent from memory while statements of others have all places', {
-    skip: !onPostgres && 'one statement at a time',
-  }, async () => {
-    const sql = admitCalls(service.deps.sql, { ...callBounds, slots: 1 });
-    const versions = { sql: admitCalls(service.database.versions, versionBounds), patience: patientMs };
-    const app = createApp({ ...service.deps, sql, reads: sql, versions });
-    const get = async () => (await app.request('http://n.test/api/v2/artengruppen', { headers: { host: 'n.test' } })).status;
-    for (let n = 0; n < 3; n++) assert.equal(await get(), 200);
-    const others = Array.from({ length: 3 }, () => sql`select pg_sleep(0.5)`.then(() => 'others'));
-    assert.equal(await Promise.race([...others, get()]), 200);
-    await Promise.all(others);
-  });
 
   for (const path of paths) {
     it(`${path} is sent again from memory, after one look at the version`, async () => {

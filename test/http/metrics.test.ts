@@ -42,15 +42,6 @@ function watched(sql: Sql = service.database.sql): Metrics {
   const metrics = createMetrics();
   watchService(metrics, {
     sql,
-    replicas: [
-      { name: 'a:5432', leftOut: null, lag: 0.5 },
-      { name: 'b:5432', leftOut: 'behind', lag: Number.POSITIVE_INFINITY },
-      { name: 'c:5432', leftOut: 'no answer', lag: null },
-    ],
-    counts: new Map([
-      ['primary', 3],
-      ['a:5432', 12],
-    ]),
     feed: { waiting: 2 },
     hasBoundarySource: true,
   });

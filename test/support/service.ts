@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
 import { callBounds, type Database, poolSize, requestSettings, type Sql, statementMs } from '../../src/db/client.ts';
-import { Server } from '../../src/db/server.ts';
+import { openClient } from '../../src/db/connection.ts';
+import { readFrom } from '../../src/db/reads.ts';
 import { admitCalls } from '../../src/guard/admission.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
-import { readFrom } from '../../src/guard/reads.ts';
 import { makeToken } from '../../src/guard/token.ts';
 import type { Deps } from '../../src/http/context.ts';
 import type { MailJob } from '../../src/jobs/boss.ts';
@@ -113,7 +113,7 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
       database.kind === 'postgres'
         ? database.served.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } })
         : sql,
-    slowSql: reads,
+    slowSql: sql,
     build: 'test',
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
     config: testConfig,
@@ -184,15 +184,14 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   };
 }
 
-// As the service does it, but for watching it.
+// As the service does it.
 function readReplica(sql: Sql, served: Database, replicaUrl: string): Sql {
   const { user, pass, database } = served.sql.options as unknown as { user: string; pass: string; database: string };
   const url = new URL(replicaUrl);
   Object.assign(url, { username: user, password: pass, pathname: `/${database}` });
-  const client = new Server(url.href).connect({ max: poolSize, settings: requestSettings });
+  const client = openClient({ url: url.href }, { max: poolSize, settings: requestSettings });
   closeAtEnd(() => client.end({ timeout: 1 }));
-  const all = [{ name: 'replica', client: client as Sql, mayRead: () => true, heardAt: () => performance.now() }];
-  return readFrom(sql, { all, isPrimaryAway: () => false }).reads;
+  return readFrom(client, sql, (error) => assert.fail(error as Error));
 }
 
 export function toFormData(fields: Record<string, string | Blob | undefined>): FormData {

@@ -3,10 +3,8 @@ import { hash } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { type FeedPage, type FeedPlace, listAbgleich } from '../../db/abgleich.ts';
-import type { Sql } from '../../db/client.ts';
 import { currentScope } from '../../guard/request.ts';
 import { type Deps, type Env, tenantMiddleware } from '../context.ts';
-import { toPortalError } from '../errors.ts';
 import { addressMedia } from '../media/address.ts';
 import { matches, namesAny } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
@@ -41,7 +39,7 @@ const readFeedQuery = queryReader({
 });
 
 export function abgleichRoutes(deps: Deps): Hono<Env> {
-  const { sql, reads, secretKey, feed } = deps;
+  const { sql, secretKey, feed } = deps;
   const cursors = feedCursors(secretKey, feed.installation);
   const waitingOf = new Map<string, number>();
   const tell = async (c: Context<Env>, page: FeedPage, mandant: string | null): Promise<Told> => {
@@ -56,30 +54,21 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   };
   // Those that wait at the same place are woken together, and are told the same. Made once, too: the bytes of hundreds of answers, one
   // after the other in the moment in which their page is there, held up everybody else for seconds.
-  const share = (client: Sql): ReadPage => {
-    const reading = new Map<string, Promise<Told>>();
-    return (c, mandant, place, limit, reason) => {
-      const tenant = c.get('tenant').id;
-      const ask = async () => tell(c, await listAbgleich(client, tenant, mandant, place, limit), mandant);
-      const make = () => (reason === 'news' ? ask() : makeList(limit, ask));
-      // Of one network: whoever waits with another's question waits in its line.
-      const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, place, limit]);
-      const known = reading.get(key);
-      // It fails when its own client has left, or has too much under way: that is no reason for the others.
-      if (known) return known.catch(make);
-      const told = make().finally(() => reading.delete(key));
-      reading.set(key, told);
-      return told;
-    };
+  const reading = new Map<string, Promise<Told>>();
+  const read: ReadPage = (c, mandant, place, limit, reason) => {
+    const tenant = c.get('tenant').id;
+    // Never from a replica: its end of the feed is not the feed's.
+    const ask = async () => tell(c, await listAbgleich(sql, tenant, mandant, place, limit), mandant);
+    const make = () => (reason === 'news' ? ask() : makeList(limit, ask));
+    // Of one network: whoever waits with another's question waits in its line.
+    const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, place, limit]);
+    const known = reading.get(key);
+    // It fails when its own client has left, or has too much under way: that is no reason for the others.
+    if (known) return known.catch(make);
+    const told = make().finally(() => reading.delete(key));
+    reading.set(key, told);
+    return told;
   };
-  const read = share(reads);
-  // News come from the primary, as long as it answers: a replica that is asked at once need not have them.
-  const readPrimary = share(sql);
-  const readNews: ReadPage = (...place) =>
-    readPrimary(...place).catch((error: unknown) => {
-      if (toPortalError(error)?.code !== 'ueberlastet') throw error;
-      return read(...place);
-    });
 
   /** Reads, and while there is nothing new waits until the time is over or the client has left. */
   const readOrWait = async (c: Context<Env>, from: FeedPlace | null, mandant: string | null, limit: number, seconds: number) => {
@@ -90,7 +79,6 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
       return read(c, mandant, from, limit, 'cursor');
     waitingOf.set(network, waiting + 1);
     try {
-      let mayBeOld = reads !== sql;
       let reason: Reason = 'cursor';
       for (let place = from; ; ) {
         let end = () => {};
@@ -100,15 +88,14 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
         });
         c.env?.outgoing?.once('close', end);
         try {
-          const page = await (mayBeOld ? read : readNews)(c, mandant, place, limit, reason);
+          const page = await read(c, mandant, place, limit, reason);
           // What was filtered away needs not be looked at again.
           place = page.place;
           const isEmpty = page.rows.length <= 2;
           if (!isEmpty || performance.now() >= until || deps.drain?.active || currentScope()?.hasLeft()) return page;
           // What it waits for after that, it has not waited for yet.
           currentScope()?.goOn();
-          if (!page.more && !mayBeOld) await change;
-          mayBeOld = false;
+          if (!page.more) await change;
           reason = 'news';
         } finally {
           end();

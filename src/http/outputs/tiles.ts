@@ -2,6 +2,7 @@
 import { type Context, Hono } from 'hono';
 import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
 import type { Sql } from '../../db/client.ts';
+import type { Versioned } from '../../db/stand.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
@@ -27,12 +28,14 @@ const readNothing = queryReader({});
 export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTurn): Hono<Env> {
   const { reads, slowSql, config } = deps;
   let canPack: Promise<boolean> | null = null;
-  const make = async (client: Sql, query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
+  const make = async (client: Sql, query: TileQuery): Promise<Versioned<Buffer<ArrayBuffer>>> => {
     canPack ??= runOutsideScope(() => canPackTiles(reads)).catch((error: unknown) => {
       canPack = null;
       throw error;
     });
-    return (await canPack) ? getTile(client, query) : packTile(await listTile(client, query));
+    if (await canPack) return getTile(client, query);
+    const { value, stand } = await listTile(client, query);
+    return { value: packTile(value), stand };
   };
 
   const tile = async (c: Context<Env>): Promise<Answer> => {
@@ -43,7 +46,7 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTu
       const until = performance.now() + thinningMs;
       for (const teilung of teilungen) {
         const packed = await make(client, { ...query, teilung });
-        if (packed.length <= maxTileBytes) return packed;
+        if (packed.value.length <= maxTileBytes) return packed;
         if (performance.now() > until) break;
       }
       // Boundaries alone, of thousands of tenants; or there was no time to go on.
@@ -51,12 +54,12 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTu
     };
     // Years alone are counted from all records of those years: that must not keep other tiles waiting.
     const isSlow = (jahr_von ?? jahr_bis) !== null && (art ?? artengruppe_id) === null;
-    const body = isSlow ? await makeSmall(slowSql) : await inTurn(() => makeSmall(reads));
-    return { body, type: 'application/vnd.mapbox-vector-tile', status: 200 };
+    const { value, stand } = isSlow ? await makeSmall(slowSql) : await inTurn(() => makeSmall(reads));
+    return { body: value, type: 'application/vnd.mapbox-vector-tile', status: 200, stand };
   };
 
   const description = async (c: Context<Env>): Promise<Answer> => {
-    const bounds = await getTileBounds(reads);
+    const { value: bounds, stand } = await getTileBounds(reads);
     const document = {
       tilejson: '3.0.0',
       name: 'Beobachtungen',
@@ -67,7 +70,7 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTu
       ...(bounds && { bounds: bounds.map((degrees) => Math.round(degrees * 1e5) / 1e5) }),
       vector_layers: layers,
     };
-    return { body: JSON.stringify(document), type: 'application/json; charset=utf-8', status: 200 };
+    return { body: JSON.stringify(document), type: 'application/json; charset=utf-8', status: 200, stand };
   };
 
   return new Hono<Env>()

@@ -25,7 +25,7 @@ const sighting = { art: '2', lat: '5530000', lon: '420000', datum: '1.9.2026', a
 const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
 
 export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
-  const { sql, reads } = deps;
+  const { sql } = deps;
   const put = route(deps, {
     method: 'put',
     path: '/sichtbeobachtungen/{id}',
@@ -109,7 +109,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       },
       record: 'Sichtbeobachtung',
       shape: 'list',
-      caching: 'told',
+      caching: 'gezeigt',
       examples: [
         { summary: 'Die drei neuesten', query: { limit: '3' }, status: 200 },
         { summary: 'Alle eigenen', as: 'nutzer', query: { bereich: 'persoenlich' }, status: 200 },
@@ -123,7 +123,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Eigene ohne Anmeldung', query: { bereich: 'privat' }, status: 401 },
       ],
       hasOwnLimit: (query) => mayComputeLong(toFilter(query)),
-      async handle({ c, tenant, reader, query, beforeId }) {
+      async handle({ c, tenant, reader, query, beforeId, reads }) {
         const filter = toFilter(query);
         const client = mayComputeLong(filter) ? deps.slowSql : reads;
         const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, query.limit);
@@ -187,8 +187,10 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Angemeldet', as: 'expert', path: own, status: 200 },
         { summary: 'Unbekannte Beobachtung', path: unknown, status: 404 },
       ],
-      handle: async ({ c, tenant, reader }) =>
-        addressMedia(c, deps, await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c))),
+      async handle({ c, tenant, reader, reads }) {
+        const { value, stand } = await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c));
+        return { value: await addressMedia(c, deps, value), stand };
+      },
     }),
     put,
     remove,
