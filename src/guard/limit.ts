@@ -114,8 +114,7 @@ export class Limit {
   #mayRun(owners: readonly string[]): boolean {
     const { slots, share = slots, accountShare = share } = this.#options;
     return (
-      this.#running < slots &&
-      owners.every((owner) => (this.#held.get(owner) ?? 0) < (isAccount(owner) ? accountShare : share))
+      this.#running < slots && owners.every((owner) => (this.#held.get(owner) ?? 0) < (isAccount(owner) ? accountShare : share))
     );
   }
 
