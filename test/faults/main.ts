@@ -9,9 +9,8 @@ import { readGauges } from '../fuzz/gauges.ts';
 import { findLogProblem, startService } from '../fuzz/service.ts';
 import { makeSite } from '../fuzz/site.ts';
 import { findMemoryProblem, megabytes, memoryLimits } from '../fuzz/watch.ts';
-import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
+import { startCluster, withoutCluster } from '../support/cluster.ts';
 import { assertAgrees, type Entry, report } from '../support/ledger.ts';
-import { playFailovers } from './failover.ts';
 import { applyLoad } from './load.ts';
 import { outages, playOutage } from './outage.ts';
 import { askOnce, type Sample, startProbe } from './probe.ts';
@@ -21,12 +20,11 @@ import { atLeast, atMost, holds, none, printTable, type Row } from './table.ts';
 
 const usage = `npm run faults -- [options]: plays what the service must bear, and prints what must hold beside what was seen.
 
-  --failover S   instead, for so many seconds: a primary and two replicas, which are killed, hang, lag and take over
   --short        a minute instead of seven: less load, shorter outages, fewer slow clients; times may be five times as long
   --pooler       with PgBouncer between the service and its database
   --help         this text
 
-The service runs as a role of fewest rights, but for --failover. Starts a PostgreSQL with PostGIS of its own and ends it; needs the server
+The service runs as a role of fewest rights. Starts a PostgreSQL with PostGIS of its own and ends it; needs the server
 programs of this machine. Exit code: 0 all is kept, 1 something is missed, 2 the run itself failed.
 `;
 
@@ -186,49 +184,6 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
   return !kept.includes(false);
 }
 
-/** @returns whether all is kept */
-async function runFailovers(seconds: number): Promise<boolean> {
-  if (withoutCluster) throw new Error(withoutCluster);
-  const first = await startCluster();
-  const servers: [Cluster, Cluster, Cluster] = [first, await first.addStandby(), await first.addStandby()];
-  for (const server of servers) atEnd(() => server.remove());
-  const site = await makeSite(first.url, { isServerOwn: true });
-  // What is acknowledged is on one of the replicas too.
-  for (const server of servers) {
-    const { sql, close } = await openDatabase({ databaseUrl: server.url, dataDir: '' });
-    await sql.unsafe("alter system set synchronous_standby_names = 'ANY 1 (*)'");
-    await sql`select pg_reload_conf()`;
-    await close();
-  }
-  const { pathname } = new URL(site.env.DATABASE_URL ?? '');
-  const urlAt = ({ url }: Cluster) => Object.assign(new URL(url), { pathname }).href;
-  const maxLagSeconds = 2;
-  const env: Record<string, string> = {
-    ...site.env,
-    DATABASE_URL: `postgres://postgres@${servers.map(({ url }) => new URL(url).host).join()}${pathname}`,
-    DATABASE_REPLICA_URL: servers.map(urlAt).join(' '),
-    REPLICA_MAX_LAG_S: String(maxLagSeconds),
-  };
-  const ends: string[] = [];
-  const service = await startService(env, { ended: (how) => ends.push(how), line: () => {} });
-  const { loginname, token } = site.roles.reporter;
-  const headers = { 'X-Auth-User': loginname, 'X-Auth-Token': token };
-  const { rows, ledger, primary } = await playFailovers({ port: service.port, seconds, maxLagSeconds, urlAt, servers, headers });
-  const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
-  const shares = [...metrics.matchAll(/^database_reads_total\{server="([^"]+)"\} (\d+)$/gm)].map(
-    ([, server, reads]) => `${server} ${reads}`,
-  );
-  const agreement = await checkLedger(urlAt(primary), env.DATA_DIR ?? '', ledger);
-  const isKept = printTable(`A primary and two replicas for ${seconds} s (S5.2); read: ${shares.join(', ')}`, [
-    ...rows,
-    agreement,
-    none('ends of the service', ends),
-  ]);
-  service.expectEnd();
-  if (!isKept) console.log(`\nlast lines of the service:\n${service.lastLines().join('\n')}`);
-  return isKept;
-}
-
 /** That all that was acknowledged is there. */
 async function checkLedger(databaseUrl: string, dataDir: string, ledger: Entry[]): Promise<Row> {
   const database = await openDatabase({ databaseUrl, dataDir: '' });
@@ -249,7 +204,6 @@ const begin = performance.now();
 try {
   const { values } = parseArgs({
     options: {
-      failover: { type: 'string' },
       pooler: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -257,9 +211,7 @@ try {
   });
   if (values.help) console.log(usage);
   else {
-    const { failover } = values;
-    if (failover !== undefined && !/^[1-9]\d{0,4}$/.test(failover)) throw new Error(usage);
-    const isKept = await (failover === undefined ? run(values.short, values.pooler) : runFailovers(Number(failover)));
+    const isKept = await run(values.short, values.pooler);
     console.log(
       `\n${isKept ? 'All is kept' : 'Something is missed'}, after ${((performance.now() - begin) / 1000).toFixed(0)} s.`,
     );

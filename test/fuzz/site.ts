@@ -31,13 +31,10 @@ export interface Site {
 const throwawayCount = 12;
 const spareTokenCount = 120;
 
-/**
- * Makes database and data directory, which are removed at the end of the run: on this PostgreSQL, embedded without one.
- * @param isServerOwn the whole PostgreSQL is removed
- */
-export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerOwn = false } = {}): Promise<Site> {
+/** Makes database and data directory, which are removed at the end of the run: on this PostgreSQL, embedded without one. */
+export async function makeSite(serverUrl = process.env.DATABASE_URL): Promise<Site> {
   const dataDir = await makeDir();
-  const databaseUrl = serverUrl ? await createDatabase(serverUrl, isServerOwn) : null;
+  const databaseUrl = serverUrl ? await createDatabase(serverUrl) : null;
   const database = await openDatabase({ databaseUrl, dataDir });
   try {
     await migrateDatabase(database);
@@ -89,12 +86,12 @@ export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerO
   }
 }
 
-async function createDatabase(serverUrl: string, isServerOwn: boolean): Promise<string> {
+async function createDatabase(serverUrl: string): Promise<string> {
   const server = await openDatabase({ databaseUrl: serverUrl, dataDir: '' });
   const name = `sighting_fuzz_${process.pid}`;
   await server.sql.unsafe(`create database ${name}`);
   atEnd(async () => {
-    if (!isServerOwn) await server.sql.unsafe(`drop database ${name} with (force)`);
+    await server.sql.unsafe(`drop database ${name} with (force)`);
     await server.close();
   });
   const url = new URL(serverUrl);
