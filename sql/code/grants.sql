@@ -1,7 +1,7 @@
 -- Who may read what. Applied at every migrate, also when nothing else changed: the roles belong to the whole server and may
 -- be created later than this database.
 
--- gis_public and gis_exact are groups; people get login roles in them (docs/operations.md). portal_dienst is that of the service,
+-- gis_public and gis_exact are groups; people get login roles in them (docs/operations/logins.md). portal_dienst is that of the service,
 -- where it does not run as the owner. A migrating role that may not create roles leaves that to the server's administrator, and the
 -- command says so.
 do $$
