@@ -55,6 +55,10 @@ function replace(text: string, parts: readonly (readonly [from: string | RegExp,
   }, text);
 }
 
+const address = '127.0.0.1';
+/** Whom nginx does not count. */
+export const knownAddress = '127.0.0.77';
+
 /** Starts one that hands on to the service's instances at these ports what is asked of n.test and s.test. */
 export async function startProxy(name: ProxyName, ...servicePorts: number[]): Promise<StartedProxy> {
   const home = mkdtempSync(join(tmpdir(), 'sighting-proxy-'));
@@ -68,35 +72,39 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   );
   const isNginx = name === 'nginx';
   const file = join(home, 'proxy.conf');
-  if (isNginx) {
-    const site = replace(readProxyFile(name), [
-      [/^ *listen \[::\].*\n/gm, ''],
-      [/listen 80(?=[ ;])/g, `listen 127.0.0.1:${httpPort}`],
-      [/listen 443 /g, `listen 127.0.0.1:${httpsPort} `],
-      [/rp\.example\.org he\.example\.org/g, 'n.test s.test'],
-      [/server 127\.0\.0\.1:8080(.*)/g, servicePorts.map((port) => `server 127.0.0.1:${port}$1`).join(' ')],
-      [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
-      [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
-      [/\/var\/lib\/nginx/g, home],
-      [/\/var\/log\/nginx/g, home],
-    ]);
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${home}/${kind};`);
-    writeFileSync(
-      file,
-      `daemon off; pid ${home}/pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''} events {}
-      http { access_log ${home}/access.log; error_log ${home}/error.log; ${temporary.join(' ')}\n${site}\n}\n`,
-    );
-  } else {
-    const site = replace(readProxyFile(name), [
-      [/^\{\n/gm, `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n`],
-      [/rp\.example\.org, he\.example\.org \{/g, `n.test, s.test {\n\ttls ${certificate} ${key}`],
-      [/\/var\/log\/caddy/g, home],
-      [/127\.0\.0\.1:8080/g, servicePorts.map((port) => `127.0.0.1:${port}`).join(' ')],
-    ]);
-    writeFileSync(file, site);
-  }
+  const temporary = ['fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${home}/${kind};`);
+  const text = isNginx
+    ? replace(readProxyFile(name), [
+        [/^user .*\n/gm, process.getuid?.() === 0 ? 'user root;\n' : ''],
+        [/^worker_processes auto;/gm, 'daemon off; worker_processes 2;'],
+        [/^include .*\n/gm, ''],
+        [/^http \{/gm, `http { ${temporary.join(' ')}`],
+        [/\/run\/nginx\.pid/g, `${home}/pid`],
+        [/^ *listen \[::\].*\n/gm, ''],
+        [/listen 80(?=[ ;])/g, `listen ${address}:${httpPort}`],
+        [/listen 443 /g, `listen ${address}:${httpsPort} `],
+        [/rp\.example\.org he\.example\.org/g, 'n.test s.test'],
+        [/server 127\.0\.0\.1:8080(.*)/g, servicePorts.map((port) => `server 127.0.0.1:${port}$1`).join(' ')],
+        [/# 192\.0\.2\.10 1;/g, `${knownAddress} 1;`],
+        [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
+        [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
+        [/\/var\/lib\/nginx/g, home],
+        [/\/var\/log\/nginx/g, home],
+      ])
+    : replace(readProxyFile(name), [
+        [/^\{\n/gm, `{\n\tadmin off\n\tdefault_bind ${address}\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n`],
+        [/^(\{\$DOMAINS.*\{)$/gm, `$1\n\ttls ${certificate} ${key}`],
+        [/\/var\/log\/caddy/g, home],
+      ]);
+  writeFileSync(file, text);
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    DOMAINS: 'n.test, s.test',
+    UPSTREAM: servicePorts.map((port) => `127.0.0.1:${port}`).join(' '),
+  };
   const args = isNginx ? ['-e', 'stderr', '-p', home, '-c', file] : ['run', '--adapter', 'caddyfile', '--config', file];
-  const child = spawn(name, args, { env: { PATH: process.env.PATH, HOME: home }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(name, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
