@@ -60,7 +60,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   const away = performance.now();
   // Once it is noticed: what has been asked already is answered by the connections that were there.
   await sleep(200);
-  const asking = askOnce(port, '/health/ready');
+  const asking = askOnce(port, { path: '/health/ready' });
   await sleep(Math.max(0, seconds * 1000 - (performance.now() - away)));
   await outage.end(cluster);
   const back = performance.now();

@@ -14,9 +14,15 @@ import { freePort } from './port.ts';
 
 export type ProxyName = 'nginx' | 'caddy';
 
-export interface StartedProxy {
+/** Where something is asked: a proxy, or the service itself, without TLS. */
+export interface Door {
   httpPort: number;
   httpsPort: number;
+  /** Without TLS, unless a question says otherwise. */
+  isPlain: boolean;
+}
+
+export interface StartedProxy extends Door {
   /** Where its files are. */
   home: string;
   /** What it has logged, wherever to. */
@@ -59,7 +65,7 @@ const address = '127.0.0.1';
 /** Whom nginx does not count. */
 export const knownAddress = '127.0.0.77';
 
-/** Starts one that hands on to the service's instances at these ports what is asked of n.test and s.test. */
+/** Starts one that hands on to the service's instances at these ports what is asked of n.test, s.test and localhost. */
 export async function startProxy(name: ProxyName, ...servicePorts: number[]): Promise<StartedProxy> {
   const home = mkdtempSync(join(tmpdir(), 'sighting-proxy-'));
   const [httpPort, httpsPort] = [await freePort(), await freePort()];
@@ -83,7 +89,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
         [/^ *listen \[::\].*\n/gm, ''],
         [/listen 80(?=[ ;])/g, `listen ${address}:${httpPort}`],
         [/listen 443 /g, `listen ${address}:${httpsPort} `],
-        [/rp\.example\.org he\.example\.org/g, 'n.test s.test'],
+        [/rp\.example\.org he\.example\.org/g, 'n.test s.test localhost'],
         [/server 127\.0\.0\.1:8080(.*)/g, servicePorts.map((port) => `server 127.0.0.1:${port}$1`).join(' ')],
         [/# 192\.0\.2\.10 1;/g, `${knownAddress} 1;`],
         [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
@@ -100,7 +106,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   const env = {
     PATH: process.env.PATH,
     HOME: home,
-    DOMAINS: 'n.test, s.test',
+    DOMAINS: 'n.test, s.test, localhost',
     UPSTREAM: servicePorts.map((port) => `127.0.0.1:${port}`).join(' '),
   };
   const args = isNginx ? ['-e', 'stderr', '-p', home, '-c', file] : ['run', '--adapter', 'caddyfile', '--config', file];
@@ -119,6 +125,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   return {
     httpPort,
     httpsPort,
+    isPlain: false,
     home,
     readLog: () => [output, ...globSync(join(home, '*.log')).map((log) => readFileSync(log, 'utf8'))].join('\n'),
     async end() {
@@ -135,9 +142,10 @@ export interface Question extends RequestOptions {
   isPlain?: boolean;
 }
 
-/** Asks the proxy for a path of a host by HTTP/1.1. */
-export function ask({ httpPort, httpsPort }: StartedProxy, host: string, path: string, question: Question = {}): Promise<Reply> {
-  const { body, isPlain = false, headers, ...options } = question;
+/** Asks for a path of a host by HTTP/1.1. */
+export function ask(door: Door, host: string, path: string, question: Question = {}): Promise<Reply> {
+  const { httpPort, httpsPort } = door;
+  const { body, isPlain = door.isPlain, headers, ...options } = question;
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const to = { host: '127.0.0.1', path, agent: false, ...options, headers: { Host: host, ...(headers as object) } } as const;
   const sent = isPlain
