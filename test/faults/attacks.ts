@@ -1,4 +1,4 @@
-// What one client does to the service while another one wants to be served (S0.5): directly, and behind the shipped nginx.conf.
+// What one client does to the service while another one wants to be served: directly, and behind the shipped nginx.conf.
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';

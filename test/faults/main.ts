@@ -1,4 +1,4 @@
-// npm run faults: what the service must bear (S0, S5), as figures.
+// npm run faults: what the service must bear (S5), as figures.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -65,7 +65,7 @@ const address = '127.0.0.1';
 /** Whom nginx does not count. */
 export const knownAddress = '127.0.0.77';
 
-/** Starts one that hands on to the service's instances at these ports what is asked of n.test, s.test and localhost. */
+/** Starts one that hands on to the service's instances at these ports what is asked of n.test and s.test; nginx of localhost, too. */
 export async function startProxy(name: ProxyName, ...servicePorts: number[]): Promise<StartedProxy> {
   const home = mkdtempSync(join(tmpdir(), 'sighting-proxy-'));
   const [httpPort, httpsPort] = [await freePort(), await freePort()];
@@ -73,7 +73,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   execFileSync(
     'openssl',
     `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=n.test -keyout ${key} -out ${certificate}
-      -addext subjectAltName=DNS:n.test,DNS:s.test`.split(/\s+/),
+      -addext subjectAltName=DNS:n.test,DNS:s.test,DNS:localhost`.split(/\s+/),
     { stdio: 'ignore' },
   );
   const isNginx = name === 'nginx';
@@ -106,7 +106,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   const env = {
     PATH: process.env.PATH,
     HOME: home,
-    DOMAINS: 'n.test, s.test, localhost',
+    DOMAINS: 'n.test, s.test',
     UPSTREAM: servicePorts.map((port) => `127.0.0.1:${port}`).join(' '),
   };
   const args = isNginx ? ['-e', 'stderr', '-p', home, '-c', file] : ['run', '--adapter', 'caddyfile', '--config', file];
@@ -119,7 +119,10 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   }
   const closed = once(child, 'close');
   for (let attempt = 0; !(await isOpen(httpsPort)); attempt++) {
-    if (child.exitCode !== null || attempt > 200) throw new Error(`${name} did not start: ${output}`);
+    if (child.exitCode !== null || attempt > 600) {
+      child.kill('SIGKILL');
+      throw new Error(`${name} did not start: ${output}`);
+    }
     await sleep(50);
   }
   return {
