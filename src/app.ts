@@ -1,19 +1,18 @@
 // Routes and middleware, and the one place where errors become answers.
 import { type Context, Hono } from 'hono';
 import { currentScope } from './guard/request.ts';
-import { noteRequests } from './http/answered.ts';
-import { type Deps, type Env, readerMiddleware, tenantMiddleware } from './http/context.ts';
+import { type Deps, type Env, readerMiddleware, scopeMiddleware, tenantMiddleware } from './http/context.ts';
 import { toPortalError } from './http/errors.ts';
 import { isOutput, outputRoutes } from './http/outputs/outputs.ts';
 import { replyProblem } from './http/outputs/problem.ts';
 import { methodsOf, protocolMiddleware, refuseOverride } from './http/protocol.ts';
+import { noteRequests } from './http/request-log.ts';
 import { docsRoutes } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { kontoRoutes } from './http/routes/konto.ts';
 import { kontoDatenRoutes } from './http/routes/konto-daten.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { listRoutes } from './http/routes/routes.ts';
-import { scopeMiddleware } from './http/scope.ts';
 import { PortalError } from './http/wire/errors.ts';
 import { answerConditionally } from './http/wire/etag.ts';
 import { keepAnswers } from './http/wire/kept.ts';
@@ -23,7 +22,7 @@ import type { Log } from './observe/log.ts';
 import { watchOutages } from './observe/seldom.ts';
 
 /** What a process needs that answers its supervisors alone. */
-export type WorkerDeps = Pick<Deps, 'sql' | 'drain' | 'start' | 'replicas' | 'config' | 'metrics' | 'log'>;
+export type WorkerDeps = Pick<Deps, 'sql' | 'drain' | 'replicas' | 'config' | 'metrics' | 'log'>;
 
 /** A process that answers its supervisors alone: /health and /metrics. */
 export function createWorkerApp(deps: WorkerDeps): Hono<Env> {

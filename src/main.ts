@@ -1,33 +1,17 @@
-// Starts the service: configuration, database, HTTP, signals. `npm start` gives V8 one helper thread and a young generation of
-// 4 MB, and has it clear the heap when that grew by half: answers are made of large buffers, and collecting them took half a
-// core and 100 MB more otherwise, XML another 170 MB.
+// Starts the service: configuration, database, HTTP, signals.
 import { join } from 'node:path';
 import { createApp, createWorkerApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
-import {
-  embeddedCallBounds,
-  openDatabase,
-  poolBounds,
-  poolSize,
-  regexpCallBounds,
-  requestSettings,
-  reservedConnections,
-  slowCallBounds,
-  statementMs,
-  versionBounds,
-} from './db/client.ts';
+import { admitCalls } from './db/admitted.ts';
+import { callBounds, callMs, openDatabase, poolSize, regexpCallBounds, requestSettings, statementMs } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
-import { watchStandby } from './db/standby.ts';
-import { admitCalls } from './guard/admission.ts';
-import { warmHashes } from './guard/password.ts';
+import { Limit } from './guard/limit.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
-import { makeEmbeddedRests, restAfter } from './guard/rest.ts';
 import { loadSecretKey } from './guard/secret.ts';
-import { patientMs } from './guard/share.ts';
-import { watchService } from './http/figures.ts';
 import { listen } from './http/server.ts';
+import { watchService } from './http/service-metrics.ts';
 import { workAbgleich } from './jobs/abgleich.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
@@ -47,9 +31,7 @@ import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
 import { watchFaults } from './observe/seldom.ts';
 import { prepareDatabase } from './prepare.ts';
-import { openReads } from './reads.ts';
 import { endOnSignal, stopOnSignal } from './stop.ts';
-import { warmUp } from './warmup.ts';
 import { describeFirstSteps, requireDefaultTenant } from './welcome.ts';
 
 async function main(): Promise<void> {
@@ -57,8 +39,6 @@ async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLog(config.logLevel, () => currentScope()?.id, { requests: config.logRequests });
   const out = process.stderr;
-  // While the database is opened: these are other threads.
-  const hashing = config.role === 'worker' ? Promise.resolve() : warmHashes();
   if (config.databaseUrl === null) out.write('Eingebettete Datenbank wird geöffnet (beim ersten Mal einige Sekunden) …\n');
   const database = await openDatabase({
     ...config,
@@ -68,7 +48,6 @@ async function main(): Promise<void> {
     },
   });
   const report = (line: string) => out.write(`${line}\n`);
-  const endWatch = watchStandby(database, report);
   const mayChange = await prepareDatabase(database, config, report);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
@@ -78,35 +57,17 @@ async function main(): Promise<void> {
   const mandanten = await listMandant(database.sql);
   requireDefaultTenant(config.defaultTenant, mandanten);
   const connections = config.dbPool ?? poolSize;
-  const sql = admitCalls(
-    database.sql,
-    {
-      name: 'database',
-      ...(database.kind === 'postgres'
-        ? { ...poolBounds(connections), restMs: restAfter }
-        : { ...embeddedCallBounds, slots: connections + reservedConnections, restMs: makeEmbeddedRests() }),
-    },
-    { client: database.reserve, after: connections },
-  );
-  const { close: closeReads, apart, ...read } = await openReads(database, sql, config, log);
-  // Shared by all who ask at the same time, a look is nobody's: in the line of requests it waited for a turn of every network, and answers
-  // that are kept were refused under load (S5.3).
-  const versions = {
-    sql: admitCalls(database.versions, versionBounds),
-    // The embedded database answers one after the other, and looks of nobody's took the places of others.
-    patience: database.kind === 'postgres' ? patientMs : null,
-  };
-  const slowSql = admitCalls(read.reads, { name: 'slow', ...slowCallBounds });
+  const sql = admitCalls(database.sql, new Limit({ name: 'database', ...callBounds(connections, database.kind) }), callMs);
+  // The embedded database has one connection, and no time limit for a statement.
   const regexpSql =
     database.kind === 'postgres'
-      ? apart(
-          admitCalls(
-            database.connect({
-              max: regexpCallBounds.slots,
-              settings: { ...requestSettings, statement_timeout: statementMs.regexp },
-            }),
-            { name: 'regexp', ...regexpCallBounds, restMs: restAfter },
-          ),
+      ? admitCalls(
+          database.connect({
+            max: regexpCallBounds.slots,
+            settings: { ...requestSettings, statement_timeout: statementMs.regexp },
+          }),
+          new Limit({ name: 'regexp', ...regexpCallBounds }),
+          callMs,
         )
       : sql;
   const media = {
@@ -114,7 +75,7 @@ async function main(): Promise<void> {
       all: config.maxUploads,
       perAccount: config.maxUploadsPerAccount,
     }),
-    threads: createMediaThreads({ workers: config.photoWorkers, keepsReady: config.role !== 'worker' }),
+    threads: createMediaThreads({ workers: config.photoWorkers }),
     storage: openStorage(config.media),
   };
   const isWorker = config.role !== 'web';
@@ -137,19 +98,15 @@ async function main(): Promise<void> {
   }
   const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;
   const drain = { active: false };
-  const start = { isOver: false };
   const metrics = createMetrics();
   const watch = config.role === 'worker' ? null : watchAbgleich(database, sql, watchFaults(log, 'feed'));
-  watchService(metrics, { sql, ...read, feed: watch, hasBoundarySource: config.boundary !== null });
+  watchService(metrics, { sql, feed: watch, hasBoundarySource: config.boundary !== null });
   const feed = watch && { installation: await getInstallation(database.sql), watch };
   const deps = feed && {
     sql,
-    ...read,
-    versions,
+    reads: sql,
     drain,
-    start,
     regexpSql,
-    slowSql,
     queue: boss,
     media,
     writes: limitPerDay(config.maxWritesPerAccount),
@@ -162,14 +119,7 @@ async function main(): Promise<void> {
   };
   const app = deps ? createApp(deps) : createWorkerApp({ sql, drain, config, metrics, log });
   surviveDefects(log, (error) => currentScope()?.fail(error));
-  if (deps) {
-    const host = mandanten.flatMap(({ domains }) => domains)[0] ?? null;
-    const others = Promise.all([hashing, media.threads.untilReady()]);
-    log.debug({ answers: await warmUp(app.fetch, config, host, others) }, 'warmed up');
-    start.isOver = true;
-  }
   const server = await listen(app.fetch, config.host, config.port, config);
-  endWatch();
   out.write(describeFirstSteps(config, logins, database.kind, mandanten));
 
   leaveSignals();
@@ -183,7 +133,7 @@ async function main(): Promise<void> {
     },
     finish: () => boss.finishJobs(),
     server,
-    closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), closeReads, () => database.close()],
+    closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), () => database.close()],
   });
 }
 

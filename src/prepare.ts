@@ -4,7 +4,6 @@ import { checkDatabase, checkSameDatabase, checkSettings } from './db/check.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { listAnalystWarnings, listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
-import { watchStandby } from './db/standby.ts';
 import { startBoss } from './jobs/boss.ts';
 
 /**
@@ -13,17 +12,12 @@ import { startBoss } from './jobs/boss.ts';
  * @param tellsAlways what the administrator has to do is told also where nothing was migrated
  */
 export async function migrateAll(database: Database, report: (line: string) => void, tellsAlways = true): Promise<CodeOutcome> {
-  const endWatch = watchStandby(database, report);
-  try {
-    const outcome = await migrateDatabase(database, { report });
-    // The queue's own tables too, so that the service may run without the right to create any.
-    await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
-    // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
-    if (tellsAlways || outcome === 'replaced') await reportWarnings(database, report);
-    return outcome;
-  } finally {
-    endWatch();
-  }
+  const outcome = await migrateDatabase(database, { report });
+  // The queue's own tables too, so that the service may run without the right to create any.
+  await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
+  // At all other starts they would be the same again; `npm run migrate` tells them whenever it is asked.
+  if (tellsAlways || outcome === 'replaced') await reportWarnings(database, report);
+  return outcome;
 }
 
 /**
@@ -49,8 +43,8 @@ export async function prepareDatabase(
     }
   }
   if (directDatabaseUrl !== null) {
-    await checkDatabase(database.versions, 'DIRECT_DATABASE_URL');
-    await checkSameDatabase(database.sql, database.versions, 'DIRECT_DATABASE_URL');
+    await checkDatabase(database.work, 'DIRECT_DATABASE_URL');
+    await checkSameDatabase(database.sql, database.work, 'DIRECT_DATABASE_URL');
   }
   if (database.kind === 'postgres') await checkSettings(database.sql, directDatabaseUrl !== null);
   const mayChange = await mayMigrate(database.sql);

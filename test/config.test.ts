@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, loadConfig } from '../src/config.ts';
 import { openDatabase, poolSizeOf } from '../src/db/client.ts';
-import { createLog } from '../src/observe/log.ts';
-import { openReads } from '../src/reads.ts';
 
 const url = 'https://example.org/grenzen.geojson';
 
@@ -126,17 +124,6 @@ describe('DATABASE_REPLICA_URL', () => {
     it(`REPLICA_MAX_LAG_S can't be ${value}`, () => {
       assert.throws(() => loadConfig({ REPLICA_MAX_LAG_S: value }), { message: /^REPLICA_MAX_LAG_S ist „/ });
     });
-
-  it('names each server once', async () => {
-    const databaseUrl = 'postgres://p@127.0.0.1:1/p';
-    const database = await openDatabase({ databaseUrl, dataDir: '' });
-    const replicas = { urls: ['postgres://p@127.0.0.1:2,127.0.0.1:3/p', 'postgres://q@127.0.0.1:2/p'], maxLagSeconds: 5 };
-    const config = { role: 'all' as const, databaseUrl, directDatabaseUrl: null, replicas };
-    await assert.rejects(openReads(database, database.sql, config, createLog('silent')), {
-      message: /^DATABASE_REPLICA_URL nennt einen Server zweimal/,
-    });
-    await database.close();
-  });
 });
 
 describe('several servers in DATABASE_URL', () => {

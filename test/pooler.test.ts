@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { callBounds, type Database, openDatabase, poolSize, requestSettings } from '../src/db/client.ts';
-import { admitCalls } from '../src/guard/admission.ts';
+import { admitCalls } from '../src/db/admitted.ts';
+import { callBounds, callMs, type Database, openDatabase, poolSize, requestSettings } from '../src/db/client.ts';
+import { Limit } from '../src/guard/limit.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
 import { type Pooler, startPooler, withoutPooler } from './support/pooler.ts';
 import { runCli, runMain, type Site, startProcess } from './support/process.ts';
@@ -145,7 +146,7 @@ describe('PgBouncer before the database', { skip }, () => {
   it('loses no answer when more is asked at once than there are connections', async () => {
     const pooled = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', directDatabaseUrl: direct(), dataDir: '' });
     // As the service does: without, some of them would be waited for for ever.
-    const sql = admitCalls(pooled.sql, { slots: poolSize, ...callBounds });
+    const sql = admitCalls(pooled.sql, new Limit(callBounds(poolSize)), callMs);
     try {
       const numbers = Array.from({ length: 60 }, (_, n) => n);
       // With values and without, which travel in another way, and in transactions.

@@ -3,7 +3,6 @@
 import { ZipWriter } from '@zip.js/zip.js';
 import { getNutzerAuskunft, type Inhaber, listAuskunftQs, requireZugangsstand } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
-import { makePartRests } from '../guard/rest.ts';
 import type { Storage } from '../media/storage.ts';
 import { describeAuskunft, missingFile } from './liesmich.ts';
 import { formatSaetze, listSaetze, renderSatz } from './saetze.ts';
@@ -28,9 +27,8 @@ export async function writeAuskunft(
 ): Promise<Archived> {
   const konto = await getNutzerAuskunft(sql, inhaber);
   const zip = new ZipWriter(output, { useWebWorkers: false, level: 6 });
-  const rest = makePartRests();
   const add = (name: string, parts: AsyncIterable<string> | Iterable<string>) =>
-    zip.add(name, ReadableStream.from(toBytes(parts, rest)));
+    zip.add(name, ReadableStream.from(toBytes(parts)));
   await add('LIESMICH.txt', [describeAuskunft(new Date())]);
   await add('konto.json', [`${JSON.stringify(JSON.parse(konto), null, 2)}\n`]);
 
@@ -62,7 +60,6 @@ export async function writeAuskunft(
       // They are compressed already.
       else await zip.add(path, ReadableStream.from([bytes]), { level: 0 });
       onFile(++done, Math.max(done, total));
-      await rest();
     }
   }
   if (fehlend.length > 0)
@@ -74,14 +71,8 @@ export async function writeAuskunft(
   return { saetze, dateien: done - fehlend.length, fehlend: fehlend.length };
 }
 
-async function* toBytes(
-  parts: AsyncIterable<string> | Iterable<string>,
-  rest: () => Promise<void> | null,
-): AsyncGenerator<Uint8Array> {
-  for await (const part of parts) {
-    yield Buffer.from(part);
-    await rest();
-  }
+async function* toBytes(parts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) yield Buffer.from(part);
 }
 
 async function* parsed(pages: AsyncIterable<string>): AsyncGenerator<object[]> {

@@ -2,7 +2,6 @@
 import { extname } from 'node:path';
 import { type Inhaber, listAuskunftProtokoll, listAuskunftSichtbeobachtung } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
-import { waitForTurn } from '../guard/turns.ts';
 
 type Value = string | number | boolean | null | object;
 type Satz = { [name: string]: Value };
@@ -23,7 +22,6 @@ const mark = /"[^ -\u{10ffff}][+-]([0-9a-f]{32}\.[a-z0-9]{2,4})"/gu;
 /** The sightings of an account, some at a time. */
 export async function* listSaetze(sql: Sql, inhaber: Inhaber): AsyncGenerator<ExportedSatz[]> {
   for await (const { result, zusatz, offen } of listAuskunftSichtbeobachtung(sql, inhaber)) {
-    await waitForTurn();
     const shown = JSON.parse(result.replaceAll(mark, '{"medium":"$1"}')) as Satz[];
     const more = JSON.parse(zusatz) as Satz[];
     const open = JSON.parse(offen) as (number | null)[];
@@ -60,7 +58,6 @@ export async function* renderSatz(sql: Sql, inhaber: Inhaber, { satz, offen }: E
   if (!json.endsWith(end)) throw new Error('protokoll is not the last field of a record');
   yield json.slice(0, -end.length);
   for await (const page of listAuskunftProtokoll(sql, inhaber, Number(satz.id), offen)) {
-    await waitForTurn();
     // Written anew: PostgreSQL puts blanks between them, JSON.stringify none.
     yield `,${JSON.stringify(JSON.parse(page)).slice(1, -1)}`;
   }

@@ -14,7 +14,7 @@ import {
   type NewMandant,
 } from '../db/catalogue.ts';
 import type { Database, Sql } from '../db/client.ts';
-import { countCrossings, maxCrossings } from '../guard/knots.ts';
+import { countCrossings, maxCrossings } from '../guard/geometry.ts';
 import type { Progress } from '../observe/progress.ts';
 import { column, ImportError, optional, type Problem, type Row, readCsv } from './csv.ts';
 

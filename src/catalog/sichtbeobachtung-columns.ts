@@ -3,8 +3,7 @@
 import { type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
 import { type ImportedFeld, type StagedColumn, stagedColumns } from '../db/sichtbeobachtung-import.ts';
 import { type Feld, felder, listFeld } from '../felder.ts';
-import { toIsoDate } from '../guard/date.ts';
-import { hasAtMost, hasLongRun, isStorable, maxMarks } from '../guard/text.ts';
+import { hasAtMost, hasLongRun, isStorable, maxMarks, toIsoDate } from '../guard/text.ts';
 
 export interface Kind {
   allowed: string;

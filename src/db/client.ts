@@ -13,10 +13,6 @@ export interface Database {
   kind: 'postgres' | 'embedded';
   /** The pool that answers requests. */
   sql: Sql;
-  /** A few more connections like those, for requests that find them all taken. */
-  reserve: Sql;
-  /** One connection for what every kept answer asks first: versions, one after the other. */
-  versions: Sql;
   /** For jobs: two connections of their own, past a pooler; with the embedded database those of requests. */
   work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
@@ -32,33 +28,19 @@ export interface Database {
 // cores it would hold 128 connections of the server's and wait for itself.
 export const poolSizeOf = (cores: number) => Math.min(16, Math.max(4, 2 * cores));
 export const poolSize = poolSizeOf(availableParallelism());
-// Beside them, for everybody else when one network's requests hold all of those. A pool of their own: as two more of the same, which
-// take turns, they made a page 8 % slower.
-export const reservedConnections = 2;
 
-/** Of a pool's connections, those of a network or an account that does more than is spare, beside others: a statement on each core. */
-export const besideOthers = (connections: number) => Math.ceil(connections / 2);
-
-/** How requests wait for a connection: 503 within two seconds when all are busy (S5.3); what waits longer was given up by its client. */
-export const callBounds = { queue: 500, waitMs: 1500, runMs: 10_000 };
-/** The same of a pool with its reserve: one network can have all connections but these. */
-export const poolBounds = (connections: number) => ({
-  ...callBounds,
-  slots: connections + reservedConnections,
-  share: connections,
-  besideOthers: besideOthers(connections),
+/** How requests wait for a connection: 503 within two seconds when all are busy (S5.3). One network leaves one to others. */
+export const callBounds = (connections: number, kind: Database['kind'] = 'postgres') => ({
+  slots: connections,
+  // The embedded database answers one after the other: more than one of a network would stand before those of others.
+  share: kind === 'embedded' ? 1 : Math.max(1, connections - 1),
+  queue: 500,
+  waitMs: 1500,
 });
-/** The same of the embedded database, which answers one after the other: more than one of a network would stand before those of others. */
-export const embeddedCallBounds = { ...callBounds, share: 1 };
-/**
- * The same for what may compute for long; of its connections a network has one. With two, whoever had one all the time, beside one longer
- * statement of somebody else, had those of all others refused that take milliseconds.
- */
-export const slowCallBounds = { ...callBounds, slots: 3, share: 1, queue: 40 };
 /** The same for regular expressions, which are cut off soon. */
-export const regexpCallBounds = { ...slowCallBounds, slots: 2 };
-/** Versions that are asked for at once, one behind the other on their connection: each takes a fraction of a millisecond. */
-export const versionBounds = { ...callBounds, slots: 8 };
+export const regexpCallBounds = { slots: 2, share: 1, queue: 40, waitMs: 1500 };
+/** Longest call in milliseconds: the driver may wait for ever for a server that is cut off. */
+export const callMs = 10_000;
 /** Longest statement of a request, and of one with a regular expression, in milliseconds. */
 export const statementMs = { usual: 8000, regexp: 500 };
 
@@ -157,9 +139,7 @@ function databaseOver(target: Target, size = poolSize): Database {
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql,
-    reserve: open({ max: reservedConnections, settings: requestSettings }, hasPooler),
-    versions: open({ max: 1, settings: requestSettings }, false),
-    // Requests are as many at once as there are connections (src/guard/admission.ts); jobs count nothing. With one of theirs on the same
+    // Requests are as many at once as there are connections (src/guard/limit.ts); jobs count nothing. With one of theirs on the same
     // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
     // answers then, it waited for ever.
     work: 'url' in target ? open({ max: 2, settings: requestSettings }, false) : sql,

@@ -2,17 +2,9 @@
 // wait. Connections of the database, hashes, photos and uploads are all admitted by it.
 import { currentScope, isAccount } from './request.ts';
 
-/** What is limited, as operators are shown it. */
-export const limitNames = ['database', 'regexp', 'passwords', 'photos', 'uploads'] as const;
-export type LimitName = (typeof limitNames)[number];
-
-/** Why somebody was not admitted, or given up. */
-export const refusalReasons = ['queue_full', 'waited_too_long', 'no_answer', 'gone'] as const;
-export type RefusalReason = (typeof refusalReasons)[number];
-
 export interface LimitOptions {
-  /** Under which it is counted for operators; not at all without it. */
-  name?: LimitName;
+  /** Under which operators are shown it; not at all without it. */
+  name?: 'database' | 'regexp' | 'passwords' | 'photos' | 'uploads';
   /** Runs at once. */
   slots: number;
   /** Of these, what one network, or one account, may have at once; all of them without it. */
@@ -25,13 +17,8 @@ export interface LimitOptions {
   waitMs: number;
 }
 
-/** What a limit has under way at present, and whom it refused since the process began. */
-export interface LimitUsage {
-  slots: number;
-  running: number;
-  waiting: number;
-  readonly refused: Record<RefusalReason, number>;
-}
+/** Why somebody was not admitted, or given up. */
+export type RefusalReason = 'queue_full' | 'waited_too_long' | 'no_answer' | 'gone';
 
 /** There is no place to be had soon. */
 export class OverloadError extends Error {
@@ -43,16 +30,9 @@ export class OverloadError extends Error {
   }
 }
 
-const makeUsage = (): LimitUsage => ({
-  slots: 0,
-  running: 0,
-  waiting: 0,
-  refused: { queue_full: 0, waited_too_long: 0, no_answer: 0, gone: 0 },
-});
-const usages = new Map<LimitName, LimitUsage>(limitNames.map((name) => [name, makeUsage()]));
-
+const named = new Map<string, Limit>();
 /** The limits of this process by name. */
-export const listUsage = (): ReadonlyMap<LimitName, Readonly<LimitUsage>> => usages;
+export const listLimits = (): ReadonlyMap<string, Limit> => named;
 
 interface Waiting {
   owners: readonly string[];
@@ -62,8 +42,9 @@ interface Waiting {
 }
 
 export class Limit {
+  readonly slots: number;
+  readonly refused: Record<RefusalReason, number> = { queue_full: 0, waited_too_long: 0, no_answer: 0, gone: 0 };
   readonly #options: LimitOptions;
-  readonly #usage: LimitUsage;
   /** Network or account → how many places it has, and how many of its runs wait. */
   readonly #held = new Map<string, number>();
   readonly #queued = new Map<string, number>();
@@ -72,8 +53,16 @@ export class Limit {
 
   constructor(options: LimitOptions) {
     this.#options = options;
-    this.#usage = (options.name && usages.get(options.name)) ?? makeUsage();
-    this.#usage.slots = options.slots;
+    this.slots = options.slots;
+    if (options.name) named.set(options.name, this);
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   /**
@@ -85,11 +74,10 @@ export class Limit {
     const scope = currentScope();
     const owners = scope?.owners ?? [];
     if (scope?.isGone()) throw this.refusal('gone');
-    if (!this.#mayRun(owners)) await this.#wait(owners, () => scope?.isGone() ?? false);
-    else this.#take(owners);
+    if (this.#mayRun(owners)) this.#take(owners);
+    else await this.#wait(owners, () => scope?.isGone() ?? false);
     return () => {
       this.#running--;
-      this.#usage.running--;
       for (const owner of owners) add(this.#held, owner, -1);
       if (this.#waiting.size > 0) this.#admitNext();
     };
@@ -107,21 +95,18 @@ export class Limit {
 
   /** The error for a reason, which is counted. */
   refusal(reason: RefusalReason): OverloadError {
-    this.#usage.refused[reason]++;
+    this.refused[reason]++;
     return new OverloadError(reason);
   }
 
   #mayRun(owners: readonly string[]): boolean {
     const { slots, share = slots, accountShare = share } = this.#options;
-    return (
-      this.#running < slots &&
-      owners.every((owner) => (this.#held.get(owner) ?? 0) < (isAccount(owner) ? accountShare : share))
-    );
+    const hasShare = (owner: string) => (this.#held.get(owner) ?? 0) < (isAccount(owner) ? accountShare : share);
+    return this.#running < slots && owners.every(hasShare);
   }
 
   #take(owners: readonly string[]): void {
     this.#running++;
-    this.#usage.running++;
     for (const owner of owners) add(this.#held, owner, 1);
   }
 
@@ -131,18 +116,14 @@ export class Limit {
     if (isFull) throw this.refusal('queue_full');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const entry = { owners, isGone, admit: resolve, refuse: (reason: RefusalReason) => reject(this.refusal(reason)) };
-    const leave = (sign: 1 | -1) => {
-      this.#usage.waiting += sign;
-      for (const owner of owners) add(this.#queued, owner, sign);
-    };
     this.#waiting.add(entry);
-    leave(1);
+    for (const owner of owners) add(this.#queued, owner, 1);
     const timer = setTimeout(() => this.#waiting.delete(entry) && entry.refuse('waited_too_long'), waitMs);
     try {
       await promise;
     } finally {
       clearTimeout(timer);
-      leave(-1);
+      for (const owner of owners) add(this.#queued, owner, -1);
     }
   }
 
@@ -151,16 +132,10 @@ export class Limit {
     let chosen: Waiting | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const entry of this.#waiting) {
-      if (entry.isGone()) {
-        this.#waiting.delete(entry);
-        entry.refuse('gone');
-        continue;
-      }
       const held = Math.max(0, ...entry.owners.map((owner) => this.#held.get(owner) ?? 0));
-      if (held >= least || !this.#mayRun(entry.owners)) continue;
-      chosen = entry;
-      least = held;
-      if (held === 0) break;
+      if (entry.isGone() && this.#waiting.delete(entry)) entry.refuse('gone');
+      else if (held < least && this.#mayRun(entry.owners)) [chosen, least] = [entry, held];
+      if (least === 0) break;
     }
     if (!chosen) return;
     this.#waiting.delete(chosen);

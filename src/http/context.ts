@@ -10,16 +10,15 @@ import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
 import type { Replica } from '../db/replicas.ts';
-import { trustedEntry } from '../guard/network.ts';
+import { networkOf, trustedEntry } from '../guard/network.ts';
 import type { Quota } from '../guard/rate.ts';
-import { currentScope, type RequestScope, runOutsideScope } from '../guard/request.ts';
+import { currentScope, type RequestScope, runInScope, runOutsideScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
 import type { Media } from '../media/medium.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { waitForTurnInTime } from './wire/body.ts';
 import { PortalError } from './wire/errors.ts';
 import { Query } from './wire/format.ts';
 import { type Parameters, queryOf } from './wire/query.ts';
@@ -30,10 +29,6 @@ export interface Deps {
   reads: Sql;
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
-  /** The same as `reads`, with a small share of it: for combinations of filters that compute for long. */
-  slowSql: Sql;
-  /** For versions of what is read at the primary, and how long a look at one is waited for (shareLooks); `sql` without it. */
-  versions?: { sql: Sql; patience: number | null };
   config: Pick<
     Config,
     | 'publicUrl'
@@ -43,15 +38,12 @@ export interface Deps {
     | 'metricsToken'
     | 'answerCacheBytes'
     | 'maxUploadsPerAccount'
-    | 'minReceiveRate'
     | 'karteHintergrund'
   >;
   metrics: Metrics;
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
-  /** Set when clients may ask: what the service asked itself before is no request of theirs. */
-  start?: { isOver: boolean };
   /** Whether what this request read by `reads` came from several servers. */
   isMixed?: () => boolean;
   /** Replicas that `reads` may read, where there are any. */
@@ -80,6 +72,23 @@ export interface Env {
     query?: Query;
     /** The fields of the form, once they are checked. */
     sent?: Parameters;
+  };
+}
+
+/** Runs every request in a scope of its own: an error that is thrown where nobody waits for it ends this request. */
+export function scopeMiddleware({ config }: { config: Pick<Config, 'trustedHops'> }): MiddlewareHandler<Env> {
+  return (c, next) => {
+    const answer = async (scope: RequestScope) => {
+      c.set('scope', scope);
+      c.header('X-Request-Id', scope.id);
+      const { outgoing, incoming } = c.env ?? {};
+      if (outgoing && incoming) {
+        scope.hasLeft = () => incoming.socket.destroyed && !outgoing.writableFinished;
+        if (c.req.method === 'GET' || c.req.method === 'HEAD') scope.isGone = scope.hasLeft;
+      }
+      await next();
+    };
+    return runInScope(networkOf(clientAddress(c, config.trustedHops)), answer, c.req.header('x-request-id'));
   };
 }
 
@@ -155,8 +164,6 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
       if (reader === null) throw new PortalError('nicht_angemeldet');
       c.set('tokenHash', tokenHash);
       currentScope()?.identify(reader);
-      // Of who asks from many networks, nothing was counted before.
-      await waitForTurnInTime();
       c.header('Cache-Control', 'private, no-store');
     }
     c.set('reader', reader);

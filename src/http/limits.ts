@@ -1,7 +1,6 @@
 // Limits on guessing and on sending mails (S2.5, D3.22). Counted in the database, so that all instances share them.
-import { type Sql, slowCallBounds, type Transaction } from '../db/client.ts';
+import type { Sql, Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
-import { limitRuns } from '../guard/admission.ts';
 import { currentScope, runOutsideScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';
 import { PortalError } from './wire/errors.ts';
@@ -86,24 +85,14 @@ export function requireWriteAllowed({ writes }: Deps, reader: number): void {
  * Runs what has a regular expression in it; 429 when this client's network sent too many, each of which may compute for half a
  * second.
  */
-export async function runRegexp<T>(deps: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
-  return hasOneConnection(deps) ? oneByOne(() => runCounted(deps, run)) : runCounted(deps, run);
-}
-
-/** Whether all statements run one after the other, in the embedded database. */
-const hasOneConnection = (deps: Deps) => deps.regexpSql === deps.sql;
-
-// Where they have no connections of their own, a login would wait behind several of them for each of its statements.
-const oneByOne = limitRuns({ slots: 1, queue: slowCallBounds.queue, waitMs: slowCallBounds.waitMs });
-
-async function runCounted<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
+export async function runRegexp<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
   const network = networkOfRequest();
   refuse(await count(sql, limits.regexp, network));
   const begin = performance.now();
   try {
     return await run(regexpSql);
   } finally {
-    // Also when the request has become too old to be given anything for it.
+    // Also when the request has gone meanwhile.
     if (performance.now() - begin > slowRegexp.ms)
       await runOutsideScope(() => count(sql, limits.regexp, network, slowRegexp.amount - 1));
   }

@@ -22,7 +22,9 @@ export function protocolMiddleware(drain: Deps['drain']): MiddlewareHandler<Env>
     c.header('Access-Control-Allow-Origin', '*');
     c.header('Access-Control-Expose-Headers', exposedHeaders);
     const target = c.env?.incoming?.url ?? '/';
-    if (countHeader(c, 'host') > 1 || !target.startsWith('/')) throw new PortalError('ungueltige_anfrage');
+    // One host, as HTTP/1.1 demands.
+    const hosts = c.env?.incoming?.httpVersion === '1.1' ? countHeader(c, 'host') : 1;
+    if (hosts !== 1 || !target.startsWith('/')) throw new PortalError('ungueltige_anfrage');
     if (c.req.method === 'OPTIONS') {
       c.header('Access-Control-Allow-Methods', allowedMethods);
       c.header('Access-Control-Allow-Headers', allowedHeaders);

@@ -5,7 +5,6 @@ import { PgBoss } from 'pg-boss';
 import { NIL } from 'uuid';
 import type { Database, Sql, Transaction } from '../db/client.ts';
 import { grantWarteschlange } from '../db/grants.ts';
-import { limitRate } from '../guard/rate.ts';
 import { currentScope } from '../guard/request.ts';
 
 /** Which mail, for whom. Never what stands in it: a link is a secret, and is made when the mail is sent (S2.2). */
@@ -39,9 +38,6 @@ export interface Boss extends Queue {
 
 const daySeconds = 86_400;
 const finishMs = 10_000;
-
-// What a network asks for is forgotten one mail a second. More than it may ask for in some minutes.
-const askedAtMost = 200;
 
 /**
  * Starts pg-boss; creates or migrates its schema.
@@ -91,19 +87,14 @@ export async function startBoss(
   // The first call about a queue reads its settings, outside the caller's transaction: on the embedded database, where only
   // one transaction runs at a time, the first mail would wait for itself.
   await boss.getJobById(mailQueue, NIL);
-  const asking = limitRate(1, askedAtMost);
   // One of 4096 groups, which tells nobody's address.
-  const placeOf = (network: string | undefined) => {
-    if (network === undefined) return {};
-    const priority = Math.floor(asking.left(network)) - askedAtMost;
-    asking.owe(network, 1);
-    return { priority, group: { id: createHash('sha256').update(network).digest('hex').slice(0, 3) } };
-  };
+  const groupOf = (network: string | undefined) =>
+    network !== undefined && { group: { id: createHash('sha256').update(network).digest('hex').slice(0, 3) } };
   return {
     boss,
     async enqueueMail(tx, job) {
       await boss.send(mailQueue, job, {
-        ...placeOf(currentScope()?.network),
+        ...groupOf(currentScope()?.network),
         db: { executeSql: (text, values) => executeSql(tx, text, values) },
       });
     },

@@ -1,7 +1,7 @@
 // What the boundary job takes from the GeoJSON of its source. The geometries themselves are the database's to judge.
 import * as v from 'valibot';
 import type { NewGebiet } from '../db/grenzlauf.ts';
-import { isRepairable } from '../guard/knots.ts';
+import { isRepairable } from '../guard/geometry.ts';
 import { BoundaryError } from './boundary-source.ts';
 
 /** A property that a feature must have, and its value as text. */

@@ -1,8 +1,6 @@
 // Brings erasures of accounts to their end: those that a link began, and what was broken off (D7.2).
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../db/client.ts';
 import { finishNutzerLoeschung, listNutzerLoeschung } from '../db/loeschung.ts';
-import { restOfService } from '../guard/rest.ts';
 import { type Boss, ensureQueue } from './boss.ts';
 
 const queue = 'konten_loeschen';
@@ -15,14 +13,13 @@ export async function workLoeschung(boss: Boss, sql: Sql): Promise<void> {
 }
 
 /**
- * Erases the accounts whose erasure was begun. It rests beside photos: of an account with many records it takes a core for a minute.
- * One that fails holds up no other.
+ * Erases the accounts whose erasure was begun. One that fails holds up no other.
  * errors  the first one's, at the end
  */
 export async function eraseBegun(boss: Pick<Boss, 'deleteMails'>, sql: Sql): Promise<void> {
   const failures: unknown[] = [];
   for (const id of await listNutzerLoeschung(sql))
-    await eraseNutzer(boss, sql, id, (_, tookMs) => sleep(restOfService(tookMs))).catch((error: unknown) => failures.push(error));
+    await eraseNutzer(boss, sql, id).catch((error: unknown) => failures.push(error));
   if (failures.length > 0) throw failures[0];
 }
 

@@ -3,18 +3,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../db/client.ts';
 import { countRaster } from '../db/raster.ts';
-import { restOfService } from '../guard/rest.ts';
 
 const pauseMs = 5000;
 
 // After each step for so many times as long, at most for so many milliseconds: an expert who changes records of one city all the time had its
 // 400 000 counted all the time, a core's work beside all others.
-const rest = { factor: 4, atMostMs: 10_000 };
-const restAfterStep = (tookMs: number) => Math.max(Math.min(rest.factor * tookMs, rest.atMostMs), restOfService(tookMs));
+const restAfterStep = (tookMs: number) => Math.min(4 * tookMs, 10_000);
 
 /**
- * Counts what has changed, every few seconds. Not by the queue, whose clock knows minutes only. It rests after each step, and beside
- * photos as requests do.
+ * Counts what has changed, every few seconds. Not by the queue, whose clock knows minutes only. It rests after each step.
  * @param onError told what went wrong; it is tried again
  * @returns ends it, once what is being counted is done
  */

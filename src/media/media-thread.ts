@@ -1,6 +1,5 @@
 // The main thread's side of a thread that makes photos small and cleans sound files.
 import { Worker } from 'node:worker_threads';
-import type { Pausing } from '../guard/files.ts';
 import { makeGate, resetGate, setGate, waitedAt } from './gate.ts';
 import type { LoadReply, MediaReplies, MediaRequest } from './thread.ts';
 
@@ -16,7 +15,7 @@ type Reply = MediaReplies[keyof MediaReplies] | LoadReply;
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 
 /** A worker and the file it works on. */
-export class MediaThread implements Pausing {
+export class MediaThread {
   readonly #gate = makeGate();
   readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), {
     name: 'media',

@@ -1,8 +1,6 @@
 // The threads that make photos small and clean sound files: one at a time in each, the others wait.
 import { availableParallelism } from 'node:os';
-import { limitRuns } from '../guard/admission.ts';
-import { bringFile, fileOrder, makeFile } from '../guard/files.ts';
-import { OverloadError } from '../guard/overload.ts';
+import { Limit, OverloadError } from '../guard/limit.ts';
 import { currentScope } from '../guard/request.ts';
 import { AudioRefusedError } from './audio/refusal.ts';
 import type { AudioKind } from './audio.ts';
@@ -85,14 +83,12 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
   } = options;
   const threads = new Set<MediaThread>();
   const idle = new Set<MediaThread>();
-  const inTurn = limitRuns({
+  const limit = new Limit({
     name: 'photos',
     slots: workers,
     share: Math.max(1, workers - 1),
     queue: 200,
     waitMs,
-    isApart: true,
-    order: fileOrder,
   });
   let closed = false;
 
@@ -148,11 +144,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
         thread = startThread();
       }
       keepReady();
-      const reply = await makeFile(
-        () => thread.run({ kind, path }, jobMs),
-        // A sound has no steps, and takes a tenth of a second.
-        kind === 'photo' ? thread : undefined,
-      );
+      const reply = await thread.run({ kind, path }, jobMs);
       if (thread.files < fileLimit) {
         idle.add(thread);
         thread.rest(idleMs, keepReady);
@@ -161,7 +153,7 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       }
       return reply as MediaReplies[K];
     };
-    return bringFile(() => inTurn(work)).catch((error: unknown) => {
+    return limit.run(work).catch((error: unknown) => {
       throw error instanceof OverloadError
         ? new MediaBusyError(`the files of a request waited ${waitMs} ms for their threads`)
         : error;

@@ -5,11 +5,11 @@ import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createApp, createWorkerApp } from '../../src/app.ts';
+import { admitCalls } from '../../src/db/admitted.ts';
 import type { Sql } from '../../src/db/client.ts';
-import { admitCalls } from '../../src/guard/admission.ts';
-import { listUsage } from '../../src/guard/usage.ts';
+import { Limit, listLimits } from '../../src/guard/limit.ts';
 import type { Deps, Env } from '../../src/http/context.ts';
-import { watchService } from '../../src/http/figures.ts';
+import { watchService } from '../../src/http/service-metrics.ts';
 import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { createMetrics, keepFresh, type Metrics } from '../../src/observe/metrics.ts';
 import { closeAtEnd, onPostgres } from '../support/database.ts';
@@ -42,15 +42,6 @@ function watched(sql: Sql = service.database.sql): Metrics {
   const metrics = createMetrics();
   watchService(metrics, {
     sql,
-    replicas: [
-      { name: 'a:5432', leftOut: null, lag: 0.5 },
-      { name: 'b:5432', leftOut: 'behind', lag: Number.POSITIVE_INFINITY },
-      { name: 'c:5432', leftOut: 'no answer', lag: null },
-    ],
-    counts: new Map([
-      ['primary', 3],
-      ['a:5432', 12],
-    ]),
     feed: { waiting: 2 },
     hasBoundarySource: true,
   });
@@ -215,7 +206,7 @@ describe('/metrics tells', () => {
 
   it('of each limit, whom it has and whom it refused', async () => {
     const all = await families();
-    for (const [limit, { slots }] of listUsage()) assert.equal(figureOf(all, 'admission_slots', { limit }), slots, limit);
+    for (const [limit, { slots }] of listLimits()) assert.equal(figureOf(all, 'admission_slots', { limit }), slots, limit);
     const photos = async () => {
       const now = await families();
       const refused = (reason: string) => figureOf(now, 'admission_refusals_total', { limit: 'photos', reason });
@@ -229,7 +220,11 @@ describe('/metrics tells', () => {
     };
     const client = Object.assign(() => new Promise((resolve) => (end = resolve)), { begin: () => null });
     let end: (value?: unknown) => void = () => {};
-    const admitted = admitCalls(client, { name: 'photos', slots: 1, queue: 1, waitMs: 10_000, runMs: 10_000 });
+    const admitted = admitCalls(
+      client as never,
+      new Limit({ name: 'photos', slots: 1, queue: 1, waitMs: 10_000 }),
+      10_000,
+    ) as never as () => Promise<unknown>;
     const first = admitted();
     const second = admitted();
     await assert.rejects(Promise.resolve(admitted()), { reason: 'queue_full' });
@@ -239,13 +234,17 @@ describe('/metrics tells', () => {
     await new Promise(setImmediate);
     end();
     await second;
-    const hurried = admitCalls(client, { name: 'photos', slots: 1, queue: 1, waitMs: 1, runMs: 50 });
+    const hurried = admitCalls(
+      client as never,
+      new Limit({ name: 'photos', slots: 1, queue: 1, waitMs: 1 }),
+      50,
+    ) as never as typeof admitted;
     const late = Promise.allSettled([hurried(), hurried()]);
     assert.deepEqual(
       (await late).map((outcome) => outcome.status === 'rejected' && outcome.reason.reason),
       ['no_answer', 'waited_too_long'],
     );
-    assert.deepEqual(await photos(), { slots: 1, running: 0, waiting: 0, refused: [1, 1, 1] });
+    assert.deepEqual(await photos(), { slots: 1, running: 0, waiting: 0, refused: [0, 1, 1] });
   });
 });
 

@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
 import { createToken, getLogin, getNutzerLink, setNutzerLink, setNutzerStatus, setPasswordHash } from '../../src/db/nutzer.ts';
-import { OverloadError } from '../../src/guard/overload.ts';
+import { OverloadError } from '../../src/guard/limit.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { currentScope } from '../../src/guard/request.ts';
 import { loginLimits } from '../../src/http/limits.ts';

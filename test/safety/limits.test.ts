@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
+import { admitCalls } from '../../src/db/admitted.ts';
 import { countVersuch } from '../../src/db/nutzer.ts';
-import { admitCalls } from '../../src/guard/admission.ts';
+import { Limit } from '../../src/guard/limit.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
 import { runInScope, runOutsideScope } from '../../src/guard/request.ts';
 import { limits, runRegexp } from '../../src/http/limits.ts';
@@ -19,14 +20,13 @@ before(async () => {
 });
 
 describe('a slow regular expression', () => {
-  it('counts for ten, also when its request has meanwhile grown too old to be answered', async () => {
+  it('counts for ten, also when somebody else has all connections by then', async () => {
     const { database, deps } = service;
     const network = '198.51.100.77';
     let busy: Promise<void> | undefined;
-    const sql = admitCalls(database.sql, { slots: 1, queue: 10, waitMs: 1500, runMs: 10_000 });
-    await runInScope(network, (scope) =>
+    const sql = admitCalls(database.sql, new Limit({ slots: 1, queue: 10, waitMs: 1500 }), 10_000);
+    await runInScope(network, () =>
       runRegexp({ ...deps, sql: sql as typeof database.sql }, async () => {
-        scope.startEarlier(3000);
         await sleep(100);
         // Somebody else has the only place.
         busy = runOutsideScope(async () => void (await sql`select pg_sleep(0.3)`));

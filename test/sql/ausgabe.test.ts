@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { admitCalls } from '../../src/db/admitted.ts';
 import { asPublic, listOutputMandant, OutputRoleError } from '../../src/db/ausgabe.ts';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { admitCalls } from '../../src/guard/admission.ts';
+import { Limit } from '../../src/guard/limit.ts';
 import { toPortalError } from '../../src/http/errors.ts';
 import { answerError } from '../../src/http/wire/errors.ts';
 import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
@@ -41,7 +42,7 @@ describe('an output', () => {
   });
 
   it('O0.1 waits for a slot like every other statement, and gives it back', async () => {
-    const one = admitCalls(sql, { slots: 1, queue: 10, waitMs: 5000, runMs: 5000 });
+    const one = admitCalls(sql, new Limit({ slots: 1, queue: 10, waitMs: 5000 }), 5000);
     const answers = await Promise.all([1, 2, 3].map(() => listOutputMandant(one)));
     assert.ok(answers.every(({ length }) => length === 3));
   });

@@ -7,6 +7,5 @@ export const wideSettings: ServerSettings = {
   connectionRate: 1000,
   headersTimeoutSeconds: 20,
   requestTimeoutSeconds: 60,
-  minSendRate: 1,
   trustedHops: 0,
 };

@@ -7,12 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
-import { callBounds, type Database, poolSize, requestSettings, type Sql, statementMs } from '../../src/db/client.ts';
-import { Server } from '../../src/db/server.ts';
-import { admitCalls } from '../../src/guard/admission.ts';
+import { admitCalls } from '../../src/db/admitted.ts';
+import { callMs, poolSize, requestSettings, statementMs } from '../../src/db/client.ts';
+import { Limit } from '../../src/guard/limit.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
-import { readFrom } from '../../src/guard/reads.ts';
 import { makeToken } from '../../src/guard/token.ts';
 import type { Deps } from '../../src/http/context.ts';
 import type { MailJob } from '../../src/jobs/boss.ts';
@@ -80,7 +79,6 @@ export const testConfig: Deps['config'] = {
   answerCacheBytes: 8 * 1024 * 1024,
   metricsToken: null,
   maxUploadsPerAccount: 2,
-  minReceiveRate: 4096,
   karteHintergrund: null,
 };
 
@@ -89,9 +87,8 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   const database = shared ?? (await openTestDatabase());
   // Through a pooler as the service does it, which lets no more run than it has connections.
   const sql = process.env.TEST_POOLER_URL
-    ? admitCalls(database.served.sql, { slots: poolSize, ...callBounds, queue: 100_000, waitMs: 60_000 })
+    ? admitCalls(database.served.sql, new Limit({ slots: poolSize, queue: 100_000, waitMs: 60_000 }), callMs)
     : database.served.sql;
-  const reads = process.env.TEST_REPLICA_URL ? readReplica(sql, database.served, process.env.TEST_REPLICA_URL) : sql;
   const mails: MailJob[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'sighting-media-'));
   const threads = createMediaThreads();
@@ -108,12 +105,11 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   };
   const deps: Deps = {
     sql,
-    reads,
+    reads: sql,
     regexpSql:
       database.kind === 'postgres'
         ? database.served.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } })
         : sql,
-    slowSql: reads,
     build: 'test',
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
     config: testConfig,
@@ -182,17 +178,6 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
       return id;
     },
   };
-}
-
-// As the service does it, but for watching it.
-function readReplica(sql: Sql, served: Database, replicaUrl: string): Sql {
-  const { user, pass, database } = served.sql.options as unknown as { user: string; pass: string; database: string };
-  const url = new URL(replicaUrl);
-  Object.assign(url, { username: user, password: pass, pathname: `/${database}` });
-  const client = new Server(url.href).connect({ max: poolSize, settings: requestSettings });
-  closeAtEnd(() => client.end({ timeout: 1 }));
-  const all = [{ name: 'replica', client: client as Sql, mayRead: () => true, heardAt: () => performance.now() }];
-  return readFrom(sql, { all, isPrimaryAway: () => false }).reads;
 }
 
 export function toFormData(fields: Record<string, string | Blob | undefined>): FormData {

@@ -1,7 +1,6 @@
 // The addresses of stored photos and sound files (D3.20): signed where not everybody may see what is there.
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
-import { makePace } from '../../guard/turns.ts';
 import type { Deps, Env } from '../context.ts';
 import { textFilter } from '../wire/input.ts';
 
@@ -9,25 +8,20 @@ import { textFilter } from '../wire/input.ts';
 export const mediumQuery = { leser: textFilter, bis: textFilter, signatur: textFilter };
 
 const signatureSeconds = 15 * 60;
-// Two milliseconds: a page may have five thousand.
-const signedAtOnce = 300;
 
 /**
  * Puts addresses in place of the marks that the database left: plain ones of files that everyone may see, signed ones of
  * all others, for the reader of this answer.
  */
-export async function addressMedia(c: Context<Env>, { secretKey }: Deps, rows: Buffer): Promise<Buffer[]> {
+export function addressMedia(c: Context<Env>, { secretKey }: Deps, rows: Buffer): Buffer[] {
   let at = rows.indexOf(mark);
   if (at < 0) return [rows];
-  const pace = makePace(signedAtOnce);
   const base = Buffer.from(JSON.stringify(`${c.get('origin')}/api/v2/medien/`).slice(1, -1));
   const reader = c.get('reader');
   const until = Math.floor(Date.now() / 1000) + signatureSeconds;
   const parts: Buffer[] = [];
   let from = 0;
   for (; at >= 0; at = rows.indexOf(mark, from)) {
-    const turn = pace(1);
-    if (turn) await turn;
     parts.push(rows.subarray(from, at), base);
     from = at + 2;
     if (rows[at + 1] === plusSign || reader === null) continue;

@@ -7,9 +7,6 @@ import { PortalError } from '../wire/errors.ts';
 import { matches, namesAny } from '../wire/etag.ts';
 import { readRange } from '../wire/range.ts';
 
-// What is stored: photos are smaller, sound files no larger.
-const maxMediumBytes = 1024 * 1024;
-
 /** @param isReleased everybody may see it */
 export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: string, isReleased: boolean): Promise<Response> {
   // Asked again each time: a photo that was withdrawn is gone at once. Under its name the content never changes.
@@ -20,11 +17,7 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
   c.header('Content-Security-Policy', "default-src 'none'; sandbox");
   const known = c.req.header('if-none-match');
   if (matches(known, tag)) return c.body(null, 304);
-  // Before it is read: hundreds at once would be there together. What it really takes is known then.
-  const scope = currentScope();
-  scope?.hold(maxMediumBytes);
   const bytes = await media.storage.get(name);
-  scope?.hold((bytes?.length ?? 0) - maxMediumBytes);
   if (!bytes) {
     // So much of its name finds the record; all of it would be an address.
     log.error({ file: name.slice(0, 8) }, 'a stored file is missing');
@@ -35,6 +28,7 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
   const range = readRange(c.req.header('range'), c.req.header('if-range'), tag, bytes.length);
   if (range === 'unsatisfiable') return c.body(null, 416, { 'Content-Range': `bytes */${bytes.length}` });
   const part = range === null ? bytes : bytes.subarray(range.start, range.end);
+  const scope = currentScope();
   if (scope) scope.bytes = part.length;
   const length = { 'Content-Length': String(part.length) };
   if (range === null) return c.body(toBody(part), 200, length);

@@ -10,7 +10,7 @@ import { toPortalError } from '../errors.ts';
 import { addressMedia } from '../media/address.ts';
 import { matches, namesAny } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
-import { makeList, send } from '../wire/reply.ts';
+import { send } from '../wire/reply.ts';
 import { feedCursors } from './cursor.ts';
 import { queryReader } from './query.ts';
 
@@ -48,7 +48,7 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
     const cursor = cursors.make(page.place, c.get('tenant').id, mandant);
     const body = Buffer.concat([
       Buffer.from('{"result":'),
-      ...(await addressMedia(c, deps, page.rows)),
+      ...addressMedia(c, deps, page.rows),
       Buffer.from(`,"cursor":${JSON.stringify(cursor)},"weitere":${page.more}}`),
     ]);
     // Of the bytes: a change becomes readable when the transactions before it have ended, which no counter tells.
@@ -58,10 +58,9 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   // after the other in the moment in which their page is there, held up everybody else for seconds.
   const share = (client: Sql): ReadPage => {
     const reading = new Map<string, Promise<Told>>();
-    return (c, mandant, place, limit, reason) => {
+    return (c, mandant, place, limit) => {
       const tenant = c.get('tenant').id;
-      const ask = async () => tell(c, await listAbgleich(client, tenant, mandant, place, limit), mandant);
-      const make = () => (reason === 'news' ? ask() : makeList(limit, ask));
+      const make = async () => tell(c, await listAbgleich(client, tenant, mandant, place, limit), mandant);
       // Of one network: whoever waits with another's question waits in its line.
       const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, place, limit]);
       const known = reading.get(key);
@@ -105,8 +104,6 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
           place = page.place;
           const isEmpty = page.rows.length <= 2;
           if (!isEmpty || performance.now() >= until || deps.drain?.active || currentScope()?.hasLeft()) return page;
-          // What it waits for after that, it has not waited for yet.
-          currentScope()?.goOn();
           if (!page.more && !mayBeOld) await change;
           mayBeOld = false;
           reason = 'news';

@@ -8,7 +8,6 @@ import { answerOutput } from './conditional.ts';
 import { karteRoutes } from './karte.ts';
 import { ogcRoutes } from './ogc/routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
-import { makeTurns } from './runs.ts';
 import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
@@ -17,11 +16,10 @@ export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|ogc|tiles)
 /** @param answers where answers are kept */
 export function outputRoutes(deps: Deps, answers: KeptAnswers): Hono<Env> {
   const conditionally = answerOutput(deps, answers);
-  const inTurn = makeTurns();
   return new Hono<Env>()
     .route('/', abgleichRoutes(deps))
-    .route('/', ogcRoutes(deps, inTurn))
-    .route('/', tileRoutes(deps, conditionally, inTurn))
+    .route('/', ogcRoutes(deps))
+    .route('/', tileRoutes(deps, conditionally))
     .route('/', phaenologieRoutes(deps, conditionally))
     .route('/', atlasRoutes(deps, conditionally))
     .route('/', karteRoutes(deps));

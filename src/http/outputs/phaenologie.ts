@@ -22,7 +22,7 @@ export function phaenologieRoutes(deps: Deps, conditionally: AnswerOutput): Hono
     const { art = null, artengruppe_id = null, mandant = null, jahr_von = null, jahr_bis = null, format } = readQuery(c);
     const query = { art, artengruppeId: artengruppe_id, mandant, jahrVon: jahr_von, jahrBis: jahr_bis };
     // Without a species, all records are counted.
-    const drittel = toDrittel(await listPhaenologie(deps.slowSql, query));
+    const drittel = toDrittel(await listPhaenologie(deps.reads, query));
     if (format === 'csv') {
       const lines = drittel.map((third) => `${third.monat},${third.drittel},${third.meldungen}`);
       return { body: `${['monat,drittel,meldungen', ...lines].join('\r\n')}\r\n`, type: 'text/csv; charset=utf-8', status: 200 };

@@ -1,7 +1,6 @@
 // GET /tiles/v1/{z}/{x}/{y}.mvt and /tiles/v1/tiles.json: vector tiles (O3.1).
 import { type Context, Hono } from 'hono';
 import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
-import type { Sql } from '../../db/client.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
@@ -9,7 +8,6 @@ import type { Answer } from '../wire/reply.ts';
 import type { AnswerOutput } from './conditional.ts';
 import { recordFilters } from './filters.ts';
 import { checkFirst, queryReader } from './query.ts';
-import type { InTurn } from './runs.ts';
 import { packTile } from './tile-pack.ts';
 
 export const maxZoom = 16;
@@ -24,35 +22,29 @@ const thinningMs = 3000;
 const readTileQuery = queryReader(recordFilters);
 const readNothing = queryReader({});
 
-export function tileRoutes(deps: Deps, conditionally: AnswerOutput, inTurn: InTurn): Hono<Env> {
-  const { reads, slowSql, config } = deps;
+export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
+  const { reads, config } = deps;
   let canPack: Promise<boolean> | null = null;
-  const make = async (client: Sql, query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
+  const make = async (query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
     canPack ??= runOutsideScope(() => canPackTiles(reads)).catch((error: unknown) => {
       canPack = null;
       throw error;
     });
-    return (await canPack) ? getTile(client, query) : packTile(await listTile(client, query));
+    return (await canPack) ? getTile(reads, query) : packTile(await listTile(reads, query));
   };
 
   const tile = async (c: Context<Env>): Promise<Answer> => {
     const { z, x, y } = readPlace(c);
     const { art = null, artengruppe_id = null, jahr_von = null, jahr_bis = null } = readTileQuery(c);
     const query = { z, x, y, art, artengruppeId: artengruppe_id, jahrVon: jahr_von, jahrBis: jahr_bis };
-    const makeSmall = async (client: Sql) => {
-      const until = performance.now() + thinningMs;
-      for (const teilung of teilungen) {
-        const packed = await make(client, { ...query, teilung });
-        if (packed.length <= maxTileBytes) return packed;
-        if (performance.now() > until) break;
-      }
-      // Boundaries alone, of thousands of tenants; or there was no time to go on.
-      throw new PortalError('ueberlastet');
-    };
-    // Years alone are counted from all records of those years: that must not keep other tiles waiting.
-    const isSlow = (jahr_von ?? jahr_bis) !== null && (art ?? artengruppe_id) === null;
-    const body = isSlow ? await makeSmall(slowSql) : await inTurn(() => makeSmall(reads));
-    return { body, type: 'application/vnd.mapbox-vector-tile', status: 200 };
+    const until = performance.now() + thinningMs;
+    for (const teilung of teilungen) {
+      const body = await make({ ...query, teilung });
+      if (body.length <= maxTileBytes) return { body, type: 'application/vnd.mapbox-vector-tile', status: 200 };
+      if (performance.now() > until) break;
+    }
+    // Boundaries alone, of thousands of tenants; or there was no time to go on.
+    throw new PortalError('ueberlastet');
   };
 
   const description = async (c: Context<Env>): Promise<Answer> => {

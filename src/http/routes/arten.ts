@@ -35,7 +35,6 @@ export function artenRoutes(deps: Deps): Route[] {
         { summary: 'Suche im Namen', query: { name_regexp_ci: '^[a-m]' }, status: 200 },
         { summary: 'limit zu groß', query: { limit: '1001' }, status: 400 },
       ],
-      hasOwnLimit: ({ name_regexp_ci }) => name_regexp_ci !== undefined,
       handle({ tenant, query, beforeId }) {
         const filter = {
           isAnimal: query.is_animal ?? null,

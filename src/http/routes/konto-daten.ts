@@ -7,7 +7,7 @@ import { writeAuskunft } from '../../auskunft/archive.ts';
 import { consumeNutzerDatenLink, getNutzerDatenLink, getZugangsstand, type NutzerDatenLink } from '../../db/auskunft.ts';
 import { consumeNutzerLoeschLink, type Saetze } from '../../db/loeschung.ts';
 import { getNutzerOf } from '../../db/nutzer.ts';
-import { limitRuns } from '../../guard/admission.ts';
+import { Limit } from '../../guard/limit.ts';
 import { currentScope } from '../../guard/request.ts';
 import { hasLongRun, isStorable } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
@@ -28,7 +28,7 @@ const maxNameLength = 254;
 
 export function kontoDatenRoutes(deps: Deps): Hono<Env> {
   const { sql, queue, config, log, media } = deps;
-  const inTurn = limitRuns(archiveRuns);
+  const archives = new Limit(archiveRuns);
 
   const replyGone = (c: Context<Env>) =>
     replyPage(
@@ -104,27 +104,28 @@ ${
   const openArchive = (c: Context<Env>, hash: Buffer, nutzerId: number): Promise<ReadableStream<Uint8Array> | null> =>
     new Promise((resolve, reject) => {
       // The turn lasts until all of it is read, not until its beginning can be sent.
-      inTurn(async () => {
-        // Before the link is asked for, which ends with the keys.
-        const zugangsstand = await getZugangsstand(sql, nutzerId);
-        if ((await consumeNutzerDatenLink(sql, hash)) === null) return resolve(null);
-        const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-        resolve(readable);
-        currentScope()?.goOn();
-        try {
-          await writeAuskunft({ sql, storage: media.storage }, { nutzerId, zugangsstand }, writable);
-        } catch (error) {
-          if (!currentScope()?.hasLeft()) log.warn(describeFault(error), 'an archive of own data was broken off');
-          // Whoever reads it must see that it is not whole. Where there is a connection, by its end: a stream's error is printed by the adaptor.
-          const { outgoing } = c.env ?? {};
-          if (outgoing && !outgoing.closed) {
-            const closed = once(outgoing, 'close');
-            outgoing.destroy();
-            await closed;
+      archives
+        .run(async () => {
+          // Before the link is asked for, which ends with the keys.
+          const zugangsstand = await getZugangsstand(sql, nutzerId);
+          if ((await consumeNutzerDatenLink(sql, hash)) === null) return resolve(null);
+          const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+          resolve(readable);
+          try {
+            await writeAuskunft({ sql, storage: media.storage }, { nutzerId, zugangsstand }, writable);
+          } catch (error) {
+            if (!currentScope()?.hasLeft()) log.warn(describeFault(error), 'an archive of own data was broken off');
+            // Whoever reads it must see that it is not whole. Where there is a connection, by its end: a stream's error is printed by the adaptor.
+            const { outgoing } = c.env ?? {};
+            if (outgoing && !outgoing.closed) {
+              const closed = once(outgoing, 'close');
+              outgoing.destroy();
+              await closed;
+            }
+            await writable.abort(error).catch(() => {});
           }
-          await writable.abort(error).catch(() => {});
-        }
-      }).catch(reject);
+        })
+        .catch(reject);
     });
 
   const replyErased = (c: Context<Env>, loginname: string) =>

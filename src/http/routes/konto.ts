@@ -2,8 +2,8 @@
 // JavaScript, loads nothing from anywhere.
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { consumeNutzerLink, getLogin, getNutzerLink } from '../../db/nutzer.ts';
-import { countPasswordsOf, hashPassword, sha1OfPlain } from '../../guard/password.ts';
+import { consumeNutzerLink, getNutzerLink } from '../../db/nutzer.ts';
+import { hashPassword, sha1OfPlain } from '../../guard/password.ts';
 import { hasLongRun } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
@@ -56,8 +56,6 @@ ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
             ? 'Die beiden Eingaben sind nicht gleich.'
             : null;
       if (problem !== null) return replyPage(c, 400, 'Passwort festlegen', form(loginname, problem));
-      const account = await getLogin(sql, loginname);
-      if (account) countPasswordsOf(account.id);
       const passwordHash = await hashPassword(sha1OfPlain(passwort));
       if (!(await consumeNutzerLink(sql, hash, passwordHash, networkOfRequest()))) return replyGone(c);
       return replyPage(

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { createToken, deleteToken, getLogin } from '../../db/nutzer.ts';
-import { countPasswordsOf, isSha1, verifyPassword } from '../../guard/password.ts';
+import { isSha1, verifyPassword } from '../../guard/password.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { hashToken, makeToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
@@ -24,7 +24,6 @@ export function loginRoutes(deps: Deps): Route[] {
     // No account has a name as long as that.
     const loginname = sent.slice(0, 500);
     const account = await getLogin(sql, loginname);
-    countPasswordsOf(account?.id ?? loginname.normalize('NFKC').trim().toLowerCase());
     // Checked in any case, so that the time says nothing (D2.9).
     const right = await verifyPassword(isSha1(password) ? password : '', account?.passwordHash ?? null, () =>
       requireLoginAllowed(deps, loginname),

@@ -12,7 +12,7 @@ import { PortalError } from '../wire/errors.ts';
 import { readForm } from '../wire/form.ts';
 import { checkInput, type Entries, type Output, pageFields } from '../wire/input.ts';
 import type { Parameters } from '../wire/query.ts';
-import { type Answer, makeEmpty, makeList, makeRows, makeValue } from '../wire/reply.ts';
+import { type Answer, makeEmpty, makeRows, makeValue } from '../wire/reply.ts';
 import type { Value } from '../wire/xml.ts';
 
 /** An operation that the service answers: there is none without documentation. */
@@ -40,8 +40,6 @@ interface Described<A extends Auth, S extends Shape, C, Q extends Entries, F ext
   /** Of a list, its filters. */
   query?: Q;
   form?: F;
-  /** Whether a list has a narrower limit of its own with these filters: waiting for that, it would keep the places of others. */
-  hasOwnLimit?(query: Output<QueryOf<S, Q>>): boolean;
   /** The form is read before the query is checked. When both are wrong, that decides what the client is told. */
   formFirst?: true;
   handle(asked: Asked<A, QueryOf<S, Q>, F>): Promise<Results<C>[S]>;
@@ -101,7 +99,7 @@ export function route<
   const C = undefined,
   Q extends Entries = None,
   F extends Entries = None,
->(deps: Deps, { handle, formFirst, hasOwnLimit, ...described }: Described<A, S, C, Q, F>): Route {
+>(deps: Deps, { handle, formFirst, ...described }: Described<A, S, C, Q, F>): Route {
   const { auth, shape, status = 200 } = described;
   const isList = shape === 'list';
   const operation: Operation = { ...described, ...(isList && { query: { ...described.query, ...pageFields } }) };
@@ -116,17 +114,15 @@ export function route<
       const fields = formFirst ? (await readForm(c, deps)).fields : null;
       const { parameters, format } = queryOfRequest(c);
       const query = checkInput(parameters, schema);
-      const { restrict, cursor, limit = 0 } = query as { restrict?: string; cursor?: string; limit?: number };
+      const { restrict, cursor } = query as { restrict?: string; cursor?: string };
       const list = names && { path: c.req.path, tenant: c.get('tenant').id, parameters, names };
       const beforeId = list && readCursor(deps.secretKey, list, cursor);
       const ask = () => handle(new Asked<A, QueryOf<S, Q>, F>(c, reader, query, beforeId, form, fields));
       if (list !== null) {
-        return makeList(hasOwnLimit?.(query) ? 0 : limit, async () => {
-          const { rows, lastId, stand } = (await ask()) as Page<Json> & { stand?: string };
-          const answer = await makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
-          if (stand !== undefined) answer.stand = stand;
-          return answer;
-        });
+        const { rows, lastId, stand } = (await ask()) as Page<Json> & { stand?: string };
+        const answer = makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
+        if (stand !== undefined) answer.stand = stand;
+        return answer;
       }
       const result = await ask();
       if (shape === 'file') return result as Response;

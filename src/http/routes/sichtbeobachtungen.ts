@@ -4,7 +4,6 @@ import {
   deleteSichtbeobachtung,
   getSichtbeobachtung,
   listSichtbeobachtung,
-  mayComputeLong,
   mediumFields,
   updateSichtbeobachtung,
 } from '../../db/sichtbeobachtung.ts';
@@ -122,12 +121,10 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Kein Tag', query: { datum_von: '31.2.2026' }, status: 400 },
         { summary: 'Eigene ohne Anmeldung', query: { bereich: 'privat' }, status: 401 },
       ],
-      hasOwnLimit: (query) => mayComputeLong(toFilter(query)),
       async handle({ c, tenant, reader, query, beforeId }) {
         const filter = toFilter(query);
-        const client = mayComputeLong(filter) ? deps.slowSql : reads;
-        const { rows, lastId, stand } = await listSichtbeobachtung(client, tenant.id, reader, filter, beforeId, query.limit);
-        return { rows: await addressMedia(c, deps, rows), lastId, stand };
+        const { rows, lastId, stand } = await listSichtbeobachtung(reads, tenant.id, reader, filter, beforeId, query.limit);
+        return { rows: addressMedia(c, deps, rows), lastId, stand };
       },
     }),
     route(deps, {

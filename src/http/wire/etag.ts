@@ -2,7 +2,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
 import { getStand, type Subject } from '../../db/stand.ts';
-import { shareLooks } from '../../guard/share.ts';
+import { coalesce } from '../../guard/coalesce.ts';
 import type { Deps, Env } from '../context.ts';
 import type { KeptAnswers } from './kept.ts';
 import { type Answer, respond, send } from './reply.ts';
@@ -20,7 +20,7 @@ import { type Answer, respond, send } from './reply.ts';
  * @returns what makes handlers of reads, of what their answers are made from; of one that is `told`, the answer brings the version along
  */
 export function answerConditionally(
-  { sql, versions, reads, isMixed, secretKey, build, metrics }: Deps,
+  { sql, reads, isMixed, secretKey, build, metrics }: Deps,
   answers: KeptAnswers,
   addressOf = addressAtTenant,
 ) {
@@ -31,10 +31,7 @@ export function answerConditionally(
   const tagOf = (stand: string, address: string) =>
     `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`;
   // Of replicas each request asks its own.
-  const lookAt = (subject: Subject) =>
-    reads === sql
-      ? shareLooks(() => getStand(versions?.sql ?? sql, subject), versions?.patience)
-      : () => getStand(reads, subject);
+  const lookAt = (subject: Subject) => (reads === sql ? coalesce(() => getStand(sql, subject)) : () => getStand(reads, subject));
   const looks = { gezeigt: lookAt('gezeigt'), protokoll: lookAt('protokoll') };
   return (subject: Subject | 'told', make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
     const respondAlways = respond(make);

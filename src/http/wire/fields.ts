@@ -2,8 +2,7 @@
 // sentence around it is made in errors.ts. What is a string on the wire but a number or a truth value for its user says so in
 // its metadata, which http/openapi turns into the interface's document.
 import * as v from 'valibot';
-import { toIsoDate } from '../../guard/date.ts';
-import { hasAtMost } from '../../guard/text.ts';
+import { hasAtMost, toIsoDate } from '../../guard/text.ts';
 
 export const anyText = 'ein Text';
 /** Text as sent, NFC; never empty. */

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Deps, Env } from '../context.ts';
-import { bytesAtOnce, readBody, waitForTurnInTime } from './body.ts';
+import { readBody } from './body.ts';
 import { PortalError, sentences } from './errors.ts';
 import { keyOf, readMultipart, type TakeFile } from './multipart.ts';
 import { countParameters, maxFields, type Parameters, parseQuery } from './query.ts';
@@ -36,7 +36,7 @@ export function readForm(c: Context<Env>, deps: FormDeps): Promise<Form> {
  */
 export async function readFormWithFiles<F>(
   c: Context<Env>,
-  { config }: FormDeps,
+  _deps: FormDeps,
   fileFields: readonly string[],
   takeFile: TakeFile<F>,
 ): Promise<Form<F>> {
@@ -46,7 +46,7 @@ export async function readFormWithFiles<F>(
     throw new PortalError('falscher_inhaltstyp');
   const maxBytes = type === 'multipart/form-data' && fileFields.length > 0 ? maxBodyBytes : maxFieldsBytes;
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw new PortalError('zu_gross');
-  const body = readBody(bodyOf(c), maxBytes, config.minReceiveRate);
+  const body = readBody(bodyOf(c), maxBytes);
   if (type === 'application/x-www-form-urlencoded') {
     const fields = parseQuery(await readText(body), maxFields);
     if (countParameters(fields) > maxFields)
@@ -90,8 +90,6 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
     }
     length += chunk.copy(read, length);
   }
-  // A small one is no work.
-  if (length > bytesAtOnce) await waitForTurnInTime();
   // Not fatal: what is no UTF-8 becomes U+FFFD, as in multipart fields.
   return new TextDecoder().decode(read.subarray(0, length));
 }

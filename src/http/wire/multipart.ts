@@ -2,15 +2,12 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
-import { waitForTurnInTime } from './body.ts';
 import { PortalError, sentences } from './errors.ts';
 import { addValue, type Parameters } from './query.ts';
 
 export const maxHeaderBytes = 8192;
 /** Of all parts together: decoding their names takes longer than reading what is in them. */
 export const maxHeadersBytes = 32 * 1024;
-/** So many are taken apart without letting others go first, more than a report has: two hundred take four milliseconds. */
-const partsAtOnce = 32;
 const headerEnd = Buffer.from('\r\n\r\n');
 
 /** What the fields of a form may be together; of files there may be as many. */
@@ -110,7 +107,6 @@ export async function readMultipart<F>(
   busboy.on('finish', resolve);
 
   const headers = new PartHeaders(boundary, maxFields);
-  let takenApart = 0;
   const feed = async () => {
     let fatal: string | null = null;
     for await (const chunk of body) {
@@ -120,10 +116,6 @@ export async function readMultipart<F>(
       if (fault === 'header') fatal = sentences.headerTooLarge(maxHeaderBytes, maxHeadersBytes);
       else if (fault === 'parts') fatal = sentences.tooManyFields(maxFields);
       if (fatal !== null) continue;
-      if (headers.parts - takenApart > partsAtOnce) {
-        takenApart = headers.parts;
-        await waitForTurnInTime();
-      }
       if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
     }
     if (fatal !== null) throw new PortalError('ungueltiger_parameter', { formular: fatal });

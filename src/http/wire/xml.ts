@@ -1,16 +1,12 @@
 // Answers as XML: a list is nested `row` elements, booleans TRUE and FALSE, null an empty element.
 import { create } from 'xmlbuilder2';
 import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
-import { waitForTurn } from '../../guard/turns.ts';
 
 /** Any value of an answer. */
 export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
 
 /** Members whose text goes into a CDATA section. */
 const cdataMembers = new Set(['next']);
-
-// Between so many characters other requests have their turn; a row may hold thousands.
-const charactersAtOnce = 16 * 1024;
 
 // XML 1.0 has no way to write most control characters: they are left out.
 const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' };
@@ -22,15 +18,9 @@ const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' 
  * @param root name of the root element
  * @param members names that the interface gives, not its users
  */
-export async function toXml(root: string, members: { [name: string]: Value }): Promise<Buffer<ArrayBuffer>> {
+export function toXml(root: string, members: { [name: string]: Value }): Buffer<ArrayBuffer> {
   const parts: Buffer[] = [];
-  let written = 0;
-  const write = (xml: string) => {
-    parts.push(Buffer.from(xml));
-    written += xml.length;
-  };
-  // An error is short, and must not wait: it says that there is no time.
-  if (Object.values(members).some(Array.isArray)) await waitForTurn();
+  const write = (xml: string) => parts.push(Buffer.from(xml));
   write(`<?xml version="1.0" encoding="UTF-8"?><${root}>`);
   for (const [name, value] of Object.entries(members)) {
     if (!Array.isArray(value) || value.length === 0) {
@@ -38,12 +28,7 @@ export async function toXml(root: string, members: { [name: string]: Value }): P
       continue;
     }
     write(`<${name}>`);
-    for (const row of value) {
-      write(toElement((document) => appendValue(document.ele('row'), row)));
-      if (written < charactersAtOnce) continue;
-      written = 0;
-      await waitForTurn();
-    }
+    for (const row of value) write(toElement((document) => appendValue(document.ele('row'), row)));
     write(`</${name}>`);
   }
   write(`</${root}>`);

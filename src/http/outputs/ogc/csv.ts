@@ -1,21 +1,15 @@
 // A page of features as CSV (RFC 4180): a column for each property, the geometry as well-known text.
 import type { FeaturePage } from '../../../db/ausgabe-ogc.ts';
 import type { Collection } from './collections.ts';
-import { eachLot, makePositionPace, toWkt } from './geometry.ts';
+import { featuresOf, toWkt } from './geometry.ts';
 
-export async function makeCsv(collection: Collection, page: FeaturePage): Promise<Buffer<ArrayBuffer>> {
+export function makeCsv(collection: Collection, page: FeaturePage): Buffer<ArrayBuffer> {
   const names = Object.keys(collection.properties);
-  const toLine = (cells: string[]) => `${cells.join(',')}\r\n`;
-  // As bytes from the beginning: a text of all would be put together and turned into bytes at a stretch.
-  const parts = [Buffer.from(toLine([...names, 'geometrie']))];
-  const pace = makePositionPace();
-  await eachLot(page, async (lot) => {
-    const lines: string[] = [];
-    for (const { properties, geometry } of lot)
-      lines.push(toLine([...names.map((name) => toCell(properties[name] ?? '')), toCell(await toWkt(geometry, pace))]));
-    parts.push(Buffer.from(lines.join('')));
-  });
-  return Buffer.concat(parts);
+  const lines = featuresOf(page).map(({ properties, geometry }) => [
+    ...names.map((name) => toCell(properties[name] ?? '')),
+    toCell(toWkt(geometry)),
+  ]);
+  return Buffer.from([[...names, 'geometrie'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join(''));
 }
 
 function toCell(value: string | number | boolean): string {

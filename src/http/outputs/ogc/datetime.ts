@@ -1,6 +1,6 @@
 // The parameter datetime (O2): an instant or an interval, as days in Europe/Berlin.
 import * as v from 'valibot';
-import { toIsoDate } from '../../../guard/date.ts';
+import { toIsoDate } from '../../../guard/text.ts';
 
 /** YYYY-MM-DD, both included; missing where there is no bound. */
 export interface Days {

@@ -65,7 +65,7 @@ export async function makeCollectionPage(c: Context<Env>, addresses: Addresses, 
     links: own(addresses),
     body: html`<p>${what}</p>
 <p class="weiter">${items.map(({ title: kind }, index) => html`<a href="${addresses.root}/collections/${id}/items?f=${pageFormats[index]?.name}">${kind}</a> `)}</p>
-${extents.get(margin) ? await drawMap([{ id, geometry: { type: 'Polygon', coordinates: [corners] }, properties: {} }]) : ''}
+${extents.get(margin) ? drawMap([{ id, geometry: { type: 'Polygon', coordinates: [corners] }, properties: {} }]) : ''}
 <h2>Felder</h2>
 <dl>${Object.entries(properties).map(([field, { description: meaning }]) => html`<dt>${field}</dt><dd>${meaning}</dd>`)}</dl>
 <h2>Filter</h2>

@@ -2,10 +2,9 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { FeaturePage } from '../../../db/ausgabe-ogc.ts';
-import { waitForTurn } from '../../../guard/turns.ts';
 import type { Env } from '../../context.ts';
 import type { Collection } from './collections.ts';
-import { eachLot, type Feature } from './geometry.ts';
+import { type Feature, featuresOf } from './geometry.ts';
 import type { Addresses, Link } from './links.ts';
 import { drawMap } from './map.ts';
 import { makePage } from './page.ts';
@@ -33,24 +32,19 @@ const pathTo = ({ root }: Addresses, { id, title }: Collection) => [
 const addressOf = ({ root }: Addresses, { id }: Collection, feature: Feature) =>
   `${root}/collections/${id}/items/${encodeURIComponent(feature.id)}?f=html`;
 
-export async function makeItemsPage(c: Context<Env>, { collection, page, links, addresses }: Shown & { page: FeaturePage }) {
-  const features: Feature[] = [];
+export function makeItemsPage(c: Context<Env>, { collection, page, links, addresses }: Shown & { page: FeaturePage }) {
+  const features = featuresOf(page);
   const names = Object.keys(collection.properties);
-  const rows: ReturnType<typeof html>[] = [];
-  await eachLot(page, (lot) => {
-    features.push(...lot);
-    for (const feature of lot)
-      rows.push(
-        html`<tr>${names.map((name, index) => html`<td>${index === 0 ? html`<a href="${addressOf(addresses, collection, feature)}">${show(feature.properties[name])}</a>` : show(feature.properties[name])}</td>`)}</tr>`,
-      );
-  });
-  const map = await drawMap(features);
+  const rows = features.map(
+    (feature) =>
+      html`<tr>${names.map((name, index) => html`<td>${index === 0 ? html`<a href="${addressOf(addresses, collection, feature)}">${show(feature.properties[name])}</a>` : show(feature.properties[name])}</td>`)}</tr>`,
+  );
   const next = links.find(({ rel }) => rel === 'next');
   return makePage(c, {
     title: `${collection.title}: Objekte`,
     path: pathTo(addresses, collection),
     links,
-    body: html`${map}${masked(features)}
+    body: html`${drawMap(features)}${masked(features)}
 <p>${features.length === 0 ? 'Keine Objekte.' : `${features.length} Objekte auf dieser Seite.`}${next ? html` <a class="weiter" rel="next" href="${next.href}">Nächste Seite</a>` : ''}</p>
 <div class="tabelle"><table>
 <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
@@ -59,11 +53,7 @@ export async function makeItemsPage(c: Context<Env>, { collection, page, links, 
   });
 }
 
-export async function makeItemPage(
-  c: Context<Env>,
-  { collection, feature: bytes, links, addresses }: Shown & { feature: Buffer },
-) {
-  await waitForTurn();
+export function makeItemPage(c: Context<Env>, { collection, feature: bytes, links, addresses }: Shown & { feature: Buffer }) {
   const feature = JSON.parse(bytes.toString()) as Feature;
   return makePage(c, {
     title: `${collection.title}: ${feature.id}`,
@@ -72,7 +62,7 @@ export async function makeItemPage(
       { href: `${addresses.root}/collections/${collection.id}/items?f=html`, title: 'Objekte' },
     ],
     links,
-    body: html`${await drawMap([feature])}${masked([feature])}
+    body: html`${drawMap([feature])}${masked([feature])}
 <dl>${Object.keys(collection.properties).map((name) => html`<dt>${name}</dt><dd>${show(feature.properties[name])}</dd>`)}</dl>`,
   });
 }

@@ -1,16 +1,13 @@
 // Features of a collection: what may be asked for, and pages and single features in each format (O2).
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import type { FeatureFilter, FeaturePage, OutputBox } from '../../../db/ausgabe-ogc.ts';
-import type { Sql } from '../../../db/client.ts';
-import { limitRuns } from '../../../guard/admission.ts';
+import type { FeatureFilter, FeaturePage } from '../../../db/ausgabe-ogc.ts';
 import { isStorable } from '../../../guard/text.ts';
 import type { Deps, Env } from '../../context.ts';
 import { PortalError } from '../../wire/errors.ts';
 import * as field from '../../wire/fields.ts';
-import { longPages, send } from '../../wire/reply.ts';
+import { send } from '../../wire/reply.ts';
 import { queryReader } from '../query.ts';
-import type { InTurn } from '../runs.ts';
 import { type Collection, collections } from './collections.ts';
 import { answerUnchanged } from './conditional.ts';
 import { bboxField, crs84, crsField, systemOf, toBox } from './crs.ts';
@@ -25,11 +22,6 @@ export const maxFeatures = 10_000;
 export const defaultFeatures = 100;
 /** The same of a page that people look at. */
 export const maxFeaturesOfPage = 500;
-
-// What is parsed, and what is made of it, takes ten times its room until it is done: for each network one after the other.
-const parsed = limitRuns({ name: 'features', ...longPages });
-// One turn, the page of a sighting for example: it does not wait for others.
-const shortFeature = 16 * 1024;
 
 const allowedLimit = `eine ganze Zahl ab 1 (mehr als ${maxFeatures} zählt wie ${maxFeatures})`;
 const limitField = v.optional(
@@ -74,7 +66,7 @@ const pageReaders = new Map(collections.map(({ id, filters }) => [id, queryReade
 const readItemQuery = queryReader({ f: v.optional(field.oneOf(['json', 'html'])), crs: crsField });
 
 /** GET /ogc/collections/{collection}/items */
-export async function answerItems(c: Context<Env>, deps: Deps, inTurn: InTurn, collection: Collection): Promise<Response> {
+export async function answerItems(c: Context<Env>, deps: Deps, collection: Collection): Promise<Response> {
   const read = pageReaders.get(collection.id);
   if (!read) throw new PortalError('nicht_gefunden');
   const input = read(c) as PageInput & FilterInput;
@@ -91,10 +83,8 @@ export async function answerItems(c: Context<Env>, deps: Deps, inTurn: InTurn, c
   // People are shown a map in degrees.
   const crs = format === html ? crs84 : input.crs;
   const limit = format === html ? Math.min(input.limit, maxFeaturesOfPage) : input.limit;
-  const list = (sql: Sql) =>
-    collection.list(sql, { filter, after: cursor ?? null, skip: input.offset, limit, system: systemOf(crs) });
-  const isSlow = Object.keys(filter).some((name) => name !== 'box') || isWide(filter.box);
-  const page = isSlow ? await list(deps.slowSql) : await inTurn(() => list(deps.reads));
+  const range = { filter, after: cursor ?? null, skip: input.offset, limit, system: systemOf(crs) };
+  const page = await collection.list(deps.reads, range);
   const addresses = new Addresses(c, deps);
   const links = addresses.own(format, pageFormats);
   if (page.lastKey !== null)
@@ -106,9 +96,9 @@ export async function answerItems(c: Context<Env>, deps: Deps, inTurn: InTurn, c
     });
   links.push(...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson));
   c.header('Link', links.map(({ href, rel, type }) => `<${href}>; rel="${rel}"; type="${type}"`).join(', '));
-  if (format === html) return parsed(() => makeItemsPage(c, { collection, page, links, addresses }));
+  if (format === html) return makeItemsPage(c, { collection, page, links, addresses });
   setCrs(c, crs);
-  if (format === csv) return send(c, { body: await parsed(() => makeCsv(collection, page)), type: csv.type, status: 200 });
+  if (format === csv) return send(c, { body: makeCsv(collection, page), type: csv.type, status: 200 });
   return send(c, {
     body: makeCollection(page, links, cursor === undefined && input.offset === 0),
     type: geojson.type,
@@ -130,21 +120,12 @@ export async function answerItem(c: Context<Env>, deps: Deps, collection: Collec
     ...addresses.own(format, itemFormats),
     ...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson),
   ];
-  if (format === html) {
-    const make = () => makeItemPage(c, { collection, feature, links, addresses });
-    return feature.length > shortFeature ? parsed(make) : make();
-  }
+  if (format === html) return makeItemPage(c, { collection, feature, links, addresses });
   setCrs(c, crs);
   // Before the brace that ends it.
   const tail = Buffer.from(`,"links":${JSON.stringify(links)}}`);
   return send(c, { body: Buffer.concat([feature.subarray(0, -1), tail]), type: geojson.type, status: 200 });
 }
-
-// Wider than any tenant: its edges bend so much that all records have to be looked at.
-const isWide = (box: OutputBox | undefined) => {
-  const [left = 0, bottom = 0, right = 0, top = 0] = box?.sides ?? [];
-  return Math.max(right - left, top - bottom) > (box?.srid === 4326 ? 20 : 2e6);
-};
 
 const asJson = (link: Link): Link => ({ ...link, type: 'application/json' });
 

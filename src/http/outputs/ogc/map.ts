@@ -1,7 +1,6 @@
 // A small map of the features of a page: their outlines, drawn from their degrees. No background and no script.
 import { html, raw } from 'hono/html';
-import type { Pace } from '../../../guard/turns.ts';
-import { type Feature, makePositionPace, piecesOf, polygonsOf } from './geometry.ts';
+import { type Feature, polygonsOf } from './geometry.ts';
 
 const width = 640;
 const maxHeight = 640;
@@ -10,9 +9,8 @@ const edge = 12;
 const pixel = 0.5;
 
 /** @param features in degrees, longitude first */
-export async function drawMap(features: readonly Feature[]) {
-  const pace = makePositionPace();
-  const box = await boxOf(features, pace);
+export function drawMap(features: readonly Feature[]) {
+  const box = boxOf(features);
   if (!box) return '';
   const { west, south, east, north } = box;
   const shrink = Math.cos((((south + north) / 2) * Math.PI) / 180);
@@ -23,14 +21,13 @@ export async function drawMap(features: readonly Feature[]) {
   const height = Math.ceil(spanY * scale + 2 * edge);
   const x = (longitude: number) => edge + (longitude - west) * shrink * scale;
   const y = (latitude: number) => height - edge - (latitude - south) * scale;
-  const shapes: string[] = [];
-  for (const feature of features) shapes.push(await drawFeature(feature, x, y, pace));
+  const shapes = features.map((feature) => drawFeature(feature, x, y));
   return html`<svg class="karte" viewBox="0 0 ${width} ${height}" role="img" aria-label="Lage der ${features.length} Objekte dieser Seite">${raw(shapes.join(''))}</svg>`;
 }
 
 type Scale = (value: number) => number;
 
-async function drawFeature({ geometry }: Feature, x: Scale, y: Scale, pace: Pace): Promise<string> {
+function drawFeature({ geometry }: Feature, x: Scale, y: Scale): string {
   if (geometry.type === 'Point') {
     const [longitude = 0, latitude = 0] = geometry.coordinates;
     return `<circle cx="${x(longitude).toFixed(1)}" cy="${y(latitude).toFixed(1)}" r="3"/>`;
@@ -39,21 +36,18 @@ async function drawFeature({ geometry }: Feature, x: Scale, y: Scale, pace: Pace
   for (const ring of polygonsOf(geometry).flat()) {
     const corners: string[] = [];
     let [lastX, lastY] = [Number.NaN, Number.NaN];
-    for (const piece of piecesOf(ring)) {
-      await pace(piece.length);
-      for (const [longitude = 0, latitude = 0] of piece) {
-        const [atX, atY] = [x(longitude), y(latitude)];
-        if (Math.abs(atX - lastX) < pixel && Math.abs(atY - lastY) < pixel) continue;
-        corners.push(`${atX.toFixed(1)} ${atY.toFixed(1)}`);
-        [lastX, lastY] = [atX, atY];
-      }
+    for (const [longitude = 0, latitude = 0] of ring) {
+      const [atX, atY] = [x(longitude), y(latitude)];
+      if (Math.abs(atX - lastX) < pixel && Math.abs(atY - lastY) < pixel) continue;
+      corners.push(`${atX.toFixed(1)} ${atY.toFixed(1)}`);
+      [lastX, lastY] = [atX, atY];
     }
     path.push(`M${corners.join('L')}Z`);
   }
   return `<path d="${path.join('')}"/>`;
 }
 
-async function boxOf(features: readonly Feature[], pace: Pace) {
+function boxOf(features: readonly Feature[]) {
   const box = { west: Infinity, south: Infinity, east: -Infinity, north: -Infinity };
   const add = ([longitude = 0, latitude = 0]: readonly number[]) => {
     box.west = Math.min(box.west, longitude);
@@ -63,12 +57,7 @@ async function boxOf(features: readonly Feature[], pace: Pace) {
   };
   for (const { geometry } of features) {
     if (geometry.type === 'Point') add(geometry.coordinates);
-    else
-      for (const ring of polygonsOf(geometry).flat())
-        for (const piece of piecesOf(ring)) {
-          await pace(piece.length);
-          for (const position of piece) add(position);
-        }
+    else for (const position of polygonsOf(geometry).flat(2)) add(position);
   }
   return box.west <= box.east ? box : null;
 }

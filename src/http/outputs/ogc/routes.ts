@@ -9,7 +9,6 @@ import { namesAny } from '../../wire/etag.ts';
 import * as field from '../../wire/fields.ts';
 import { send } from '../../wire/reply.ts';
 import { queryReader } from '../query.ts';
-import type { InTurn } from '../runs.ts';
 import { type Collection, collections } from './collections.ts';
 import { answerUnchanged } from './conditional.ts';
 import { describeCollection, describeConformance, describeLanding, type Extents } from './describe.ts';
@@ -22,7 +21,7 @@ import { makeOpenapiPage } from './openapi-page.ts';
 
 const readFormat = queryReader({ f: v.optional(field.oneOf(['json', 'html'])) });
 
-export function ogcRoutes(deps: Deps, inTurn: InTurn): Hono<Env> {
+export function ogcRoutes(deps: Deps): Hono<Env> {
   const readExtents = keepExtents(deps);
 
   /** What all pages but those of features do. */
@@ -95,7 +94,7 @@ export function ogcRoutes(deps: Deps, inTurn: InTurn): Hono<Env> {
         async (addresses) => makeCollectionPage(c, addresses, collection, await readExtents()),
       );
     })
-    .get('/collections/:collection/items', (c) => answerItems(c, deps, inTurn, findCollection(c)))
+    .get('/collections/:collection/items', (c) => answerItems(c, deps, findCollection(c)))
     .get('/collections/:collection/items/:fid', (c) => answerItem(c, deps, findCollection(c), c.req.param('fid')));
   // The root as programs put it together from the document: its server and a slash.
   return new Hono<Env>().route('/', pages).get(`${base}/`, (c) => c.redirect(`${base}${new URL(c.req.url).search}`, 301));

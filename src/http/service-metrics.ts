@@ -5,23 +5,15 @@ import { getTransaktionen, isReadOnly } from '../db/check.ts';
 import type { Sql } from '../db/client.ts';
 import { getGrenzlaufAlter } from '../db/grenzlauf.ts';
 import { listQueue } from '../db/queue.ts';
-import type { Replica } from '../db/replicas.ts';
-import type { ReadCounts } from '../guard/reads.ts';
+import { type Limit, listLimits } from '../guard/limit.ts';
 import { runOutsideScope } from '../guard/request.ts';
-import { type LimitUsage, listUsage } from '../guard/usage.ts';
 import { mailDeadLetter } from '../jobs/boss.ts';
 import { readVersion } from '../observe/build.ts';
 import { type Figure, keepFresh, type Metrics } from '../observe/metrics.ts';
-import { listRefusals } from './refusal.ts';
-
-export type WatchedReplica = Pick<Replica, 'name' | 'leftOut' | 'lag'>;
+import { listRefusals } from './server.ts';
 
 export interface WatchedService {
   sql: Sql;
-  /** Where there are any. */
-  replicas?: readonly WatchedReplica[];
-  /** How often each server was read. */
-  counts?: ReadCounts;
   /** Null where no requests are answered. */
   feed: { readonly waiting: number } | null;
   /** Boundaries refresh themselves. */
@@ -38,7 +30,6 @@ export function watchService(metrics: Metrics, service: WatchedService): void {
   });
   watchDatabase(metrics, service);
   watchLimits(metrics);
-  watchReplicas(metrics, service);
   const { feed } = service;
   if (feed)
     metrics.watch({
@@ -132,48 +123,13 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
     });
 }
 
-function watchReplicas(metrics: Metrics, { replicas, counts }: WatchedService): void {
-  if (!replicas || !counts) return;
-  const labels = ['replica'];
-  const ofReplicas = (read: (replica: WatchedReplica) => number | boolean | null): Figure[] =>
-    replicas.flatMap((replica) => {
-      const value = read(replica);
-      return value === null ? [] : { labels: { replica: replica.name }, value: Number(value) };
-    });
-  metrics.watch({
-    name: 'replica_up',
-    help: 'Whether a replica answered within a second and a half',
-    labels,
-    read: () => ofReplicas(({ leftOut }) => leftOut !== 'no answer'),
-  });
-  metrics.watch({
-    name: 'replica_in_use',
-    help: 'Whether a replica is read',
-    labels,
-    read: () => ofReplicas(({ leftOut }) => leftOut === null),
-  });
-  metrics.watch({
-    name: 'replica_lag_seconds',
-    help: 'How far a replica is behind the primary, as of when that last answered; infinite where it is not known',
-    labels,
-    read: () => ofReplicas(({ lag }) => lag),
-  });
-  metrics.watch({
-    name: 'database_reads_total',
-    help: 'Statements by which requests read what may come from a replica, by the server that was asked',
-    type: 'counter',
-    labels: ['server'],
-    read: () => [...counts].map(([server, value]) => ({ labels: { server }, value })),
-  });
-}
-
 function watchLimits(metrics: Metrics): void {
-  const ofLimits = (read: (usage: Readonly<LimitUsage>) => number): Figure[] =>
-    [...listUsage()].map(([limit, usage]) => ({ labels: { limit }, value: read(usage) }));
+  const ofLimits = (read: (limit: Limit) => number): Figure[] =>
+    [...listLimits()].map(([name, limit]) => ({ labels: { limit: name }, value: read(limit) }));
   const labels = ['limit'];
   metrics.watch({
     name: 'admission_slots',
-    help: 'Runs that a limit admits at once; 0 where it is not used',
+    help: 'Runs that a limit admits at once',
     labels,
     read: () => ofLimits(({ slots }) => slots),
   });
@@ -195,7 +151,7 @@ function watchLimits(metrics: Metrics): void {
     type: 'counter',
     labels: ['limit', 'reason'],
     read: () =>
-      [...listUsage()].flatMap(([limit, { refused }]) =>
+      [...listLimits()].flatMap(([limit, { refused }]) =>
         Object.entries(refused).map(([reason, value]) => ({ labels: { limit, reason }, value })),
       ),
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isRepairable } from '../../src/guard/knots.ts';
+import { isRepairable } from '../../src/guard/geometry.ts';
 import { openTestDatabase } from '../support/database.ts';
 
 const circle = (corners: number, turn = 1): number[][] => {

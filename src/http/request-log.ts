@@ -17,12 +17,10 @@ const probes = /^\/(?:health\/|metrics$)/;
  * Counts every request by its route and leaves a line in the log: of level error where the service failed, debug for what
  * supervisors ask, else info. Outside of the request's scope, whose errors end in an answer like all others.
  */
-export function noteRequests({ metrics, log, start }: Pick<Deps, 'metrics' | 'log' | 'start'>): MiddlewareHandler<Env> {
+export function noteRequests({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): MiddlewareHandler<Env> {
   return async (c, next) => {
     const begin = performance.now();
-    const isAsked = start?.isOver ?? true;
     await next();
-    if (!isAsked) return;
     const milliseconds = performance.now() - begin;
     const scope = c.get('scope');
     const isGone = scope?.isGone() || (c.res.status === 503 && scope?.hasLeft());
