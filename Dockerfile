@@ -9,10 +9,12 @@ ARG NODE=node:24.21.0-bookworm-slim
 FROM ${NODE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY patches patches
 # No package needs its install scripts. The image has a Node.js already: the one of the packages weighs as much as all others. TypeScript
 # comes along because a package may be used with it.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
-  && rm -rf node_modules/node-linux-* node_modules/typescript node_modules/@typescript node_modules/.bin/node node_modules/.bin/tsc
+  && rm -rf node_modules/node-linux-* node_modules/typescript node_modules/@typescript node_modules/.bin/node node_modules/.bin/tsc \
+  && npm run postinstall
 
 FROM ${NODE}
 ENV NODE_ENV=production \

@@ -6,6 +6,7 @@ import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import { admitCalls } from './db/admitted.ts';
 import { callBounds, callMs, openDatabase, poolSize, regexpCallBounds, requestSettings, statementMs } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
+import { readFrom } from './db/reads.ts';
 import { Limit } from './guard/limit.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
@@ -59,6 +60,13 @@ async function main(): Promise<void> {
   requireDefaultTenant(config.defaultTenant, mandanten);
   const connections = config.dbPool ?? poolSize;
   const sql = admitCalls(database.sql, new Limit({ name: 'database', ...callBounds(connections, database.kind) }), callMs);
+  const reads = database.reads
+    ? readFrom(
+        admitCalls(database.reads, new Limit(callBounds(connections)), callMs),
+        sql,
+        watchFaults(log, 'DATABASE_READ_URL is away: the primary is read'),
+      )
+    : sql;
   // The embedded database has one connection, and no time limit for a statement.
   const regexpSql =
     database.kind === 'postgres'
@@ -105,7 +113,7 @@ async function main(): Promise<void> {
   const feed = watch && { installation: await getInstallation(database.sql), watch };
   const deps = feed && {
     sql,
-    reads: sql,
+    reads,
     drain,
     regexpSql,
     queue: boss,

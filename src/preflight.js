@@ -14,4 +14,3 @@ if (!process.features.typescript) {
   );
   process.exit(1);
 }
-await import('./db/driver-fixes.js');

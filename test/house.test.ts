@@ -36,11 +36,11 @@ function listImports(sources: Sources): Import[] {
   });
 }
 
-/** main, cli, preflight, prepare, reads, warmup, welcome and stop are the entries; every other top-level file or folder is a room of its own. */
+/** main, cli, preflight, prepare, welcome and stop are the entries; every other top-level file or folder is a room of its own. */
 function roomOf(path: string): string {
   const [, first = ''] = path.split('/');
   const name = first.replace(/\.[jt]s$/, '');
-  return ['main', 'cli', 'preflight', 'prepare', 'reads', 'warmup', 'welcome', 'stop'].includes(name) ? 'entry' : name;
+  return ['main', 'cli', 'preflight', 'prepare', 'welcome', 'stop'].includes(name) ? 'entry' : name;
 }
 
 const allowedRooms: Record<string, string[]> = {
@@ -52,7 +52,7 @@ const allowedRooms: Record<string, string[]> = {
   auskunft: ['auskunft', 'db', 'media', 'guard'],
   catalog: ['catalog', 'db', 'media', 'felder', 'guard', 'observe'],
   backup: ['backup', 'db', 'media', 'guard', 'observe'],
-  db: ['db', 'felder'],
+  db: ['db', 'felder', 'guard'],
   guard: ['guard'],
   observe: ['observe'],
   felder: [],

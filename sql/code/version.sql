@@ -4,6 +4,8 @@
 -- Counts a change. A transaction takes the first row that no other open transaction holds, so that nobody waits. Whatever order they
 -- commit in, and whatever order a replica shows them in: which of them a reader sees is told by the rows together, and by nothing less.
 -- Neither a sum nor a highest number would do: of two that are under way at once, one server may show the one first and another the other.
+-- What changes what anonymous readers see may hide something. Its commit is acknowledged when the servers in synchronous_standby_names
+-- show it too, so that none of them shows afterwards what was hidden; without such servers that changes nothing.
 --   shown      changes of what anonymous readers see
 --   protokoll  entries of the change log
 create or replace function private.count_version(shown integer, protokoll integer)
@@ -12,6 +14,9 @@ create or replace function private.count_version(shown integer, protokoll intege
   volatile
 as $$
 begin
+  if shown > 0 then
+    perform pg_catalog.set_config('synchronous_commit', 'remote_apply', true);
+  end if;
   update portal.stand t
   set anzahl = t.anzahl + shown,
     anzahl_protokoll = t.anzahl_protokoll + protokoll,

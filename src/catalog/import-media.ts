@@ -7,10 +7,9 @@ import type { Sql } from '../db/client.ts';
 import { getMediumImport, setMediumImport } from '../db/medium.ts';
 import { kindOfMedium, type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
 import type { StagedMedia } from '../db/sichtbeobachtung-import.ts';
-import { MediaUnavailableError } from '../media/media-thread.ts';
 import { describeRefusal, makeMedium, maxFileBytes } from '../media/medium.ts';
 import type { Storage } from '../media/storage.ts';
-import type { MediaThreads } from '../media/threads.ts';
+import { type MediaThreads, MediaUnavailableError } from '../media/threads.ts';
 import { describeCell } from './csv.ts';
 import type { ProblemList } from './csv-stream.ts';
 import { columns } from './sichtbeobachtung-columns.ts';
@@ -67,7 +66,7 @@ export async function storeImportMedia(
     // Stored elsewhere, when MEDIA_URL was another one then: a row must never name a file that isn't there.
     if (name === null || (await storage.get(name)) === null) {
       try {
-        const medium = await makeMedium(threads, kindOfMedium(field), path);
+        const medium = await threads.run((files) => makeMedium(files, kindOfMedium(field), path));
         await storage.put(medium.name, medium.bytes, medium.contentType);
         await setMediumImport(sql, file, medium.name);
         name = medium.name;

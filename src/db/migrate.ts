@@ -57,25 +57,20 @@ async function runAlone<T>(database: Database, report: (line: string) => void, r
   const client = database.connect({ settings: { lock_timeout: 2000, idle_in_transaction_session_timeout: 0 } });
   try {
     await makeLockTable(client);
-    const connection = await client.reserve();
     const begin = performance.now();
     for (let attempt = 1; ; attempt++) {
-      await connection`begin`;
+      let isMine = false;
       try {
-        await connection.unsafe(`lock table ${lockTable} in exclusive mode`);
-        break;
+        return (await client.begin(async (tx) => {
+          await tx.unsafe(`lock table ${lockTable} in exclusive mode`);
+          isMine = true;
+          return run();
+        })) as T;
       } catch (error) {
-        await connection`rollback`;
-        if (!isLocked(error)) throw error;
+        if (isMine || !isLocked(error)) throw error;
         if (performance.now() - begin > lockWaitMs) throw new DatabaseError('Eine andere Migration läuft seit zehn Minuten.');
         if (attempt === 1) report('Eine andere Migration läuft gerade; gewartet wird, höchstens zehn Minuten …');
       }
-    }
-    try {
-      return await run();
-    } finally {
-      await connection`commit`;
-      connection.release();
     }
   } finally {
     await client.end({ timeout: 5 });

@@ -1,6 +1,7 @@
 import type { FeldValues } from '../felder.ts';
 import type { Sql } from './client.ts';
-import { type Page, toRawPage } from './page.ts';
+import { toRawPage, type VersionedPage } from './page.ts';
+import type { Versioned } from './stand.ts';
 
 /** The files that a sighting may have. */
 export const mediumFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
@@ -35,11 +36,17 @@ export async function createSichtbeobachtung(
 }
 
 /** One sighting as this reader may see it: JSON array of one record. Fails with NFUND. */
-export async function getSichtbeobachtung(sql: Sql, tenant: number, reader: number | null, id: number): Promise<Buffer> {
+export async function getSichtbeobachtung(
+  sql: Sql,
+  tenant: number,
+  reader: number | null,
+  id: number,
+): Promise<Versioned<Buffer>> {
   const [row] = await sql`
-    select api.get_sichtbeobachtung(tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint) as result`.raw();
+    select api.get_sichtbeobachtung(tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint),
+      api.get_stand_gezeigt()`.raw();
   if (!row?.[0]) throw new Error('api.get_sichtbeobachtung returned no row');
-  return row[0];
+  return { value: row[0], stand: String(row[1]) };
 }
 
 /** What a list is asked for, as the interface and the database name it; what is missing matches everything. */
@@ -71,12 +78,13 @@ export async function listSichtbeobachtung(
   filter: SichtbeobachtungFilter,
   beforeId: number | null,
   limit: number,
-): Promise<Page<Buffer> & { stand: string }> {
-  const answer = await sql`
+): Promise<VersionedPage<Buffer>> {
+  return toRawPage(
+    await sql`
     select l.result, l.last_id, api.get_stand_gezeigt() from api.list_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => ${reader}::bigint, filter => (${JSON.stringify(filter)}::text)::jsonb,
-      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw();
-  return { ...toRawPage(answer), stand: String(answer[0]?.[2]) };
+      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw(),
+  );
 }
 
 export type Status = 'pruefung' | 'hinweis' | 'freigegeben' | 'abgelehnt';

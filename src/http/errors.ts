@@ -62,7 +62,6 @@ const unavailable = [/^08/, /^25006$/, /^53/, /^57014$/, /^57P0/, /^55P03$/, /^4
 const unavailableCodes = new Set([
   'OVERLOADED',
   'STORAGE',
-  'MEDIA_BUSY',
   'MEDIA_UNAVAILABLE',
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',

@@ -136,23 +136,13 @@ async function executeSql(sql: Sql | Transaction, text: string, values: unknown[
     const parameters = values.map((value) => (Array.isArray(value) ? toArrayLiteral(value) : toParameter(value)));
     return { rows: [...(await sql.unsafe(text, parameters as never[]))] };
   }
-  // pg-boss sends whole transactions as one text: they need a connection of their own.
-  const connection = 'reserve' in sql && /^\s*BEGIN\b/i.test(text) ? await sql.reserve() : null;
-  try {
-    const result = (await (connection ?? sql).unsafe(text).simple()) as unknown as unknown[];
-    // Several statements give a list of results; the last one with rows is what counts.
-    const isList = Array.isArray(result[0]);
-    return { rows: isList ? ((result as unknown[][]).findLast((rows) => rows.length > 0) ?? []).slice() : [...result] };
-  } catch (error) {
-    // The COMMIT at the end of the text did not come to its turn: whoever gets the connection next would be refused everything.
-    await connection
-      ?.unsafe('rollback')
-      .simple()
-      .catch(() => {});
-    throw error;
-  } finally {
-    connection?.release();
-  }
+  // pg-boss sends whole transactions as one text; the driver has to know where one begins, to keep its connection for it.
+  const [, inTransaction] = /^\s*begin;(.*)commit;?\s*$/is.exec(text) ?? [];
+  if (inTransaction !== undefined && 'begin' in sql) return sql.begin((tx) => executeSql(tx, inTransaction));
+  const result = (await sql.unsafe(text).simple()) as unknown as unknown[];
+  // Several statements give a list of results; the last one with rows is what counts.
+  const isList = Array.isArray(result[0]);
+  return { rows: isList ? ((result as unknown[][]).findLast((rows) => rows.length > 0) ?? []).slice() : [...result] };
 }
 
 function toParameter(value: unknown): unknown {

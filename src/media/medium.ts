@@ -3,7 +3,7 @@ import { AudioRefusedError, type RefusalReason } from './audio/refusal.ts';
 import { type JpegRefusal, maxPixels } from './jpeg.ts';
 import { makeMediumName } from './name.ts';
 import type { Storage } from './storage.ts';
-import { type MediaThreads, PhotoRefusedError } from './threads.ts';
+import { type FileMaker, type MediaThreads, PhotoRefusedError } from './threads.ts';
 import type { Uploads } from './uploads.ts';
 
 export type MediumKind = 'photo' | 'audio';
@@ -41,11 +41,11 @@ export interface MadeMedium {
 /**
  * Makes of a file what is kept of it: a small photo, or the sound alone. The file stays as it is.
  * @param path a file of at most `maxFileBytes` of its kind
- * @throws PhotoRefusedError, AudioRefusedError when the file is at fault (describeRefusal); the other errors of MediaThreads
+ * @throws PhotoRefusedError, AudioRefusedError when the file is at fault (describeRefusal); the other errors of FileMaker
  */
-export async function makeMedium(threads: MediaThreads, kind: MediumKind, path: string): Promise<MadeMedium> {
-  if (kind === 'photo') return nameMedium('jpg', await threads.compress(path));
-  const sound = await threads.clean(path);
+export async function makeMedium(files: FileMaker, kind: MediumKind, path: string): Promise<MadeMedium> {
+  if (kind === 'photo') return nameMedium('jpg', await files.compress(path));
+  const sound = await files.clean(path);
   return nameMedium(sound.kind, sound.bytes);
 }
 

@@ -36,9 +36,6 @@ const encoding = {
   keep: 'none',
 } as const;
 
-/** Pixels, and noise: as little as runs all that a photo runs often enough to be compiled. */
-const rehearsal = { width: 1_000, height: 750, sigma: 12 };
-
 /** Rows of a block, whose colour may have half as many. */
 const blockRows = 16;
 /** Rows of blocks whose size tells that of a picture, to 3 percent with a tenth of the work. */
@@ -75,37 +72,23 @@ const library = openVips({
 /**
  * The photo upright, at most 2048 pixels long, below 500 000 bytes, without metadata.
  * @param bytes of a file; not changed
- * @param pass is called before each step that takes long
  */
-export async function compressPhoto(bytes: Buffer, pass: () => void): Promise<PhotoReply> {
+export async function compressPhoto(bytes: Buffer): Promise<PhotoReply> {
   const vips = await library;
   const jpeg = readJpeg(bytes);
   const refusal = jpeg ? findRefusal(jpeg) : nameStranger(bytes);
   if (refusal || !jpeg?.frame) return { refused: refusal ?? 'damaged' };
 
-  pass();
   const small = decode(vips, bytes, jpeg.frame);
   if (typeof small === 'string') return { refused: small };
   using stored = small;
   try {
     using upright = turn(vips, stored, jpeg.orientation);
-    return { bytes: requirePlain(encode(vips, upright, pass)) };
+    return { bytes: requirePlain(encode(vips, upright)) };
   } catch (error) {
     const said = readLibraryError(error);
     throw said === null ? error : new Error(said);
   }
-}
-
-/**
- * Makes a photo of noise, for nobody: memory that is new and code that has not run yet make the first photo of a thread take more than
- * twice as long, and much longer where others have the cores.
- */
-export async function rehearsePhoto(): Promise<void> {
-  const vips = await library;
-  using noise = vips.Image.gaussnoise(rehearsal.width, rehearsal.height, { mean: 128, sigma: rehearsal.sigma });
-  using grey = noise.cast('uchar');
-  using picture = grey.colourspace('srgb');
-  await compressPhoto(Buffer.from(picture.jpegsaveBuffer()), () => undefined);
 }
 
 /** Decodes and scales it. */
@@ -181,21 +164,21 @@ function turn(vips: Vips, picture: Picture, orientation: number): Picture {
   return upright.copy({ interpretation: 'srgb' });
 }
 
-function encode(vips: Vips, picture: Picture, pass: () => void, rounds = 8): Uint8Array<ArrayBuffer> {
-  const guess = rounds === 8 ? guessQuality(vips, picture, pass) : quality.lowest;
-  const result = search(picture, sizeLimit, guess, pass);
+function encode(vips: Vips, picture: Picture, rounds = 8): Uint8Array<ArrayBuffer> {
+  const guess = rounds === 8 ? guessQuality(vips, picture) : quality.lowest;
+  const result = search(picture, sizeLimit, guess);
   if (result.bytes) return result.bytes;
   if (rounds === 1) throw new Error('no picture is small enough');
   using smaller = picture.resize(0.95 * Math.sqrt(sizeLimit / result.least));
   using kept = smaller.copyMemory();
-  return encode(vips, kept, pass, rounds - 1);
+  return encode(vips, kept, rounds - 1);
 }
 
 /** What a sample says, where that costs less than a trial: most pictures then need one or two of these, instead of four. */
-function guessQuality(vips: Vips, picture: Picture, pass: () => void): number {
+function guessQuality(vips: Vips, picture: Picture): number {
   using sample = takeSample(vips, picture);
   if (!sample) return quality.guess;
-  const result = search(sample, (sizeLimit * sample.height) / picture.height, quality.guess, pass);
+  const result = search(sample, (sizeLimit * sample.height) / picture.height, quality.guess);
   return result.bytes ? result.quality : quality.lowest;
 }
 
@@ -211,16 +194,13 @@ function takeSample(vips: Vips, picture: Picture): Picture | null {
   return joined.copyMemory();
 }
 
-function search(picture: Picture, limit: number, guess: number, pass: () => void) {
+function search(picture: Picture, limit: number, guess: number) {
   return encodeBelow({
     ...quality,
     guess,
     limit,
     enough: enough * limit,
-    encode(percent) {
-      pass();
-      return new Uint8Array(picture.jpegsaveBuffer({ ...encoding, Q: percent }));
-    },
+    encode: (percent) => new Uint8Array(picture.jpegsaveBuffer({ ...encoding, Q: percent })),
   });
 }
 

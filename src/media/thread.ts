@@ -1,10 +1,9 @@
 // The thread that makes photos small and cleans sound files: what strangers sent is read here, so that it may take its time. One
 // file after the other; what fails for another reason than the file is thrown, the thread ends, and the next file gets a new one.
 import { readFile } from 'node:fs/promises';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { AudioRefusedError, type RefusalReason } from './audio/refusal.ts';
 import { type AudioKind, cleanAudio } from './audio.ts';
-import { type Gate, passGate } from './gate.ts';
 import type { PhotoReply } from './photo.ts';
 
 /** The sound to store, in a buffer of its own, or why there is none. */
@@ -16,19 +15,17 @@ export interface MediaReplies {
   audio: SoundReply;
 }
 
-/** Main thread to worker: the file of an upload, or that there may be one soon. */
-export type MediaRequest = { kind: keyof MediaReplies; path: string } | { kind: 'load' };
-
-/** To the latter. */
-export type LoadReply = { loaded: true };
-
-// Loads what a sound doesn't need.
-const loadPhoto = () => import('./photo.ts');
+/** Main thread to worker: the file of an upload. */
+export interface MediaRequest {
+  kind: keyof MediaReplies;
+  path: string;
+}
 
 const makers: { [K in keyof MediaReplies]: (bytes: Buffer) => Promise<MediaReplies[K]> } = {
   async photo(bytes) {
-    const { compressPhoto } = await loadPhoto();
-    return compressPhoto(bytes, () => passGate(workerData as Gate));
+    // A sound doesn't need the library.
+    const { compressPhoto } = await import('./photo.ts');
+    return compressPhoto(bytes);
   },
   async audio(bytes) {
     try {
@@ -42,12 +39,6 @@ const makers: { [K in keyof MediaReplies]: (bytes: Buffer) => Promise<MediaRepli
 };
 
 parentPort?.on('message', async (request: MediaRequest) => {
-  if (request.kind === 'load') {
-    const { rehearsePhoto } = await loadPhoto();
-    await rehearsePhoto();
-    parentPort?.postMessage({ loaded: true } satisfies LoadReply);
-    return;
-  }
   const reply = await makers[request.kind](await readFile(request.path));
   parentPort?.postMessage(reply, 'bytes' in reply ? [reply.bytes.buffer] : []);
 });

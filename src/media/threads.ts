@@ -1,36 +1,44 @@
-// The threads that make photos small and clean sound files: one at a time in each, the others wait.
+// The threads that make photos small and clean sound files. They begin with the first file and end when there is none for a while.
 import { availableParallelism } from 'node:os';
-import { Limit, OverloadError } from '../guard/limit.ts';
+import { Worker } from 'node:worker_threads';
+import { Limit } from '../guard/limit.ts';
 import { currentScope } from '../guard/request.ts';
 import { AudioRefusedError } from './audio/refusal.ts';
 import type { AudioKind } from './audio.ts';
 import type { JpegRefusal } from './jpeg.ts';
-import { MediaThread, MediaUnavailableError } from './media-thread.ts';
-import type { MediaReplies } from './thread.ts';
+import type { MediaReplies, MediaRequest } from './thread.ts';
 
-/** Makes of files what is stored of them, which stay as they are; close it at the end. */
-export interface MediaThreads {
+/** Makes of files what is stored of them, which stay as they are. */
+export interface FileMaker {
   /**
    * Reads the JPEG at this path and makes the one to store: upright, at most 2048 pixels long, below 500 000 bytes,
    * without metadata.
-   * errors  PhotoRefusedError (the picture is at fault), MediaBusyError (waited too long), MediaUnavailableError (all else)
+   * errors  PhotoRefusedError (the picture is at fault), MediaUnavailableError (all else)
    */
   compress(path: string): Promise<Uint8Array>;
   /**
    * Reads the sound file at this path and makes the one to store, as cleanAudio does.
-   * errors  AudioRefusedError (the file is at fault), MediaBusyError, MediaUnavailableError
+   * errors  AudioRefusedError (the file is at fault), MediaUnavailableError
    */
   clean(path: string): Promise<{ kind: AudioKind; bytes: Uint8Array }>;
-  /** Waits until the threads that are kept ready from the start on are so, or have failed; at once when none are kept. Never fails. */
-  untilReady(): Promise<void>;
+}
+
+/** Close it at the end. */
+export interface MediaThreads {
+  /**
+   * Waits for a place for all files of a request together, so that one is never refused after others of it were made. They are made one
+   * after the other.
+   * errors  OverloadError (waited too long), those of `work`
+   */
+  run<T>(work: (files: FileMaker) => Promise<T>): Promise<T>;
   /** Ends all threads; files under way or waiting fail with MediaUnavailableError. */
   close(): Promise<void>;
 }
 
 export interface MediaThreadsOptions {
-  /** Threads at most; without it two to four, by cores. Each takes 250 MB, and up to 700 for the worst photo (60 megapixels, progressive, full colour). */
+  /** Threads at most; without it two to four, by cores. */
   workers?: number | undefined;
-  /** Longest wait for threads in milliseconds, of all files of a request together. */
+  /** Longest wait for a place, in milliseconds. */
   waitMs?: number;
   /** Files after which a thread ends: the library gives back neither its memory nor the errors of what it refused. */
   fileLimit?: number;
@@ -38,8 +46,6 @@ export interface MediaThreadsOptions {
   jobMs?: number;
   /** After how many milliseconds without work a thread ends, and gives its memory back. */
   idleMs?: number;
-  /** Keeps threads at hand that have made a photo for nobody: one that must begin while the cores are busy takes seconds for its first file. */
-  keepsReady?: boolean;
 }
 
 /** This file can't become a photo, now or later. */
@@ -53,116 +59,49 @@ export class PhotoRefusedError extends Error {
   }
 }
 
-/** Too many files are before this one. */
-export class MediaBusyError extends Error {
-  override name = 'MediaBusyError';
-  readonly code = 'MEDIA_BUSY';
+/** The work on this file was given up: its thread hung or died, or all were closed. */
+export class MediaUnavailableError extends Error {
+  override name = 'MediaUnavailableError';
+  readonly code = 'MEDIA_UNAVAILABLE';
 }
 
 // More threads than a few are a matter of memory, not of cores; two at least, so that one network, which never has them all, leaves
 // one to others.
 const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
 
-/** Longest wait for threads, in milliseconds, of all files of a request together: proxies wait longer for an answer. */
+/** Longest wait of a request for a place, in milliseconds: proxies wait longer for an answer. */
 export const fileWaitMs = 60_000;
 
-// How many a pool keeps ready: who sends photos all the time takes one, and the other is for whoever comes then.
-const keptReady = 2;
-// What it waits with another one: whatever is under way comes first.
-const readyMs = 3000;
-
-/** Starts no thread before the first file, unless it keeps some ready. */
 export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThreads {
-  const {
-    workers = defaultWorkers,
-    waitMs = fileWaitMs,
-    jobMs = 40_000,
-    idleMs = 60_000,
-    fileLimit = 500,
-    keepsReady = false,
-  } = options;
+  const { workers = defaultWorkers, waitMs = fileWaitMs, jobMs = 40_000, idleMs = 60_000, fileLimit = 500 } = options;
+  const limit = new Limit({ name: 'photos', slots: workers, share: Math.max(1, workers - 1), queue: 200, waitMs });
   const threads = new Set<MediaThread>();
   const idle = new Set<MediaThread>();
-  const limit = new Limit({
-    name: 'photos',
-    slots: workers,
-    share: Math.max(1, workers - 1),
-    queue: 200,
-    waitMs,
-  });
   let closed = false;
 
-  function requireOpen(): void {
-    if (closed) throw new MediaUnavailableError('the threads are closed');
-  }
-  function takeThread(): MediaThread {
-    // The last one used, so that the others come to their end.
-    const rested = [...idle].at(-1);
-    if (rested) {
-      idle.delete(rested);
-      return rested;
-    }
-    return startThread();
-  }
   function startThread(): MediaThread {
-    const thread: MediaThread = new MediaThread({
-      onDeath: () => idle.delete(thread),
-      onExit: () => threads.delete(thread),
+    const thread: MediaThread = new MediaThread(() => {
+      idle.delete(thread);
+      threads.delete(thread);
     });
     threads.add(thread);
     return thread;
   }
-  const leastThreads = keepsReady ? Math.min(keptReady, workers) : 0;
-  let ready: NodeJS.Timeout | undefined;
-  function keepReady(): void {
-    if (!keepsReady) return;
-    ready ??= setTimeout(() => {
-      ready = undefined;
-      if (closed || threads.size >= workers || (threads.size >= leastThreads && idle.size > 0)) return;
-      void loadThread().then((isLoaded) => isLoaded && keepReady());
-    }, readyMs).unref();
-  }
-  /** Whether it is ready then; where the system gives no thread, the next photo tells. */
-  async function loadThread(): Promise<boolean> {
-    try {
-      const thread = startThread();
-      idle.add(thread);
-      return await thread.load(jobMs);
-    } catch {
-      return false;
-    }
-  }
   async function make<K extends keyof MediaReplies>(kind: K, path: string): Promise<MediaReplies[K]> {
-    requireOpen();
-    const work = async () => {
-      requireOpen();
-      // Seconds of a core, for nobody.
-      if (currentScope()?.hasLeft()) throw new MediaUnavailableError('whoever sent the file has gone');
-      let thread = takeThread();
-      if (thread.loading && !(await thread.loading)) {
-        requireOpen();
-        thread = startThread();
-      }
-      keepReady();
-      const reply = await thread.run({ kind, path }, jobMs);
-      if (thread.files < fileLimit) {
-        idle.add(thread);
-        thread.rest(idleMs, keepReady);
-      } else {
-        void thread.end(new MediaUnavailableError('a thread has made enough files')).then(keepReady);
-      }
-      return reply as MediaReplies[K];
-    };
-    return limit.run(work).catch((error: unknown) => {
-      throw error instanceof OverloadError
-        ? new MediaBusyError(`the files of a request waited ${waitMs} ms for their threads`)
-        : error;
-    });
+    if (closed) throw new MediaUnavailableError('the threads are closed');
+    // Seconds of a core, for nobody.
+    if (currentScope()?.hasLeft()) throw new MediaUnavailableError('whoever sent the file has gone');
+    // The last one used, so that the others come to their end.
+    const thread = [...idle].at(-1) ?? startThread();
+    idle.delete(thread);
+    const reply = await thread.run({ kind, path }, jobMs);
+    if (thread.files < fileLimit) {
+      idle.add(thread);
+      thread.rest(idleMs);
+    } else void thread.end('a thread has made enough files');
+    return reply as MediaReplies[K];
   }
-
-  // Nothing else is under way.
-  const loaded = Promise.all(Array.from({ length: leastThreads }, loadThread)).then(() => {});
-  return {
+  const files: FileMaker = {
     async compress(path) {
       const reply = await make('photo', path);
       if ('refused' in reply) throw new PhotoRefusedError(reply.refused);
@@ -173,11 +112,82 @@ export function createMediaThreads(options: MediaThreadsOptions = {}): MediaThre
       if ('refused' in reply) throw new AudioRefusedError(reply.refused, 'by its thread');
       return reply;
     },
-    untilReady: () => loaded,
+  };
+  return {
+    run: (work) => limit.run(() => work(files)),
     async close() {
       closed = true;
-      clearTimeout(ready);
-      await Promise.all([...threads].map((thread) => thread.end(new MediaUnavailableError('the threads were closed'))));
+      await Promise.all([...threads].map((thread) => thread.end('the threads were closed')));
     },
   };
+}
+
+type Reply = MediaReplies[keyof MediaReplies];
+
+/** What a thread needs of JavaScript's own memory is little and known; pictures are outside of it. */
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
+
+/** A worker and the file it works on. */
+class MediaThread {
+  readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), {
+    name: 'media',
+    resourceLimits,
+    // Node reads TypeScript by itself here: tsx would be loaded again by each thread, and by those that the library starts.
+    execArgv: [],
+    // Where strangers' files are read there are no keys of the service. The library would write its warnings to the log.
+    env: { VIPS_WARNING: '1' },
+  });
+  #job: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #dead: Error | null = null;
+  /** Files that it was given. */
+  files = 0;
+  readonly #onDeath: () => void;
+
+  constructor(onDeath: () => void) {
+    this.#onDeath = onDeath;
+    this.#worker.on('message', (reply: Reply) => this.#job?.resolve(reply));
+    this.#worker.on('error', (cause) => this.#die(new MediaUnavailableError('the thread of a file failed', { cause })));
+    this.#worker.on('exit', (code) => this.#die(new MediaUnavailableError(`the thread of a file ended (code ${code})`)));
+    // The clock of a running job keeps the process alive, nothing else. After the listeners: that for messages undoes it.
+    this.#worker.unref();
+  }
+
+  /** One file; when it fails, the thread has ended. */
+  async run(request: MediaRequest, jobMs: number): Promise<Reply> {
+    this.files++;
+    clearTimeout(this.#timer);
+    if (this.#dead) throw this.#dead;
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    this.#job = { resolve, reject };
+    this.#timer = setTimeout(() => this.#die(new MediaUnavailableError(`a file took longer than ${jobMs} ms`)), jobMs);
+    this.#worker.postMessage(request);
+    try {
+      return await promise;
+    } catch (error) {
+      await this.#worker.terminate();
+      throw error;
+    } finally {
+      this.#job = null;
+      clearTimeout(this.#timer);
+    }
+  }
+
+  /** Ends the thread after a while, unless it gets to run again. */
+  rest(idleMs: number): void {
+    this.#timer = setTimeout(() => void this.end('an idle thread ended'), idleMs).unref();
+  }
+
+  async end(reason: string): Promise<void> {
+    this.#die(new MediaUnavailableError(reason));
+    await this.#worker.terminate();
+  }
+
+  #die(error: Error): void {
+    if (this.#dead) return;
+    this.#dead = error;
+    clearTimeout(this.#timer);
+    this.#onDeath();
+    this.#job?.reject(error);
+  }
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { isAccount } from '../guard/request.ts';
+import { Limit } from '../guard/limit.ts';
 import { StorageError } from './storage-error.ts';
 
 export interface ReceivedFile {
@@ -25,10 +25,10 @@ export interface Upload {
 
 export interface Uploads {
   /**
-   * Null when as many requests with files as allowed are under way, of all or of one of these.
-   * @param owners whose they are: the account, and the network that it sends from
+   * Takes a place for the files of the request that is being answered.
+   * @throws OverloadError when as many requests with files as allowed are under way, of all, of its network or of its account
    */
-  begin(owners: readonly string[]): Upload | null;
+  begin(): Promise<Upload>;
   /** Removes what processes left that were killed. */
   removeLeftovers(olderThan: Date): Promise<void>;
 }
@@ -43,24 +43,12 @@ export interface UploadBounds {
 export const placesOfNetwork = (all: number) => Math.ceil(all / 4);
 
 /** @param directory for the files, made when it is missing */
-export function createUploads(directory: string, bounds: UploadBounds): Uploads {
-  let active = 0;
-  const held = new Map<string, number>();
-  const shareOf = (owner: string) => (isAccount(owner) ? bounds.perAccount : placesOfNetwork(bounds.all));
+export function createUploads(directory: string, { all, perAccount }: UploadBounds): Uploads {
+  const share = placesOfNetwork(all);
+  // Nobody waits: a client that is not read from goes on sending.
+  const limit = new Limit({ name: 'uploads', slots: all, share, accountShare: perAccount, queue: 0, waitMs: 0 });
   return {
-    begin(owners) {
-      if (active >= bounds.all || owners.some((owner) => (held.get(owner) ?? 0) >= shareOf(owner))) return null;
-      active++;
-      for (const owner of owners) held.set(owner, (held.get(owner) ?? 0) + 1);
-      return new UploadOnDisk(directory, () => {
-        active--;
-        for (const owner of owners) {
-          const left = (held.get(owner) ?? 1) - 1;
-          if (left > 0) held.set(owner, left);
-          else held.delete(owner);
-        }
-      });
-    },
+    begin: async () => new UploadOnDisk(directory, await limit.enter()),
     async removeLeftovers(olderThan) {
       for (const name of await readdir(directory).catch(() => [])) {
         const path = join(directory, name);

@@ -74,17 +74,22 @@ describe('a connection that breaks', { skip: !onPostgres && 'connections to the 
       assert.deepEqual([...(await one`select count(*)::integer as n from kept`)], [{ n: 0 }]);
       assert.ok(performance.now() - began < 2000);
     });
-
-    it(`while it is reserved, ${ms} ms before its next statement: that fails, and it comes back when it is released`, async () => {
-      const reserved = await one.reserve();
-      await cut(reserved);
-      if (ms > 0) await sleep(ms);
-      assert.match(await codes(reserved`insert into kept values (3)`), isLost);
-      assert.match(await codes(reserved`insert into kept values (4)`), isLost);
-      reserved.release();
-      assert.deepEqual([...(await one`select count(*)::integer as n from kept`)], [{ n: 0 }]);
-    });
   }
+
+  it('tells all statements of its transaction, also those that were not sent yet', async () => {
+    let told: unknown;
+    const whole = await codes(
+      one.begin(async (tx) => {
+        await cut(tx);
+        const all = Promise.all([1, 2, 3].map((n) => codes(tx`select pg_sleep(${n}::double precision)`)));
+        told = await Promise.race([all, sleep(2000)]);
+      }),
+    );
+    assert.match(whole, isLost);
+    await sleep(100);
+    assert.ok(Array.isArray(told));
+    for (const code of told) assert.match(code, isLost);
+  });
 
   it('is not used by what its transaction asks for when others have it again', async () => {
     let late: Promise<string> | undefined;
@@ -103,14 +108,6 @@ describe('a connection that breaks', { skip: !onPostgres && 'connections to the 
     assert.match((await late) ?? '', isLost);
     assert.deepEqual([...(await one`select count(*)::integer as n from kept`)], [{ n: 0 }]);
   });
-
-  it('can be reserved as the first of a pool', async () => {
-    const fresh = database.connect();
-    const reserved = await fresh.reserve();
-    assert.deepEqual([...(await reserved`select 1 as n`)], [{ n: 1 }]);
-    reserved.release();
-    assert.deepEqual([...(await fresh`select 2 as n`)], [{ n: 2 }]);
-  });
 });
 
 it('what takes connections and drops them is told to everybody who waits', async () => {
@@ -126,7 +123,6 @@ it('what takes connections and drops them is told to everybody who waits', async
   try {
     assert.match(await codes(behind.sql`select 1`), isLost);
     assert.match(await codes(behind.sql.begin((tx) => tx`select 1`)), isLost);
-    assert.match(await codes(behind.sql.reserve()), isLost);
     assert.ok(taken <= 3, `${taken} connections`);
   } finally {
     await behind.close();

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { MediaUnavailableError } from '../../src/media/media-thread.ts';
+import { OverloadError } from '../../src/guard/limit.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
+import { MediaUnavailableError } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import { makeJpeg, strangers } from '../support/photo.ts';
 import { type Answer, startTestService, type TestService, toFormData } from '../support/service.ts';
@@ -197,9 +198,9 @@ describe('what is refused leaves neither row nor file', () => {
 
 describe('what can not be taken now answers 503, without row or file', () => {
   const outages: [name: string, change: (on: TestService) => void][] = [
-    ['more uploads than allowed', (on) => (on.media.uploads.begin = () => null)],
+    ['more uploads than allowed', (on) => (on.media.uploads.begin = async () => Promise.reject(new OverloadError('queue_full')))],
     ['a storage that fails', (on) => (on.media.storage.put = async () => Promise.reject(new StorageError('away')))],
-    ['a thread that died', (on) => (on.media.threads.compress = async () => Promise.reject(new MediaUnavailableError('gone')))],
+    ['a thread that died', (on) => (on.media.threads.run = async () => Promise.reject(new MediaUnavailableError('gone')))],
   ];
   for (const [name, change] of outages) {
     it(name, async () => {

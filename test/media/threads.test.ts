@@ -5,17 +5,21 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it, type TestContext } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
-import { giveWay, makeFile } from '../../src/guard/files.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { AudioRefusedError } from '../../src/media/audio/refusal.ts';
 import { cleanAudio } from '../../src/media/audio.ts';
 import { readJpeg } from '../../src/media/jpeg.ts';
-import { MediaUnavailableError } from '../../src/media/media-thread.ts';
-import { createMediaThreads, MediaBusyError, type MediaThreadsOptions, PhotoRefusedError } from '../../src/media/threads.ts';
+import {
+  createMediaThreads,
+  type MediaThreads,
+  type MediaThreadsOptions,
+  MediaUnavailableError,
+  PhotoRefusedError,
+} from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import {
   claimFrame,
@@ -54,8 +58,10 @@ async function writePhoto(bytes: Uint8Array): Promise<string> {
   return path;
 }
 
+const compressFile = (pool: MediaThreads, path: string) => pool.run((files) => files.compress(path));
+
 async function compress(bytes: Uint8Array): Promise<Uint8Array> {
-  return await pool.compress(await writePhoto(bytes));
+  return await compressFile(pool, await writePhoto(bytes));
 }
 
 /** A pool of its own, which is closed after the test; `threads` are those that it has started. */
@@ -221,8 +227,8 @@ describe('a picture is refused', () => {
   it('and the next photo is accepted by the same thread', async (t) => {
     const { own, threads } = openPool(t, {});
     for (const file of [large.subarray(0, middle), cutShort(jpeg), cutShort(wide)]) {
-      await assert.rejects(own.compress(await writePhoto(file)), PhotoRefusedError);
-      await own.compress(await writePhoto(jpeg));
+      await assert.rejects(compressFile(own, await writePhoto(file)), PhotoRefusedError);
+      await compressFile(own, await writePhoto(jpeg));
     }
     assert.equal(threads.length, 1);
   });
@@ -238,18 +244,18 @@ describe('a thread', () => {
       await once(thread, 'online');
       await thread.terminate();
     });
-    await Promise.all([assert.rejects(own.compress(path), MediaUnavailableError), killed]);
-    await requireClean(await own.compress(await photo));
+    await Promise.all([assert.rejects(compressFile(own, path), MediaUnavailableError), killed]);
+    await requireClean(await compressFile(own, await photo));
     assert.equal(threads.length, 2);
   });
 
   it('that fails on a file is replaced, and the cause is told', async (t) => {
     const { own, threads } = openPool(t, {});
     await assert.rejects(
-      own.compress(join(dir, 'missing')),
+      compressFile(own, join(dir, 'missing')),
       (error) => error instanceof MediaUnavailableError && (error.cause as { code?: string }).code === 'ENOENT',
     );
-    await requireClean(await own.compress(await photo));
+    await requireClean(await compressFile(own, await photo));
     assert.equal(threads.length, 2);
   });
 
@@ -257,78 +263,31 @@ describe('a thread', () => {
     const { own, threads } = openPool(t, { jobMs: 1 });
     const path = await photo;
     const ended = expectThread().then((thread) => once(thread, 'exit'));
-    await Promise.all([assert.rejects(own.compress(path), MediaUnavailableError), ended]);
-    await assert.rejects(own.compress(path), MediaUnavailableError);
+    await Promise.all([assert.rejects(compressFile(own, path), MediaUnavailableError), ended]);
+    await assert.rejects(compressFile(own, path), MediaUnavailableError);
     assert.equal(threads.length, 2);
   });
 
   it('without work ends, and another is started when there is some', async (t) => {
     const { own, threads } = openPool(t, { idleMs: 1 });
-    await own.compress(await photo);
+    await compressFile(own, await photo);
     const [thread] = threads;
     assert.ok(thread);
     await once(thread, 'exit');
-    await own.compress(await photo);
+    await compressFile(own, await photo);
     assert.equal(threads.length, 2);
-  });
-
-  it('is kept ready where it should be, and one for others: before the first photo and after the last', async (t) => {
-    const { own, threads } = openPool(t, { idleMs: 1, workers: 4, keepsReady: true });
-    let loaded = 0;
-    await expectThread();
-    for (const thread of threads) thread.once('message', () => loaded++);
-    await own.untilReady();
-    assert.equal(loaded, 2);
-    const third = expectThread();
-    // Only those that have worked end: so it is one of these that works.
-    const ended = Promise.race(threads.map((thread) => once(thread, 'exit')));
-    await own.compress(await photo);
-    await ended;
-    await third;
-    await sleep(4000);
-    assert.equal(threads.length, 3, 'two are enough');
-  });
-
-  it('is kept ready when all have worked, and ended', async (t) => {
-    const { own, threads } = openPool(t, { idleMs: 1, workers: 2, keepsReady: true });
-    await own.untilReady();
-    const ended = Promise.all(threads.map((thread) => once(thread, 'exit')));
-    const path = await photo;
-    await Promise.all(['a', 'b'].map((network) => runInScope(network, () => own.compress(path))));
-    await ended;
-    while (threads.length < 4) await expectThread();
-    await sleep(4000);
-    assert.equal(threads.length, 4, 'two are enough');
-  });
-
-  it('is not kept ready beyond what there may be, or where it is not asked for', async (t) => {
-    const one = openPool(t, { workers: 1, keepsReady: true });
-    await one.own.untilReady();
-    assert.equal(one.threads.length, 1);
-    const none = openPool(t, {});
-    await none.own.untilReady();
-    assert.deepEqual(none.threads, []);
-  });
-
-  it('that ends before its first photo is replaced', async (t) => {
-    const started = expectThread();
-    const { own, threads } = openPool(t, { workers: 2, keepsReady: true });
-    const first = await started;
-    await once(first, 'online');
-    await Promise.all([own.compress(await photo).then(requireClean), first.terminate()]);
-    assert.ok(threads.length > 1);
   });
 
   it('ends after so many files, and the next photo gets a new one', async (t) => {
     const { own, threads } = openPool(t, { fileLimit: 3 });
-    for (let n = 0; n < 4; n++) await requireClean(await own.compress(await photo));
+    for (let n = 0; n < 4; n++) await requireClean(await compressFile(own, await photo));
     assert.equal(threads.length, 2);
   });
 
   it('that got more work in time goes on', async (t) => {
     const { own, threads } = openPool(t, { idleMs: 1 });
     const path = await photo;
-    await Promise.all([own.compress(path), own.compress(path)]);
+    await Promise.all([compressFile(own, path), compressFile(own, path)]);
     assert.equal(threads.length, 1);
   });
 
@@ -336,89 +295,52 @@ describe('a thread', () => {
     const { own, threads } = openPool(t, { workers: 1 });
     const done: number[] = [];
     const path = await photo;
-    await Promise.all([0, 1, 2, 3, 4].map((number) => own.compress(path).then(() => done.push(number))));
+    await Promise.all([0, 1, 2, 3, 4].map((number) => compressFile(own, path).then(() => done.push(number))));
     assert.equal(threads.length, 1);
     assert.deepEqual(done, [0, 1, 2, 3, 4]);
+  });
+
+  it('begins with the first file', async (t) => {
+    const { own, threads } = openPool(t, {});
+    await sleep(50);
+    assert.equal(threads.length, 0);
+    await compressFile(own, await photo);
+    assert.equal(threads.length, 1);
+  });
+
+  it('makes all files of a request in one place, before those that wait', async (t) => {
+    const { own, threads } = openPool(t, { workers: 1 });
+    const path = await photo;
+    const done: string[] = [];
+    const many = own.run(async (files) => {
+      for (let n = 0; n < 3; n++) {
+        await files.compress(path);
+        done.push('many');
+      }
+    });
+    await Promise.all([many, compressFile(own, path).then(() => done.push('other'))]);
+    assert.deepEqual(done, ['many', 'many', 'many', 'other']);
+    assert.equal(threads.length, 1);
   });
 
   it('leaves one to others, however many photos a network sends', async (t) => {
     const { own, threads } = openPool(t, { workers: 2 });
     const done: string[] = [];
     const path = await photo;
-    const send = (network: string) => runInScope(network, () => own.compress(path).then(() => done.push(network)));
+    const send = (network: string) => runInScope(network, () => compressFile(own, path).then(() => done.push(network)));
     await Promise.all([...Array.from({ length: 30 }, () => send('many')), send('other')]);
     assert.equal(threads.length, 2);
     assert.ok(done.indexOf('other') < 30, done.join());
   });
 
-  describe('pauses for others', () => {
-    const sendAs = (network: string, run: () => Promise<Uint8Array>) => runInScope(network, run);
-    const hadMany = async (t: TestContext, network: string) => {
-      const { cores } = giveWay;
-      // Wherever this runs.
-      giveWay.cores = 2;
-      t.after(() => {
-        giveWay.cores = cores;
-      });
-      const now = performance.now.bind(performance);
-      let ahead = 0;
-      t.mock.method(performance, 'now', () => now() + ahead);
-      // Whose photos were made before is there a moment longer.
-      await sleep(300);
-      await runInScope(network, () =>
-        makeFile(async () => {
-          ahead += 60_000;
-        }),
-      );
-    };
-    // Seconds of encoding, in many steps.
-    const long = makeJpeg({ width: 2000, height: 2000, noise: 255 }).then(writePhoto);
-
-    it('S3.7 between two steps, for as long as they have photos made, and its own time stands still', async (t) => {
-      const { own } = openPool(t, { workers: 2, jobMs: 9000 });
-      await hadMany(t, 'pauses');
-      const longPath = await long;
-      const done: string[] = [];
-      const many = sendAs('pauses', () => own.compress(longPath)).then((bytes) => {
-        done.push('many');
-        return bytes;
-      });
-      const path = await photo;
-      const until = Date.now() + 10_000;
-      for (let n = 0; Date.now() < until; n++) await sendAs(`few ${n}`, () => own.compress(path));
-      done.push('few');
-      await requireClean(await many);
-      assert.deepEqual(done, ['few', 'many']);
-      await requireClean(await sendAs('pauses', () => own.compress(path)));
-    });
-
-    it('ends all the same when the pool is closed', async (t) => {
-      const { own, threads } = openPool(t, { workers: 2, jobMs: 60_000 });
-      await hadMany(t, 'closed');
-      const longPath = await long;
-      const many = sendAs('closed', () => own.compress(longPath));
-      const failed = assert.rejects(many, MediaUnavailableError);
-      const path = await photo;
-      const until = Date.now() + 6000;
-      for (let n = 0; Date.now() < until; n++) await sendAs(`few ${n}`, () => own.compress(path));
-      const few = assert.rejects(
-        sendAs('few at last', () => own.compress(longPath)),
-        MediaUnavailableError,
-      );
-      await sleep(300);
-      const ended = threads.map((thread) => once(thread, 'exit'));
-      await Promise.all([own.close(), failed, few, ...ended]);
-    });
-  });
-
   it('makes nothing of a photo whose sender has gone meanwhile', async (t) => {
     const { own, threads } = openPool(t, { workers: 1 });
     const path = await photo;
-    const first = own.compress(path);
+    const first = compressFile(own, path);
     let hasLeft = false;
     const second = runInScope('gone', (scope) => {
       scope.hasLeft = () => hasLeft;
-      return own.compress(path);
+      return compressFile(own, path);
     });
     hasLeft = true;
     await assert.rejects(second, { code: 'MEDIA_UNAVAILABLE' });
@@ -429,10 +351,10 @@ describe('a thread', () => {
   it('that is not free in time: the photo is turned away, the one before it is not', async (t) => {
     const { own } = openPool(t, { waitMs: 1 });
     const path = await photo;
-    const first = own.compress(path);
-    await assert.rejects(own.compress(path), MediaBusyError);
+    const first = compressFile(own, path);
+    await assert.rejects(compressFile(own, path), { code: 'OVERLOADED' });
     await requireClean(await first);
-    await requireClean(await own.compress(path));
+    await requireClean(await compressFile(own, path));
   });
 
   it('ends when the pool is closed, and its photo and the waiting ones fail', async (t) => {
@@ -442,11 +364,11 @@ describe('a thread', () => {
       await Promise.all([own.close(), once(thread, 'exit')]);
     });
     await Promise.all([
-      assert.rejects(own.compress(path), MediaUnavailableError),
-      assert.rejects(own.compress(path), MediaUnavailableError),
+      assert.rejects(compressFile(own, path), MediaUnavailableError),
+      assert.rejects(compressFile(own, path), MediaUnavailableError),
       ended,
     ]);
-    await assert.rejects(own.compress(path), MediaUnavailableError);
+    await assert.rejects(compressFile(own, path), MediaUnavailableError);
     assert.equal(threads.length, 1);
   });
 
@@ -455,7 +377,7 @@ describe('a thread', () => {
     await writeFile(
       program,
       `import { createMediaThreads } from ${JSON.stringify(new URL('../../src/media/threads.ts', import.meta.url).href)};
-      const bytes = await createMediaThreads({ idleMs: 3_600_000 }).compress(${JSON.stringify(await photo)});
+      const bytes = await createMediaThreads({ idleMs: 3_600_000 }).run((files) => files.compress(${JSON.stringify(await photo)}));
       process.stdout.write(String(bytes.length));`,
     );
     const tsx = import.meta.resolve('tsx');
@@ -465,23 +387,23 @@ describe('a thread', () => {
 
   it('cleans a sound as it is cleaned anywhere, after a photo and before one', async (t) => {
     const { own, threads } = openPool(t, {});
-    await own.compress(await photo);
+    await compressFile(own, await photo);
     const file = makeAudio('m4a', { tags: true });
-    const { kind, bytes } = await own.clean(await writePhoto(file));
+    const { kind, bytes } = await own.run(async (files) => files.clean(await writePhoto(file)));
     const expected = cleanAudio(file);
     assert.equal(kind, expected.kind);
     assert.ok(expected.bytes.equals(bytes));
     await assert.rejects(
-      own.clean(await writePhoto(Buffer.from('no sound'))),
+      own.run(async (files) => files.clean(await writePhoto(Buffer.from('no sound')))),
       (error) => error instanceof AudioRefusedError && error.reason === 'unknown',
     );
-    await own.compress(await photo);
+    await compressFile(own, await photo);
     assert.equal(threads.length, 1);
   });
 
   it('leaves the file as it is', async () => {
     const bytes = await readFile(await photo);
-    await pool.compress(await photo);
+    await compressFile(pool, await photo);
     assert.ok(bytes.equals(await readFile(await photo)));
   });
 });

@@ -289,16 +289,14 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
   it('squares are counted while `vacuum` of them waits for an open cursor', async () => {
     await service.makeReleased({ lat: '5530003' });
     const other = service.database.connect();
-    const vacuum = await other.reserve();
     try {
-      await vacuum`begin`;
-      await vacuum`lock table portal.raster_zahl in share update exclusive mode`;
-      const [counted] = await service.database.sql<{ squares: number }[]>`
-        select api.set_raster_zahl(row_limit => 1000) as squares`;
-      assert.ok(Number(counted?.squares) > 0);
+      await other.begin(async (vacuum) => {
+        await vacuum`lock table portal.raster_zahl in share update exclusive mode`;
+        const [counted] = await service.database.sql<{ squares: number }[]>`
+          select api.set_raster_zahl(row_limit => 1000) as squares`;
+        assert.ok(Number(counted?.squares) > 0);
+      });
     } finally {
-      await vacuum`rollback`;
-      vacuum.release();
       await other.end({ timeout: 1 });
     }
   });

@@ -130,23 +130,22 @@ describe('a migration that is killed', { skip }, () => {
   it('S5.8 whose last statement the server still runs does not fail the next one', async () => {
     const site = await makeSite();
     const server = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
-    const leftBehind = await server.sql.reserve();
     try {
-      await leftBehind`begin`;
-      await leftBehind`create extension if not exists postgis with schema public`;
-      const migrated = runCli(site, ['migrate']);
-      const isWaiting = async () => {
-        const rows = await server.sql`
-          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ '^create extension'`;
-        return rows.length > 0;
-      };
-      for (let wait = 0; wait < 400 && !(await isWaiting()); wait++) await sleep(25);
-      assert.ok(await isWaiting(), 'the migration waits for the statement that was left behind');
-      await leftBehind`commit`;
-      const { code, err } = await migrated;
-      assert.equal(code, 0, err);
+      let migrated: ReturnType<typeof runCli> | undefined;
+      await server.sql.begin(async (leftBehind) => {
+        await leftBehind`create extension if not exists postgis with schema public`;
+        migrated = runCli(site, ['migrate']);
+        const isWaiting = async () => {
+          const rows = await server.sql`
+            select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ '^create extension'`;
+          return rows.length > 0;
+        };
+        for (let wait = 0; wait < 400 && !(await isWaiting()); wait++) await sleep(25);
+        assert.ok(await isWaiting(), 'the migration waits for the statement that was left behind');
+      });
+      const ended = await migrated;
+      assert.equal(ended?.code, 0, ended?.err);
     } finally {
-      leftBehind.release();
       await server.close();
       await site.remove();
     }

@@ -26,10 +26,10 @@ describe('while the database can only be read', { skip: !onPostgres && 'needs a 
     const note = (about: object) => void lines.push({ ...about });
     Object.assign(service.deps.log, { warn: note, error: note });
     const { threads: pool } = service.deps.media;
-    const compress = pool.compress.bind(pool);
-    pool.compress = (path) => {
+    const run = pool.run.bind(pool);
+    pool.run = (work) => {
       photos++;
-      return compress(path);
+      return run(work);
     };
     id = Number(await service.makeSichtbeobachtung());
     headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': await service.tokenOf('melder') };

@@ -19,7 +19,7 @@ const usage = `npm run archive -- [options] DIRECTORY: makes species-sighting-se
 `;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const released = ['package.json', 'package-lock.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'docs', 'src', 'sql'];
+const released = ['package.json', 'package-lock.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'docs', 'patches', 'src', 'sql'];
 
 async function makeArchive(directory: string, cpu: string): Promise<string> {
   const name = `species-sighting-service-${version}-linux-${cpu}`;
@@ -35,6 +35,10 @@ async function makeArchive(directory: string, cpu: string): Promise<string> {
     // install scripts.
     const machine = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc'];
     execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', ...machine], {
+      cwd: place,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    execFileSync(process.execPath, ['node_modules/patch-package/index.js'], {
       cwd: place,
       stdio: ['ignore', 'ignore', 'inherit'],
     });

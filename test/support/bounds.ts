@@ -1,4 +1,4 @@
-// The table of bounds in docs/operations.md, made from the code that enforces them.
+// The table of bounds in docs/operations/bounds.md, made from the code that enforces them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -32,8 +32,7 @@ begin
 end
 $$;
 
--- Whether this is still what the feed was written on: neither started nor restored since that was looked at. Reads no files. What a
--- replica holds was looked at by its primary; whether it follows the present one is looked at by who chooses it (api.get_server).
+-- Whether this is still what the feed was written on: neither started, restored nor promoted since that was looked at. Reads no files.
 create or replace function private.is_current_verlauf(verlauf portal.abgleich_verlauf)
   returns boolean
   language plpgsql
@@ -41,8 +40,7 @@ create or replace function private.is_current_verlauf(verlauf portal.abgleich_ve
 as $$
 begin
   return coalesce(
-    (verlauf.gestartet = pg_catalog.pg_postmaster_start_time() or pg_catalog.pg_is_in_recovery())
-    and verlauf.ort = private.get_datenbank_kennung(), false);
+    verlauf.gestartet = pg_catalog.pg_postmaster_start_time() and verlauf.ort = private.get_datenbank_kennung(), false);
 end
 $$;
 

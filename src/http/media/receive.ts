@@ -3,8 +3,8 @@ import type { Context } from 'hono';
 import { isReadOnly } from '../../db/check.ts';
 import { isMediumGesperrt } from '../../db/medium.ts';
 import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../../db/sichtbeobachtung.ts';
-import { currentScope } from '../../guard/request.ts';
 import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../../media/medium.ts';
+import type { FileMaker } from '../../media/threads.ts';
 import type { ReceivedFile, Upload } from '../../media/uploads.ts';
 import type { Deps, Env } from '../context.ts';
 import { toPortalError } from '../errors.ts';
@@ -33,13 +33,13 @@ export async function receiveMedia<R>(
   handle: (form: FormWithMedia) => Promise<R>,
 ): Promise<R> {
   const { media } = deps;
-  let upload: Upload | null = null;
+  // A promise: two files of a form may come at once.
+  let upload: Promise<Upload> | undefined;
   try {
     const { fields, files } = await readFormWithFiles(c, deps, mediumFields, async (name, stream) => {
-      upload ??= media.uploads.begin(currentScope()?.owners ?? []);
-      if (!upload) throw new PortalError('ueberlastet');
+      upload ??= media.uploads.begin();
       const limit = maxFileBytes[kindOfMedium(name as MediumField)];
-      const file = await upload.receive(stream, limit);
+      const file = await (await upload).receive(stream, limit);
       if (!file) throw new PortalError('zu_gross', { [name]: sentences.fileTooLarge(name, limit / mebibyte) });
       return file;
     });
@@ -49,7 +49,10 @@ export async function receiveMedia<R>(
       keep: (save) => keepFiles(deps, reader, files as ReadonlyMap<MediumField, ReceivedFile>, cleared, save),
     });
   } finally {
-    await (upload as Upload | null)?.end();
+    await upload?.then(
+      (begun) => begun.end(),
+      () => {},
+    );
   }
 }
 
@@ -84,13 +87,16 @@ async function keepFiles<R>(
   }
   // All of them before the first is stored: what is refused leaves nothing behind.
   const made: (MadeMedium & { field: MediumField })[] = [];
-  for (const [field, { path }] of files) {
-    const medium = await makeMedium(threads, kindOfMedium(field), path).catch((error: unknown) => {
-      const problem = describeRefusal(field, error);
-      throw problem === null ? error : new PortalError('ungueltiger_parameter', { [field]: problem });
-    });
-    made.push({ field, ...medium });
-  }
+  const make = async (maker: FileMaker) => {
+    for (const [field, { path }] of files) {
+      const medium = await makeMedium(maker, kindOfMedium(field), path).catch((error: unknown) => {
+        const problem = describeRefusal(field, error);
+        throw problem === null ? error : new PortalError('ungueltiger_parameter', { [field]: problem });
+      });
+      made.push({ field, ...medium });
+    }
+  };
+  if (files.size > 0) await threads.run(make);
   const names: MediumNames = Object.fromEntries([
     ...cleared.map((field) => [field, null]),
     ...made.map(({ field, name }) => [field, name]),

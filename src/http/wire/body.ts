@@ -7,6 +7,8 @@ import { PortalError } from './errors.ts';
  * @throws PortalError 413 when it has more than `maxBytes`, 400 when it breaks off
  */
 export async function* readBody(body: Readable, maxBytes: number): AsyncGenerator<Buffer> {
+  // For good: a client may break off after its answer, which is no fault.
+  body.on('error', () => {});
   let bytes = 0;
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

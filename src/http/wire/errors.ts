@@ -98,8 +98,7 @@ export const sentences = {
   fileUnexpected: (name: string, fileFields: readonly string[]) =>
     `${name} nimmt keine Datei${fileFields.length > 0 ? `; Dateien gehören in ${fileFields.join(', ')}` : ''}.`,
   fileTooLarge: (name: string, mebibytes: number) => `${name} ist zu groß, erlaubt sind ${mebibytes} MB.`,
-  headerTooLarge: (bytes: number, bytesOfAll: number) =>
-    `Der Kopf eines Formularfelds ist länger als ${bytes} Bytes, oder die Köpfe aller zusammen länger als ${bytesOfAll}.`,
+  headersTooLarge: (bytes: number) => `Die Köpfe der Formularfelder sind zusammen länger als ${bytes} Bytes.`,
   tooManyFields: (fields: number) => `Das Formular hat mehr als ${fields} Felder.`,
   fieldsTooLarge: (bytes: number) => `Die Felder des Formulars sind zusammen länger als ${bytes} Bytes.`,
   tooLong: (name: string, characters: number) => `${name} ist zu lang, erlaubt sind höchstens ${characters} Zeichen.`,

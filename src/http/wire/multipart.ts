@@ -1,14 +1,15 @@
 // multipart/form-data: fields into memory, files to whoever takes them.
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { Busboy } from '@fastify/busboy';
+import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 import { PortalError, sentences } from './errors.ts';
 import { addValue, type Parameters } from './query.ts';
 
-export const maxHeaderBytes = 8192;
-/** Of all parts together: decoding their names takes longer than reading what is in them. */
+/**
+ * Of a form, all that is no content: headers of parts, and what separates them. Busboy cuts a longer header off without a word, and the
+ * field's name with it.
+ */
 export const maxHeadersBytes = 32 * 1024;
-const headerEnd = Buffer.from('\r\n\r\n');
 
 /** What the fields of a form may be together; of files there may be as many. */
 export interface FieldBounds {
@@ -25,10 +26,10 @@ export interface Multipart<F> {
 }
 
 /**
- * Reads a body to its end; a problem is told then, because a client that is still sending would not hear it.
+ * Reads a body to its end; most problems are told then, because a client that is still sending may not hear it.
  * @param body fails when the request breaks off
  * @param takeFile its PortalErrors become the answer; its streams break off with an error when the request does
- * @throws PortalError 400 when it is no readable form, 503 when many parts waited too long for a turn, and what `body` throws of them
+ * @throws PortalError 400 when it is no readable form, and what `body` throws
  */
 export async function readMultipart<F>(
   body: AsyncIterable<Buffer>,
@@ -47,7 +48,9 @@ export async function readMultipart<F>(
   let problem: unknown = null;
 
   const { promise: read, resolve, reject } = Promise.withResolvers<void>();
+  let isOver = false;
   const fail = (error: Error) => {
+    isOver = true;
     for (const stream of open) stream.destroy(error);
     reject(error);
   };
@@ -62,25 +65,30 @@ export async function readMultipart<F>(
       }
     };
 
+  let contentBytes = 0;
   let fieldsBytes = 0;
   const onField = (name: string | undefined, value: string, nameTruncated: boolean, valueTruncated: boolean) => {
     if (name === undefined) {
       problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.nameless });
       return;
     }
+    contentBytes += Buffer.byteLength(value);
     fieldsBytes += name.length + Buffer.byteLength(value);
     if (fieldsBytes > maxFieldsBytes || nameTruncated || valueTruncated)
       problem ??= new PortalError('zu_gross', { [keyOf(name)]: sentences.fieldsTooLarge(maxFieldsBytes) });
     else addValue(fields, name, value);
   };
   busboy.on('field', onPart(onField));
-  const onFile = (name: string | undefined, stream: Readable) => {
+  const onFile = (name: string | undefined, stream: BusboyFileStream) => {
     if (name === undefined) {
       problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.nameless });
       stream.resume();
       return;
     }
     open.add(stream);
+    stream.on('end', () => {
+      contentBytes += stream.bytesRead;
+    });
     stream.on('close', () => open.delete(stream));
     stream.on('error', () => fail(new PortalError('ungueltige_anfrage')));
     const take = async () => {
@@ -98,33 +106,28 @@ export async function readMultipart<F>(
     );
   };
   busboy.on('file', onPart(onFile));
-  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-    busboy.on(event, () => {
-      problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
-    });
-  }
+  // At once: a megabyte of empty parts would keep the parser busy for half a second.
+  busboy.on('partsLimit', () => {
+    fail(new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) }));
+  });
   busboy.on('error', () => fail(new PortalError('ungueltige_anfrage')));
   busboy.on('finish', resolve);
 
-  const headers = new PartHeaders(boundary, maxFields);
+  let received = 0;
   const feed = async () => {
-    let fatal: string | null = null;
     for await (const chunk of body) {
-      // What comes after that is dropped unread: a megabyte of empty parts kept the parser busy for a second.
-      if (fatal !== null) continue;
-      const fault = headers.inspect(chunk);
-      if (fault === 'header') fatal = sentences.headerTooLarge(maxHeaderBytes, maxHeadersBytes);
-      else if (fault === 'parts') fatal = sentences.tooManyFields(maxFields);
-      if (fatal !== null) continue;
+      received += chunk.length;
       if (!busboy.write(chunk)) await Promise.race([once(busboy, 'drain'), read]);
+      if (isOver) return;
     }
-    if (fatal !== null) throw new PortalError('ungueltiger_parameter', { formular: fatal });
     busboy.end();
   };
   feed().catch((error: unknown) => fail(error instanceof PortalError ? error : new PortalError('ungueltige_anfrage')));
 
   // Whatever happens, no file is still being written when this returns.
   await read.finally(() => Promise.all(taking));
+  if (received - contentBytes > maxHeadersBytes)
+    problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.headersTooLarge(maxHeadersBytes) });
   if (problem) throw problem;
   return { fields, files };
 }
@@ -175,64 +178,12 @@ function makeBusboy(boundary: string, maxFields: number, maxFieldsBytes: number)
       limits: {
         fieldNameSize: 200,
         fieldSize: maxFieldsBytes,
-        fields: maxFields,
-        files: maxFields,
         parts: maxFields,
         headerPairs: 20,
+        headerSize: maxHeadersBytes,
       },
     });
   } catch {
     return null;
-  }
-}
-
-// Counts parts and measures their headers, before busboy sees them: it cuts long headers off without a word, and what is cut off
-// may be the field's name; and it goes on making a stream for each of a hundred thousand parts.
-class PartHeaders {
-  readonly #boundary: Buffer;
-  /** What may still become a delimiter together with the next chunk. */
-  #rest = Buffer.alloc(0);
-  #inHeader = false;
-  #length = 0;
-  /** Of the headers before this one. */
-  #sum = 0;
-  #parts = 0;
-  readonly #maxParts: number;
-  constructor(boundary: string, maxParts: number) {
-    this.#maxParts = maxParts;
-    this.#boundary = Buffer.from(`--${boundary}`);
-  }
-
-  /** Of which the beginning came. */
-  get parts(): number {
-    return this.#parts;
-  }
-
-  #isTooLong(length: number): boolean {
-    return length > maxHeaderBytes || this.#sum + length > maxHeadersBytes;
-  }
-
-  /** What is too much, up to and with this chunk: the header of a part, or the number of parts. */
-  inspect(chunk: Buffer): 'header' | 'parts' | null {
-    let data = Buffer.concat([this.#rest, chunk]);
-    for (;;) {
-      const delimiter = this.#inHeader ? headerEnd : this.#boundary;
-      const at = data.indexOf(delimiter);
-      if (at < 0) {
-        const keep = Math.min(data.length, delimiter.length - 1);
-        if (this.#inHeader) this.#length += data.length - keep;
-        this.#rest = data.subarray(data.length - keep);
-        return this.#inHeader && this.#isTooLong(this.#length) ? 'header' : null;
-      }
-      if (this.#inHeader) {
-        if (this.#isTooLong(this.#length + at)) return 'header';
-        this.#sum += this.#length + at;
-      }
-      // The last one ends the form.
-      if (!this.#inHeader && ++this.#parts > this.#maxParts + 1) return 'parts';
-      this.#length = 0;
-      this.#inHeader = !this.#inHeader;
-      data = data.subarray(at + delimiter.length);
-    }
   }
 }
