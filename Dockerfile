@@ -1,4 +1,4 @@
-# The service without what is needed only to change it. One image for every role: ROLE=web answers requests, ROLE=worker does the jobs.
+# The service without what is needed only to change it. One image for every role: PROCESS_ROLE=web answers requests, PROCESS_ROLE=worker does the jobs.
 #   docker build -t species-sighting-service .
 #   docker run -p 127.0.0.1:8080:8080 -v sightings:/data -e DATABASE_URL=postgres://… species-sighting-service
 #   docker run --rm -e DATABASE_URL=postgres://… species-sighting-service src/cli.ts --help

@@ -22,7 +22,7 @@ import type { Log } from './observe/log.ts';
 import { watchOutages } from './observe/seldom.ts';
 
 /** What a process needs that answers its supervisors alone. */
-export type WorkerDeps = Pick<Deps, 'sql' | 'drain' | 'replicas' | 'config' | 'metrics' | 'log'>;
+export type WorkerDeps = Pick<Deps, 'sql' | 'drain' | 'config' | 'metrics' | 'log'>;
 
 /** A process that answers its supervisors alone: /health and /metrics. */
 export function createWorkerApp(deps: WorkerDeps): Hono<Env> {

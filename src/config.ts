@@ -1,78 +1,385 @@
-// The only reader of the environment. Wrong values stop the start with one line (D5).
+// The only reader of the environment: one table of settings, from which --help and docs/operations/settings.md are made. Wrong values
+// stop the start with one line (D5).
 import { join } from 'node:path';
 import { CronExpressionParser } from 'cron-parser';
 
-export interface Config {
-  databaseUrl: string | null;
-  /** Connection of the owner, where the service has a role with fewer rights; null: migrated by databaseUrl, if that may. */
-  migrateDatabaseUrl: string | null;
-  /** The database itself, where databaseUrl goes through a pooler; null: it does not. */
-  directDatabaseUrl: string | null;
-  /** Servers that are read in the primary's place, and how far they may be behind. */
-  replicas: { urls: string[]; maxLagSeconds: number };
-  /** Connections for requests; without it by cores. */
-  dbPool?: number;
-  dataDir: string;
-  host: string;
-  port: number;
-  publicUrl: string;
-  defaultTenant: string | null;
-  /** Proxies in front that are believed; 0: none. */
-  trustedHops: number;
-  tokenTtlDays: number;
-  /** Days that what is kept of people stays (D7.4). */
-  keepDays: { attempts: number; networks: number; mails: number; deadMails: number; unconfirmed: number };
-  /** What answers that are kept in memory may take together. */
-  answerCacheBytes: number;
-  /** null: mails become files in DATA_DIR/mail. */
-  smtpUrl: string | null;
-  mailFrom: string;
-  media: MediaPlace;
-  /** Threads that make photos small and clean sound files; without it by cores. */
-  photoWorkers?: number;
-  /** Requests with files that may be under way at once, and those of one account. */
-  maxUploads: number;
-  maxUploadsPerAccount: number;
-  maxWritesPerAccount: number;
-  maxConnections: number;
-  maxConnectionsPerNetwork: number;
-  /** New connections of a network in a second. */
-  connectionRate: number;
-  headersTimeoutSeconds: number;
-  requestTimeoutSeconds: number;
-  handoverSeconds: number;
-  startedByNpm: boolean;
-  /** Bytes a second that a body must come with, and that an answer must be read with. */
-  minReceiveRate: number;
-  minSendRate: number;
-  role: Role;
-  /** null: boundaries are not refreshed. */
-  boundary: {
-    url: string;
-    key: string;
-    filter: { property: string; value: string } | null;
-    cron: string;
-    allowPrivate: boolean;
-  } | null;
-  logLevel: LogLevel;
-  /** Each request leaves a line, not only those that failed. */
-  logRequests: boolean;
-  /** null: /metrics answers to this machine only. */
-  metricsToken: string | null;
-  /** null: made at the first start and kept in DATA_DIR. */
-  secretKey: string | null;
-  /** What backups call. */
-  programs: Programs;
-  /** Tiles of another host below the map, and whom they are owed to; null: none. */
-  karteHintergrund: { url: string; quelle: string | null } | null;
+/** A setting that can't be used; the message is for the operator and names what is allowed. */
+export class ConfigError extends Error {}
+
+/** A setting: its default as it would be written, what it means, and what its text is read as. */
+interface Setting<T> {
+  fallback: string | null;
+  meaning: string;
+  read(text: string, name: string): T;
+}
+
+/** Null without a default, where nothing is set. */
+type Read<S> = S extends { fallback: null; read(text: string, name: string): infer T }
+  ? T | null
+  : S extends Setting<infer T>
+    ? T
+    : never;
+
+const text = <const F extends string | null>(fallback: F, meaning: string) => ({
+  fallback,
+  meaning,
+  read: (value: string) => value,
+});
+
+/** Something that must look like this. */
+const checked = <const F extends string | null>(
+  fallback: F,
+  meaning: string,
+  isAllowed: (value: string) => boolean,
+  problem: (name: string, value: string) => string,
+) => ({
+  fallback,
+  meaning,
+  read(value: string, name: string) {
+    if (!isAllowed(value)) throw new ConfigError(problem(name, value));
+    return value;
+  },
+});
+
+const integer = <const F extends string | null>(fallback: F, min: number, max: number, meaning: string) => ({
+  fallback,
+  meaning,
+  read(value: string, name: string) {
+    if (!/^\d{1,9}$/.test(value) || Number(value) < min || Number(value) > max)
+      throw new ConfigError(`${name} ist „${value}“, erlaubt ist eine ganze Zahl von ${min} bis ${max}.`);
+    return Number(value);
+  },
+});
+
+const flag = (fallback: 'true' | 'false', meaning: string) => ({
+  fallback,
+  meaning,
+  read: (value: string, name: string) => readFlag(value, name),
+});
+
+function readFlag(value: string, name: string, others = ''): boolean {
+  if (/^(true|1|on|yes)$/i.test(value)) return true;
+  if (/^(false|0|off|no)$/i.test(value)) return false;
+  throw new ConfigError(`${name} ist „${value.toLowerCase()}“, erlaubt sind true und false${others}.`);
+}
+
+const oneOf = <const T extends string>(fallback: T, values: readonly T[], meaning: string) => ({
+  fallback,
+  meaning,
+  read(value: string, name: string) {
+    const found = values.find((each) => each === value.toLowerCase());
+    if (found === undefined) throw new ConfigError(`${name} ist „${value.toLowerCase()}“, erlaubt sind ${values.join(', ')}.`);
+    return found;
+  },
+});
+
+// Addresses of databases, of the mail server and of boundaries are not repeated: passwords stand in them.
+const database = (meaning: string) =>
+  checked(
+    null,
+    meaning,
+    (value) => /^postgres(ql)?:\/\/\S+$/.test(value),
+    (name, value) =>
+      /\s/.test(value)
+        ? `${name} nennt mehrere Adressen, erlaubt ist eine: HAProxy oder PgBouncer wählen dahinter den Server (docs/operations/database.md).`
+        : `${name} beginnt nicht mit postgres:// oder postgresql://.`,
+  );
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** Every setting. */
+export const settings = {
+  DATABASE_URL: database('PostgreSQL 15 oder neuer mit PostGIS 3.3 oder neuer; ohne Angabe: eingebettete Datenbank in DATA_DIR'),
+  MIGRATE_DATABASE_URL: database(
+    'dieselbe Datenbank mit der Rolle, der sie gehört: für Migrationen und Befehle; ohne Angabe: DATABASE_URL, soweit deren Rolle das darf',
+  ),
+  DIRECT_DATABASE_URL: database(
+    'dieselbe Datenbank ohne Umweg, wenn DATABASE_URL zu einem Pooler wie PgBouncer führt: für Aufträge und alles, was eine Verbindung lange hält',
+  ),
+  DATABASE_READ_URL: database(
+    'eine Adresse für Kopien derselben Datenbank (hot standby): Von dort kommt, was ohne Anmeldung gelesen wird; ohne Angabe: DATABASE_URL',
+  ),
+  DB_POOL: integer(
+    null,
+    4,
+    200,
+    'Verbindungen zur Datenbank für Anfragen, aus einem Netz eine weniger; ohne Angabe: doppelt so viele wie Rechenkerne, 4 bis 16',
+  ),
+  DATA_DIR: text(
+    '.data',
+    'Verzeichnis der eingebetteten Datenbank, der Fotos und Tonaufnahmen, auch beim Hochladen, der Mails und des Schlüssels',
+  ),
+  HOST: text('127.0.0.1', 'Adresse, auf der der Dienst lauscht'),
+  PORT: integer('8080', 0, 65535, 'Port, auf dem der Dienst lauscht'),
+  PUBLIC_URL: checked(
+    null,
+    'Adresse eines Mandanten von außen, {domain} ist seine erste Domain; ohne Angabe: http://{domain}:PORT',
+    (value) => URL.canParse(value.replaceAll('{domain}', 'example.org')) && /^https?:\/\//.test(value),
+    (name, value) => `${name} ist „${value}“, erlaubt ist eine Adresse mit http oder https, etwa https://{domain}.`,
+  ),
+  DEFAULT_TENANT: text(null, 'Kürzel des Mandanten für unbekannte Hosts; ohne Angabe: 421'),
+  TRUST_PROXY: {
+    fallback: 'false',
+    meaning:
+      'X-Forwarded-Host, -Proto und -For vorgeschalteter Server glauben: true (einer), ihre Anzahl (bis 9) oder false; es zählt, was der äußerste von ihnen eintrug',
+    read: (value: string, name: string) =>
+      /^[2-9]$/.test(value) ? Number(value) : Number(readFlag(value, name, ', oder die Anzahl der Server, 1 bis 9')),
+  },
+  SMTP_URL: checked(
+    null,
+    'Mailserver, etwa smtps://name:passwort@mail.example.org; ohne Angabe: Dateien in DATA_DIR/mail',
+    (value) => /^smtps?:\/\//.test(value) && URL.canParse(value),
+    (name) => `${name} beginnt nicht mit smtp:// oder smtps://.`,
+  ),
+  MAIL_FROM: text(null, 'Absender der Mails; nötig mit SMTP_URL'),
+  MEDIA_URL: text(null, 'Ablage der Fotos und Tonaufnahmen: Verzeichnis oder s3://bucket/präfix; ohne Angabe: DATA_DIR/media'),
+  AWS_ENDPOINT_URL: text(null, 'Adresse des S3-Servers; ohne Angabe: Amazon in AWS_REGION'),
+  AWS_REGION: text('us-east-1', 'Region des S3-Servers'),
+  AWS_ACCESS_KEY_ID: text(null, 'Kennung für S3; nötig mit s3://'),
+  AWS_SECRET_ACCESS_KEY: text(null, 'geheimer Schlüssel für S3; nötig mit s3://'),
+  AWS_SESSION_TOKEN: text(null, 'befristeter Schlüssel für S3, falls der Server einen verlangt'),
+  PHOTO_WORKERS: integer(
+    null,
+    1,
+    64,
+    'Fotos und Tonaufnahmen, die zugleich bearbeitet werden, aus einem Netz eine weniger; ohne Angabe: 2 bis 4, je nach Rechenkernen',
+  ),
+  MAX_UPLOADS: integer(
+    '32',
+    1,
+    1000,
+    'Meldungen mit Dateien, die zugleich angenommen werden, aus einem Netz ein Viertel; weitere: 503',
+  ),
+  MAX_UPLOADS_PER_ACCOUNT: integer('2', 1, 1000, 'davon von einem Konto zugleich; weitere: 503'),
+  MAX_WRITES_PER_ACCOUNT: integer(
+    '100000',
+    1,
+    100_000_000,
+    'Meldungen und Änderungen eines Kontos an einem Tag, je Prozess; weitere: 429',
+  ),
+  MAX_CONNECTIONS: integer('2000', 10, 100_000, 'Verbindungen zugleich; weitere werden geschlossen'),
+  MAX_CONNECTIONS_PER_NETWORK: integer(
+    '150',
+    1,
+    100_000,
+    'davon aus einem Netz (IPv4-Adresse, IPv6 /64); weitere: 503; nur ohne TRUST_PROXY',
+  ),
+  CONNECTION_RATE: integer(
+    '500',
+    1,
+    100_000,
+    'neue Verbindungen aus einem Netz je Sekunde; weitere werden geschlossen; nur ohne TRUST_PROXY',
+  ),
+  HEADERS_TIMEOUT: integer('15', 1, 600, 'Sekunden, in denen der Kopf einer Anfrage da sein muss'),
+  REQUEST_TIMEOUT: integer('900', 10, 86_400, 'Sekunden, in denen eine ganze Anfrage da sein muss'),
+  DRAIN_SECONDS: integer(
+    '1',
+    0,
+    5,
+    'Sekunden nach einem Signal, in denen noch alles beantwortet wird und /health/ready schon nein sagt',
+  ),
+  PROCESS_ROLE: oneOf(
+    'all',
+    ['all', 'web', 'worker'],
+    'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all',
+  ),
+  BOUNDARY_URL: checked(
+    null,
+    'GeoJSON mit den Grenzen der Mandanten (https, http oder file); ohne Angabe: Grenzen bleiben, wie sie sind',
+    (value) => /^(https?|file):\/\//.test(value) && URL.canParse(value),
+    (name) => `${name} ist keine Adresse mit https, http oder file.`,
+  ),
+  BOUNDARY_KEY: text('kuerzel', 'Eigenschaft, die den Mandanten nennt: seinen schluessel oder sein kuerzel'),
+  BOUNDARY_FILTER: checked(
+    null,
+    'nur Features mit dieser Eigenschaft, etwa GF=4',
+    (value) => /^[^=]+=.+$/.test(value),
+    (name, value) => `${name} ist „${value}“, erlaubt ist Eigenschaft=Wert, etwa GF=4.`,
+  ),
+  BOUNDARY_CRON: checked(
+    '0 3 * * *',
+    'wann die Grenzen geholt werden: Minute Stunde Tag Monat Wochentag, Europe/Berlin',
+    isCron,
+    (name, value) => `${name} ist „${value}“, erlaubt sind fünf Felder: Minute Stunde Tag Monat Wochentag, etwa 0 3 * * *.`,
+  ),
+  BOUNDARY_ALLOW_PRIVATE: flag('false', 'BOUNDARY_URL darf auf private Adressen zeigen, auch auf diesen Rechner (true, false)'),
+  TOKEN_TTL_DAYS: integer('30', 1, 36500, 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt'),
+  KEEP_ATTEMPTS_DAYS: integer(
+    '1',
+    1,
+    365,
+    'Tage, die gezählte Versuche bleiben (falsche Passwörter, Registrierungen, Links), als Prüfsummen',
+  ),
+  KEEP_NETWORKS_DAYS: integer(
+    '90',
+    1,
+    3650,
+    'Tage, die ein Netz einem Konto nach der letzten Anmeldung daraus bekannt bleibt, als Prüfsumme',
+  ),
+  KEEP_MAILS_DAYS: integer(
+    '7',
+    1,
+    365,
+    'Tage, die verschickte Mails vermerkt bleiben, und Mails ohne SMTP_URL als Dateien in DATA_DIR/mail',
+  ),
+  KEEP_DEAD_MAILS_DAYS: integer('30', 1, 365, 'Tage, die Aufträge für Mails bleiben, die nicht zuzustellen waren'),
+  KEEP_UNCONFIRMED_DAYS: integer(
+    '14',
+    7,
+    3650,
+    'Tage, die eine Registrierung bleibt, deren Link niemand benutzt hat; mindestens 7, so lange gilt er',
+  ),
+  ANSWER_CACHE_MB: integer(
+    '8',
+    0,
+    1024,
+    'Arbeitsspeicher in MiB für Antworten, nach denen oft gefragt wird, solange sich nichts ändert; 0: keiner',
+  ),
+  LOG_LEVEL: oneOf('info', logLevels, `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}`),
+  LOG_REQUESTS: flag(
+    'true',
+    'jede Anfrage hinterlässt eine Zeile im Protokoll; false: nur die, an denen der Dienst gescheitert ist (5xx)',
+  ),
+  METRICS_TOKEN: text(
+    null,
+    'Authorization: Bearer … für /metrics; ohne Angabe antwortet es nur diesem Rechner, mit TRUST_PROXY niemandem',
+  ),
+  SECRET_KEY: checked(
+    null,
+    'mindestens 32 Zeichen, gleich für alle Instanzen; ohne Angabe beim ersten Start in DATA_DIR/secret.key erzeugt',
+    (value) => value.length >= 32,
+    (name, value) => `${name} hat ${value.length} Zeichen, nötig sind mindestens 32.`,
+  ),
+  PG_BIN: text(null, 'Verzeichnis von pg_dump und pg_restore für Sicherungen; ohne Angabe: wo PATH sie findet'),
+  KARTE_HINTERGRUND_URL: checked(
+    null,
+    'Kacheln unter der Karte, mit {z}, {x} und {y}: Bilder, oder Vektorkacheln (.mvt, .pbf); ohne Angabe: nur die Grenzen',
+    isTileUrl,
+    (name) =>
+      `${name} ist keine Adresse mit https oder http und {z}, {x} und {y}, etwa https://tiles.example.org/{z}/{x}/{y}.png.`,
+  ),
+  KARTE_HINTERGRUND_QUELLE: text(
+    null,
+    'wem der Hintergrund zu verdanken ist, etwa © OpenStreetMap-Mitwirkende; steht auf der Karte',
+  ),
+} satisfies Record<string, Setting<unknown>>;
+
+type Name = keyof typeof settings;
+type Values = { [N in Name]: Read<(typeof settings)[N]> };
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What settings were called in the release before, which is still understood. */
+const formerNames: { readonly [name in Name]?: string } = {
+  DATABASE_READ_URL: 'DATABASE_REPLICA_URL',
+  DRAIN_SECONDS: 'HANDOVER',
+  PROCESS_ROLE: 'ROLE',
+  BOUNDARY_ALLOW_PRIVATE: 'BOUNDARY_PRIVATE',
+};
+
+/** Settings of the release before that nothing depends on. */
+const formerSettings = ['MIN_RECEIVE_RATE', 'MIN_SEND_RATE', 'REPLICA_MAX_LAG_S'];
+
+export type Config = ReturnType<typeof loadConfig>;
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError naming the variable, its value and what is allowed
+ */
+export function loadConfig(env: Environment) {
+  const textOf = (name: string) => env[name]?.trim() || null;
+  const readOne = (name: Name) => {
+    const former = formerNames[name];
+    const value = textOf(name) ?? (former === undefined ? null : textOf(former)) ?? settings[name].fallback;
+    return [name, value === null ? null : settings[name].read(value, name)];
+  };
+  const values = Object.fromEntries((Object.keys(settings) as Name[]).map(readOne)) as Values;
+  for (const name of ['MIGRATE_DATABASE_URL', 'DIRECT_DATABASE_URL', 'DATABASE_READ_URL'] as const)
+    if (values[name] !== null && values.DATABASE_URL === null)
+      throw new ConfigError(`${name} steht ohne DATABASE_URL da: Dort läuft der Dienst selbst.`);
+  if (values.SMTP_URL !== null && values.MAIL_FROM === null)
+    throw new ConfigError('MAIL_FROM fehlt: Mit SMTP_URL ist ein Absender nötig.');
+  const [, property = '', value = ''] = /^([^=]+)=(.+)$/.exec(values.BOUNDARY_FILTER ?? '') ?? [];
+  return {
+    /** What an operator is told at the start of settings of the release before. */
+    notes: [
+      ...Object.entries(formerNames).flatMap(([name, former]) =>
+        textOf(former) === null ? [] : `${former} heißt jetzt ${name}; der alte Name gilt nur noch in dieser Version.`,
+      ),
+      ...formerSettings.flatMap((name) => (textOf(name) === null ? [] : `${name} hat keine Wirkung mehr und kann wegfallen.`)),
+    ],
+    databaseUrl: values.DATABASE_URL,
+    migrateDatabaseUrl: values.MIGRATE_DATABASE_URL,
+    directDatabaseUrl: values.DIRECT_DATABASE_URL,
+    readDatabaseUrl: values.DATABASE_READ_URL,
+    ...(values.DB_POOL !== null && { dbPool: values.DB_POOL }),
+    dataDir: values.DATA_DIR,
+    host: values.HOST,
+    port: values.PORT,
+    publicUrl: (values.PUBLIC_URL ?? `http://{domain}:${values.PORT}`).replace(/(?<!\/)\/+$/, ''),
+    defaultTenant: values.DEFAULT_TENANT,
+    /** Proxies in front that are believed; 0: none. */
+    trustedHops: values.TRUST_PROXY,
+    tokenTtlDays: values.TOKEN_TTL_DAYS,
+    /** Days that what is kept of people stays (D7.4). */
+    keepDays: {
+      attempts: values.KEEP_ATTEMPTS_DAYS,
+      networks: values.KEEP_NETWORKS_DAYS,
+      mails: values.KEEP_MAILS_DAYS,
+      deadMails: values.KEEP_DEAD_MAILS_DAYS,
+      unconfirmed: values.KEEP_UNCONFIRMED_DAYS,
+    },
+    answerCacheBytes: values.ANSWER_CACHE_MB * 1024 * 1024,
+    smtpUrl: values.SMTP_URL,
+    mailFrom: values.MAIL_FROM ?? 'Artenportal <noreply@localhost>',
+    media: readMediaPlace(values),
+    ...(values.PHOTO_WORKERS !== null && { photoWorkers: values.PHOTO_WORKERS }),
+    maxUploads: values.MAX_UPLOADS,
+    maxUploadsPerAccount: values.MAX_UPLOADS_PER_ACCOUNT,
+    maxWritesPerAccount: values.MAX_WRITES_PER_ACCOUNT,
+    maxConnections: values.MAX_CONNECTIONS,
+    maxConnectionsPerNetwork: values.MAX_CONNECTIONS_PER_NETWORK,
+    connectionRate: values.CONNECTION_RATE,
+    headersTimeoutSeconds: values.HEADERS_TIMEOUT,
+    requestTimeoutSeconds: values.REQUEST_TIMEOUT,
+    drainSeconds: values.DRAIN_SECONDS,
+    startedByNpm: env.npm_lifecycle_event !== undefined,
+    role: values.PROCESS_ROLE,
+    /** Null: boundaries are not refreshed. */
+    boundary:
+      values.BOUNDARY_URL === null
+        ? null
+        : {
+            url: values.BOUNDARY_URL,
+            key: values.BOUNDARY_KEY,
+            filter: values.BOUNDARY_FILTER === null ? null : { property: property.trim(), value: value.trim() },
+            cron: values.BOUNDARY_CRON,
+            allowPrivate: values.BOUNDARY_ALLOW_PRIVATE,
+          },
+    logLevel: values.LOG_LEVEL,
+    logRequests: values.LOG_REQUESTS,
+    metricsToken: values.METRICS_TOKEN,
+    secretKey: values.SECRET_KEY,
+    programs: { directory: values.PG_BIN, environment: readProgramEnvironment(env) } satisfies Programs,
+    karteHintergrund:
+      values.KARTE_HINTERGRUND_URL === null
+        ? null
+        : { url: values.KARTE_HINTERGRUND_URL, quelle: values.KARTE_HINTERGRUND_QUELLE },
+  };
 }
 
 /** How pg_dump and pg_restore are found and run. */
 export interface Programs {
-  /** null: along PATH. */
+  /** Null: along PATH. */
   directory: string | null;
   /** What they need of the environment; it holds no setting of this service. */
   environment: Record<string, string>;
+}
+
+// libpq's own, such as PGSSLROOTCERT, and what a program needs to run at all. Never PGOPTIONS, which could make a dump another one.
+function readProgramEnvironment(env: Environment): Record<string, string> {
+  const wanted = /^(PG(?!OPTIONS$|_BIN$)[A-Z]+|PATH|HOME|TMPDIR|SystemRoot)$/;
+  const kept = Object.entries(env).flatMap(([name, value]) => (value !== undefined && wanted.test(name) ? [[name, value]] : []));
+  return { ...Object.fromEntries(kept), LC_ALL: 'C' };
 }
 
 /** Where photos and sound files are kept. */
@@ -95,352 +402,9 @@ export interface S3Settings {
   sessionToken?: string;
 }
 
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-type LogLevel = (typeof logLevels)[number];
-const roles = ['all', 'web', 'worker'] as const;
-type Role = (typeof roles)[number];
-
-/** A setting that can't be used; the message is for the operator and names what is allowed. */
-export class ConfigError extends Error {}
-
-interface Setting {
-  fallback: string | null;
-  meaning: string;
-}
-
-/** Every setting with its default and meaning; `--help` prints this table. */
-export const settings = {
-  DATABASE_URL: {
-    fallback: null,
-    meaning: 'PostgreSQL 15 oder neuer mit PostGIS 3.3 oder neuer; ohne Angabe: eingebettete Datenbank in DATA_DIR',
-  },
-  MIGRATE_DATABASE_URL: {
-    fallback: null,
-    meaning:
-      'dieselbe Datenbank mit der Rolle, der sie gehört: für Migrationen und Befehle; ohne Angabe: DATABASE_URL, soweit deren Rolle das darf',
-  },
-  DIRECT_DATABASE_URL: {
-    fallback: null,
-    meaning:
-      'dieselbe Datenbank ohne Umweg, wenn DATABASE_URL zu einem Pooler wie PgBouncer führt: für Aufträge und alles, was eine Verbindung lange hält',
-  },
-  DATABASE_REPLICA_URL: {
-    fallback: null,
-    meaning:
-      'Kopien derselben Datenbank (hot standby), durch Leerzeichen getrennt: Was ohne Anmeldung gelesen wird, kommt von ihnen',
-  },
-  REPLICA_MAX_LAG_S: { fallback: '5', meaning: 'Sekunden, die eine Kopie zurück sein darf; sonst wird sie ausgelassen' },
-  DB_POOL: {
-    fallback: null,
-    meaning:
-      'Verbindungen zur Datenbank für Anfragen, dazu 2 als Reserve; ohne Angabe: doppelt so viele wie Rechenkerne, 4 bis 16',
-  },
-  DATA_DIR: {
-    fallback: '.data',
-    meaning:
-      'Verzeichnis der eingebetteten Datenbank, der Fotos und Tonaufnahmen, auch beim Hochladen, der Mails und des Schlüssels',
-  },
-  HOST: { fallback: '127.0.0.1', meaning: 'Adresse, auf der der Dienst lauscht' },
-  PORT: { fallback: '8080', meaning: 'Port, auf dem der Dienst lauscht' },
-  PUBLIC_URL: {
-    fallback: null,
-    meaning: 'Adresse eines Mandanten von außen, {domain} ist seine erste Domain; ohne Angabe: http://{domain}:PORT',
-  },
-  DEFAULT_TENANT: { fallback: null, meaning: 'Kürzel des Mandanten für unbekannte Hosts; ohne Angabe: 421' },
-  TRUST_PROXY: {
-    fallback: 'false',
-    meaning:
-      'X-Forwarded-Host, -Proto und -For vorgeschalteter Server glauben: true (einer), ihre Anzahl (bis 9) oder false; es zählt, was der äußerste von ihnen eintrug',
-  },
-  SMTP_URL: {
-    fallback: null,
-    meaning: 'Mailserver, etwa smtps://name:passwort@mail.example.org; ohne Angabe: Dateien in DATA_DIR/mail',
-  },
-  MAIL_FROM: { fallback: null, meaning: 'Absender der Mails; nötig mit SMTP_URL' },
-  MEDIA_URL: {
-    fallback: null,
-    meaning: 'Ablage der Fotos und Tonaufnahmen: Verzeichnis oder s3://bucket/präfix; ohne Angabe: DATA_DIR/media',
-  },
-  AWS_ENDPOINT_URL: { fallback: null, meaning: 'Adresse des S3-Servers; ohne Angabe: Amazon in AWS_REGION' },
-  AWS_REGION: { fallback: 'us-east-1', meaning: 'Region des S3-Servers' },
-  AWS_ACCESS_KEY_ID: { fallback: null, meaning: 'Kennung für S3; nötig mit s3://' },
-  AWS_SECRET_ACCESS_KEY: { fallback: null, meaning: 'geheimer Schlüssel für S3; nötig mit s3://' },
-  AWS_SESSION_TOKEN: { fallback: null, meaning: 'befristeter Schlüssel für S3, falls der Server einen verlangt' },
-  PHOTO_WORKERS: {
-    fallback: null,
-    meaning:
-      'Fotos und Tonaufnahmen, die zugleich bearbeitet werden, aus einem Netz eine weniger; ohne Angabe: 2 bis 4, je nach Rechenkernen',
-  },
-  MAX_UPLOADS: {
-    fallback: '32',
-    meaning: 'Meldungen mit Dateien, die zugleich angenommen werden, aus einem Netz ein Viertel; weitere: 503',
-  },
-  MAX_UPLOADS_PER_ACCOUNT: { fallback: '2', meaning: 'davon von einem Konto zugleich; weitere: 503' },
-  MAX_WRITES_PER_ACCOUNT: {
-    fallback: '100000',
-    meaning: 'Meldungen und Änderungen eines Kontos an einem Tag, je Prozess; weitere: 429',
-  },
-  MAX_CONNECTIONS: { fallback: '2000', meaning: 'Verbindungen zugleich; weitere werden geschlossen' },
-  MAX_CONNECTIONS_PER_NETWORK: {
-    fallback: '150',
-    meaning: 'davon aus einem Netz (IPv4-Adresse, IPv6 /64); weitere: 503; nur ohne TRUST_PROXY',
-  },
-  CONNECTION_RATE: {
-    fallback: '500',
-    meaning: 'neue Verbindungen aus einem Netz je Sekunde; weitere werden geschlossen; nur ohne TRUST_PROXY',
-  },
-  HEADERS_TIMEOUT: { fallback: '15', meaning: 'Sekunden, in denen der Kopf einer Anfrage da sein muss' },
-  REQUEST_TIMEOUT: { fallback: '900', meaning: 'Sekunden, in denen eine ganze Anfrage da sein muss' },
-  HANDOVER: {
-    fallback: '1',
-    meaning: 'Sekunden nach einem Signal, in denen noch alles beantwortet wird und /health/ready schon nein sagt; 0 bis 5',
-  },
-  MIN_RECEIVE_RATE: {
-    fallback: '4096',
-    meaning: 'Bytes je Sekunde, die von einer Anfrage nach 10 Sekunden mindestens kommen müssen; sonst 408',
-  },
-  MIN_SEND_RATE: {
-    fallback: '32768',
-    meaning: 'Bytes je Sekunde, mit denen eine Antwort nach 10 Sekunden mindestens gelesen werden muss; sonst wird geschlossen',
-  },
-  ROLE: { fallback: 'all', meaning: 'Was dieser Prozess tut: web (Anfragen), worker (Mails und andere Aufträge) oder all' },
-  BOUNDARY_URL: {
-    fallback: null,
-    meaning: 'GeoJSON mit den Grenzen der Mandanten (https, http oder file); ohne Angabe: Grenzen bleiben, wie sie sind',
-  },
-  BOUNDARY_KEY: {
-    fallback: 'kuerzel',
-    meaning: 'Eigenschaft, die den Mandanten nennt: seinen schluessel oder sein kuerzel',
-  },
-  BOUNDARY_FILTER: { fallback: null, meaning: 'nur Features mit dieser Eigenschaft, etwa GF=4' },
-  BOUNDARY_CRON: {
-    fallback: '0 3 * * *',
-    meaning: 'wann die Grenzen geholt werden: Minute Stunde Tag Monat Wochentag, Europe/Berlin',
-  },
-  BOUNDARY_PRIVATE: {
-    fallback: 'false',
-    meaning: 'BOUNDARY_URL darf auf private Adressen zeigen, auch auf diesen Rechner (true, false)',
-  },
-  TOKEN_TTL_DAYS: { fallback: '30', meaning: 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt' },
-  KEEP_ATTEMPTS_DAYS: {
-    fallback: '1',
-    meaning: 'Tage, die gezählte Versuche bleiben (falsche Passwörter, Registrierungen, Links), als Prüfsummen',
-  },
-  KEEP_NETWORKS_DAYS: {
-    fallback: '90',
-    meaning: 'Tage, die ein Netz einem Konto nach der letzten Anmeldung daraus bekannt bleibt, als Prüfsumme',
-  },
-  KEEP_MAILS_DAYS: {
-    fallback: '7',
-    meaning: 'Tage, die verschickte Mails vermerkt bleiben, und Mails ohne SMTP_URL als Dateien in DATA_DIR/mail',
-  },
-  KEEP_DEAD_MAILS_DAYS: { fallback: '30', meaning: 'Tage, die Aufträge für Mails bleiben, die nicht zuzustellen waren' },
-  KEEP_UNCONFIRMED_DAYS: {
-    fallback: '14',
-    meaning: 'Tage, die eine Registrierung bleibt, deren Link niemand benutzt hat; mindestens 7, so lange gilt er',
-  },
-  ANSWER_CACHE_MB: {
-    fallback: '8',
-    meaning: 'Arbeitsspeicher in MiB für Antworten, nach denen oft gefragt wird, solange sich nichts ändert; 0: keiner',
-  },
-  LOG_LEVEL: { fallback: 'info', meaning: `Ausführlichkeit des Protokolls: ${logLevels.join(', ')}` },
-  LOG_REQUESTS: {
-    fallback: 'true',
-    meaning: 'jede Anfrage hinterlässt eine Zeile im Protokoll; false: nur die, an denen der Dienst gescheitert ist (5xx)',
-  },
-  METRICS_TOKEN: {
-    fallback: null,
-    meaning: 'Authorization: Bearer … für /metrics; ohne Angabe antwortet es nur diesem Rechner, mit TRUST_PROXY niemandem',
-  },
-  SECRET_KEY: {
-    fallback: null,
-    meaning: 'mindestens 32 Zeichen, gleich für alle Instanzen; ohne Angabe beim ersten Start in DATA_DIR/secret.key erzeugt',
-  },
-  PG_BIN: {
-    fallback: null,
-    meaning: 'Verzeichnis von pg_dump und pg_restore für Sicherungen; ohne Angabe: wo PATH sie findet',
-  },
-  KARTE_HINTERGRUND_URL: {
-    fallback: null,
-    meaning:
-      'Kacheln unter der Karte, mit {z}, {x} und {y}: Bilder, oder Vektorkacheln (.mvt, .pbf); ohne Angabe: nur die Grenzen',
-  },
-  KARTE_HINTERGRUND_QUELLE: {
-    fallback: null,
-    meaning: 'wem der Hintergrund zu verdanken ist, etwa © OpenStreetMap-Mitwirkende; steht auf der Karte',
-  },
-} satisfies Record<string, Setting>;
-
-/**
- * Reads the configuration.
- * @throws ConfigError naming the variable, its value and what is allowed
- */
-export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const read: Read = (name) => {
-    const value = env[name]?.trim();
-    return value ? value : settings[name].fallback;
-  };
-  const readInteger = (name: keyof typeof settings, min: number, max: number): number => {
-    const value = read(name) ?? '';
-    if (!/^\d{1,9}$/.test(value) || Number(value) < min || Number(value) > max) {
-      throw new ConfigError(`${name} ist „${value}“, erlaubt ist eine ganze Zahl von ${min} bis ${max}.`);
-    }
-    return Number(value);
-  };
-  const readIntegerIfSet = (name: keyof typeof settings, min: number, max: number) =>
-    read(name) === null ? undefined : readInteger(name, min, max);
-  const readBoolean = (name: keyof typeof settings): boolean => {
-    const value = (read(name) ?? '').toLowerCase();
-    if (['true', '1', 'on', 'yes'].includes(value)) return true;
-    if (['false', '0', 'off', 'no'].includes(value)) return false;
-    const others = name === 'TRUST_PROXY' ? ', oder die Anzahl der Server, 1 bis 9' : '';
-    throw new ConfigError(`${name} ist „${value}“, erlaubt sind true und false${others}.`);
-  };
-  const readHops = (): number => {
-    const value = read('TRUST_PROXY') ?? '';
-    return /^[2-9]$/.test(value) ? Number(value) : Number(readBoolean('TRUST_PROXY'));
-  };
-
-  const port = readInteger('PORT', 0, 65535);
-  const databaseUrl = read('DATABASE_URL');
-  const migrateDatabaseUrl = read('MIGRATE_DATABASE_URL');
-  // The value itself is not repeated: it may hold a password.
-  const directDatabaseUrl = read('DIRECT_DATABASE_URL');
-  const databaseUrls = {
-    DATABASE_URL: databaseUrl,
-    MIGRATE_DATABASE_URL: migrateDatabaseUrl,
-    DIRECT_DATABASE_URL: directDatabaseUrl,
-  };
-  for (const [name, url] of Object.entries(databaseUrls)) {
-    if (url !== null && !/^postgres(ql)?:\/\//.test(url))
-      throw new ConfigError(`${name} beginnt nicht mit postgres:// oder postgresql://.`);
-    if (url !== null && databaseUrl === null)
-      throw new ConfigError(`${name} steht ohne DATABASE_URL da: Dort läuft der Dienst selbst.`);
-  }
-  const replicaUrls = (read('DATABASE_REPLICA_URL') ?? '').split(/\s+/).filter((url) => url !== '');
-  if (replicaUrls.length > 0 && databaseUrl === null)
-    throw new ConfigError('DATABASE_REPLICA_URL steht ohne DATABASE_URL da: Die eingebettete Datenbank hat keine Kopien.');
-  if (!replicaUrls.every((url) => /^postgres(ql)?:\/\/[^/?#]/.test(url)))
-    throw new ConfigError(
-      'DATABASE_REPLICA_URL: Jede Adresse beginnt mit postgres:// oder postgresql:// und nennt einen Server; zwischen mehreren steht ein Leerzeichen.',
-    );
-  const publicUrl = read('PUBLIC_URL') ?? `http://{domain}:${port}`;
-  if (!URL.canParse(publicUrl.replaceAll('{domain}', 'example.org')) || !/^https?:\/\//.test(publicUrl)) {
-    throw new ConfigError(`PUBLIC_URL ist „${publicUrl}“, erlaubt ist eine Adresse mit http oder https, etwa https://{domain}.`);
-  }
-  const secretKey = read('SECRET_KEY');
-  if (secretKey !== null && secretKey.length < 32) {
-    throw new ConfigError(`SECRET_KEY hat ${secretKey.length} Zeichen, nötig sind mindestens 32.`);
-  }
-  const smtpUrl = read('SMTP_URL');
-  // Like DATABASE_URL, it may hold a password.
-  if (smtpUrl !== null && !(/^smtps?:\/\//.test(smtpUrl) && URL.canParse(smtpUrl))) {
-    throw new ConfigError('SMTP_URL beginnt nicht mit smtp:// oder smtps://.');
-  }
-  const mailFrom = read('MAIL_FROM');
-  if (smtpUrl !== null && mailFrom === null) throw new ConfigError('MAIL_FROM fehlt: Mit SMTP_URL ist ein Absender nötig.');
-  const dataDir = read('DATA_DIR') ?? '.data';
-  const media = readMediaPlace(read, dataDir);
-  const role = (read('ROLE') ?? '').toLowerCase();
-  if (!isOneOf(roles, role)) throw new ConfigError(`ROLE ist „${role}“, erlaubt sind ${roles.join(', ')}.`);
-  const boundaryUrl = read('BOUNDARY_URL');
-  // Not repeated either: keys of services stand in such addresses.
-  if (boundaryUrl !== null && !(/^(https?|file):\/\//.test(boundaryUrl) && URL.canParse(boundaryUrl))) {
-    throw new ConfigError('BOUNDARY_URL ist keine Adresse mit https, http oder file.');
-  }
-  const boundaryFilter = read('BOUNDARY_FILTER');
-  const [, property, value] = /^([^=]+)=(.+)$/.exec(boundaryFilter ?? '') ?? [];
-  if (boundaryFilter !== null && (property === undefined || value === undefined)) {
-    throw new ConfigError(`BOUNDARY_FILTER ist „${boundaryFilter}“, erlaubt ist Eigenschaft=Wert, etwa GF=4.`);
-  }
-  const boundaryCron = read('BOUNDARY_CRON') ?? '';
-  if (!isCron(boundaryCron)) {
-    throw new ConfigError(
-      `BOUNDARY_CRON ist „${boundaryCron}“, erlaubt sind fünf Felder: Minute Stunde Tag Monat Wochentag, etwa 0 3 * * *.`,
-    );
-  }
-  const boundaryPrivate = readBoolean('BOUNDARY_PRIVATE');
-  const hintergrund = read('KARTE_HINTERGRUND_URL');
-  if (hintergrund !== null && !isTileUrl(hintergrund)) {
-    throw new ConfigError(
-      'KARTE_HINTERGRUND_URL ist keine Adresse mit https oder http und {z}, {x} und {y}, etwa https://tiles.example.org/{z}/{x}/{y}.png.',
-    );
-  }
-  const logLevel = (read('LOG_LEVEL') ?? '').toLowerCase();
-  if (!isOneOf(logLevels, logLevel)) {
-    throw new ConfigError(`LOG_LEVEL ist „${logLevel}“, erlaubt sind ${logLevels.join(', ')}.`);
-  }
-  const dbPool = readIntegerIfSet('DB_POOL', 4, 200);
-  const photoWorkers = readIntegerIfSet('PHOTO_WORKERS', 1, 64);
-  return {
-    databaseUrl,
-    migrateDatabaseUrl,
-    directDatabaseUrl,
-    replicas: { urls: replicaUrls, maxLagSeconds: readInteger('REPLICA_MAX_LAG_S', 1, 3600) },
-    ...(dbPool !== undefined && { dbPool }),
-    dataDir,
-    host: read('HOST') ?? '127.0.0.1',
-    port,
-    publicUrl: publicUrl.replace(/(?<!\/)\/+$/, ''),
-    defaultTenant: read('DEFAULT_TENANT'),
-    trustedHops: readHops(),
-    answerCacheBytes: readInteger('ANSWER_CACHE_MB', 0, 1024) * 1024 * 1024,
-    tokenTtlDays: readInteger('TOKEN_TTL_DAYS', 1, 36500),
-    keepDays: {
-      attempts: readInteger('KEEP_ATTEMPTS_DAYS', 1, 365),
-      networks: readInteger('KEEP_NETWORKS_DAYS', 1, 3650),
-      mails: readInteger('KEEP_MAILS_DAYS', 1, 365),
-      deadMails: readInteger('KEEP_DEAD_MAILS_DAYS', 1, 365),
-      unconfirmed: readInteger('KEEP_UNCONFIRMED_DAYS', 7, 3650),
-    },
-    smtpUrl,
-    mailFrom: mailFrom ?? 'Artenportal <noreply@localhost>',
-    media,
-    ...(photoWorkers !== undefined && { photoWorkers }),
-    maxUploads: readInteger('MAX_UPLOADS', 1, 1000),
-    maxUploadsPerAccount: readInteger('MAX_UPLOADS_PER_ACCOUNT', 1, 1000),
-    maxWritesPerAccount: readInteger('MAX_WRITES_PER_ACCOUNT', 1, 100_000_000),
-    maxConnections: readInteger('MAX_CONNECTIONS', 10, 100_000),
-    maxConnectionsPerNetwork: readInteger('MAX_CONNECTIONS_PER_NETWORK', 1, 100_000),
-    connectionRate: readInteger('CONNECTION_RATE', 1, 100_000),
-    headersTimeoutSeconds: readInteger('HEADERS_TIMEOUT', 1, 600),
-    requestTimeoutSeconds: readInteger('REQUEST_TIMEOUT', 10, 86_400),
-    handoverSeconds: readInteger('HANDOVER', 0, 5),
-    startedByNpm: env.npm_lifecycle_event !== undefined,
-    minReceiveRate: readInteger('MIN_RECEIVE_RATE', 0, 10_000_000),
-    minSendRate: readInteger('MIN_SEND_RATE', 1, 10_000_000),
-    role,
-    boundary:
-      boundaryUrl === null
-        ? null
-        : {
-            url: boundaryUrl,
-            key: read('BOUNDARY_KEY') ?? '',
-            filter: property === undefined || value === undefined ? null : { property: property.trim(), value: value.trim() },
-            cron: boundaryCron,
-            allowPrivate: boundaryPrivate,
-          },
-    logLevel,
-    logRequests: readBoolean('LOG_REQUESTS'),
-    metricsToken: read('METRICS_TOKEN'),
-    secretKey,
-    programs: { directory: read('PG_BIN'), environment: readProgramEnvironment(env) },
-    karteHintergrund: hintergrund === null ? null : { url: hintergrund, quelle: read('KARTE_HINTERGRUND_QUELLE') },
-  };
-}
-
-// libpq's own, such as PGSSLROOTCERT, and what a program needs to run at all. Never PGOPTIONS, which could make a dump another one.
-function readProgramEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const wanted = /^(PG(?!OPTIONS$|_BIN$)[A-Z]+|PATH|HOME|TMPDIR|SystemRoot)$/;
-  const kept = Object.entries(env).flatMap(([name, value]) => (value !== undefined && wanted.test(name) ? [[name, value]] : []));
-  return { ...Object.fromEntries(kept), LC_ALL: 'C' };
-}
-
-type Read = (name: keyof typeof settings) => string | null;
-
-function readMediaPlace(read: Read, dataDir: string): MediaPlace {
-  const url = read('MEDIA_URL');
-  if (url === null) return { directory: join(dataDir, 'media') };
+function readMediaPlace(values: Values): MediaPlace {
+  const url = values.MEDIA_URL;
+  if (url === null) return { directory: join(values.DATA_DIR, 'media') };
   if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return { directory: url };
   const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?$/.exec(url) ?? [];
   if (bucket === undefined) {
@@ -448,21 +412,17 @@ function readMediaPlace(read: Read, dataDir: string): MediaPlace {
       `MEDIA_URL ist „${url}“, erlaubt sind ein Verzeichnis und s3://bucket/präfix (im Präfix Buchstaben, Ziffern, Punkt, - _ /).`,
     );
   }
-  return { bucket, prefix: prefix.replace(/^\/+|(?<!\/)\/+$/g, ''), settings: readS3(read) };
+  return { bucket, prefix: prefix.replace(/^\/+|(?<!\/)\/+$/g, ''), settings: readS3(values) };
 }
 
-function readS3(read: Read): S3Settings {
-  const region = read('AWS_REGION') ?? '';
-  const endpoint = read('AWS_ENDPOINT_URL') ?? `https://s3.${region}.amazonaws.com`;
-  if (!/^https?:\/\/[^/]+\/?$/.test(endpoint) || !URL.canParse(endpoint)) {
+function readS3(values: Values): S3Settings {
+  const endpoint = values.AWS_ENDPOINT_URL ?? `https://s3.${values.AWS_REGION}.amazonaws.com`;
+  if (!/^https?:\/\/[^/]+\/?$/.test(endpoint) || !URL.canParse(endpoint))
     throw new ConfigError(`AWS_ENDPOINT_URL ist „${endpoint}“, erlaubt ist eine Adresse mit http oder https, ohne Pfad.`);
-  }
-  const [accessKeyId, secretAccessKey] = [read('AWS_ACCESS_KEY_ID'), read('AWS_SECRET_ACCESS_KEY')];
-  if (accessKeyId === null || secretAccessKey === null) {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = values;
+  if (accessKeyId === null || secretAccessKey === null)
     throw new ConfigError('AWS_ACCESS_KEY_ID und AWS_SECRET_ACCESS_KEY fehlen: Für s3:// sind sie nötig.');
-  }
-  const sessionToken = read('AWS_SESSION_TOKEN');
-  return { endpoint, region, accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) };
+  return { endpoint, region: values.AWS_REGION, accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) };
 }
 
 /** The table of settings as text. */
@@ -475,20 +435,16 @@ export function describeSettings(): string {
   return ['Umgebungsvariablen [Vorgabe]:', ...lines].join('\n');
 }
 
-function isOneOf<T extends string>(values: readonly T[], value: string): value is T {
-  return (values as readonly string[]).includes(value);
-}
-
 // The places stand in path or query: a host with one would be many hosts.
-function isTileUrl(text: string): boolean {
-  const [, places = ''] = /^https?:\/\/[a-z0-9.:[\]-]+(\/.*)$/i.exec(text) ?? [];
-  return ['{z}', '{x}', '{y}'].every((place) => places.includes(place)) && !/[\s"'<>;,]/.test(text) && URL.canParse(text);
+function isTileUrl(url: string): boolean {
+  const [, places = ''] = /^https?:\/\/[a-z0-9.:[\]-]+(\/.*)$/i.exec(url) ?? [];
+  return ['{z}', '{x}', '{y}'].every((place) => places.includes(place)) && !/[\s"'<>;,]/.test(url) && URL.canParse(url);
 }
 
 // By the parser that the queue uses, which alone knows when it is; of its dialects that with five fields.
-function isCron(text: string): boolean {
+function isCron(schedule: string): boolean {
   try {
-    return text.split(/\s+/).length === 5 && CronExpressionParser.parse(text).hasNext();
+    return schedule.split(/\s+/).length === 5 && CronExpressionParser.parse(schedule).hasNext();
   } catch {
     return false;
   }

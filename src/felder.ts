@@ -1,6 +1,6 @@
 // The fields of a sighting that people write, an entry each, under the name that they have everywhere: as column, in JSON, in forms,
 // in files of imports. From this table follow their types, the forms of POST and PUT and what these allow, the columns of an import, and
-// what the document says of them. What SQL must know of them stands in sql/code/62_sichtbeobachtung_write.sql.
+// what the document says of them. What SQL must know of them stands in sql/code/sichtbeobachtung/melden.sql.
 
 /** What may be sent. A word is one of a few; a text is NFC and never empty; a date is a day that exists. */
 type Kind =

@@ -6,6 +6,7 @@ import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import { admitCalls } from './db/admitted.ts';
 import { callBounds, callMs, openDatabase, poolSize, regexpCallBounds, requestSettings, statementMs } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
+import { readFrom } from './db/reads.ts';
 import { Limit } from './guard/limit.ts';
 import { limitPerDay } from './guard/rate.ts';
 import { currentScope } from './guard/request.ts';
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
     },
   });
   const report = (line: string) => out.write(`${line}\n`);
+  for (const note of config.notes) report(note);
   const mayChange = await prepareDatabase(database, config, report);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
@@ -58,6 +60,13 @@ async function main(): Promise<void> {
   requireDefaultTenant(config.defaultTenant, mandanten);
   const connections = config.dbPool ?? poolSize;
   const sql = admitCalls(database.sql, new Limit({ name: 'database', ...callBounds(connections, database.kind) }), callMs);
+  const reads = database.reads
+    ? readFrom(
+        admitCalls(database.reads, new Limit(callBounds(connections)), callMs),
+        sql,
+        watchFaults(log, 'DATABASE_READ_URL is away: the primary is read'),
+      )
+    : sql;
   // The embedded database has one connection, and no time limit for a statement.
   const regexpSql =
     database.kind === 'postgres'
@@ -104,7 +113,7 @@ async function main(): Promise<void> {
   const feed = watch && { installation: await getInstallation(database.sql), watch };
   const deps = feed && {
     sql,
-    reads: sql,
+    reads,
     drain,
     regexpSql,
     queue: boss,
@@ -125,7 +134,7 @@ async function main(): Promise<void> {
   leaveSignals();
   stopOnSignal({
     log,
-    handoverMs: config.handoverSeconds * 1000,
+    drainMs: config.drainSeconds * 1000,
     startedByNpm: config.startedByNpm,
     announce: () => {
       drain.active = true;

@@ -1,6 +1,6 @@
 // Brings a database to this release before the service or a command works with it: tables, functions, the queue, rights.
 import type { Config } from './config.ts';
-import { checkDatabase, checkSameDatabase, checkSettings } from './db/check.ts';
+import { checkDatabase, checkReads, checkSameDatabase, checkSettings } from './db/check.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { listAnalystWarnings, listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
@@ -47,6 +47,7 @@ export async function prepareDatabase(
     await checkSameDatabase(database.sql, database.work, 'DIRECT_DATABASE_URL');
   }
   if (database.kind === 'postgres') await checkSettings(database.sql, directDatabaseUrl !== null);
+  if (database.reads) await checkReads(database.sql, database.reads, directDatabaseUrl !== null, report);
   const mayChange = await mayMigrate(database.sql);
   if (migrateDatabaseUrl !== null || !mayChange) await requireMigrated(database.sql);
   else {

@@ -5,7 +5,7 @@ import type { Log } from './observe/log.ts';
 /** From the signal to the end, whatever hangs: supervisors lose patience after 30 seconds. */
 export const longestMs = 25_000;
 // Requests in flight may take this long after a signal.
-const drainMs = 15_000;
+const inFlightMs = 15_000;
 // A signal that comes twice at once is one: a terminal gives it to every process of `npm start`, and npm hands it on.
 const sameSignalMs = 500;
 const signals = ['SIGTERM', 'SIGINT'] as const;
@@ -15,7 +15,7 @@ const parent = process.ppid;
 export interface Stopping {
   log: Log;
   /** Goes on answering meanwhile, so that clients and proxies can go elsewhere. */
-  handoverMs: number;
+  drainMs: number;
   startedByNpm: boolean;
   /** Told at once that the process is about to end. */
   announce(): void;
@@ -42,7 +42,7 @@ export function endOnSignal(): () => void {
  * Ends the process in order at the first SIGTERM or SIGINT, at once and with code 1 at the second, and with code 1 when it takes
  * longer than `longestMs`. Started by npm, it also ends when npm's shell does: npm 11 passes a signal to that shell alone.
  */
-export function stopOnSignal({ log, handoverMs, startedByNpm, announce, finish, server, closers }: Stopping): void {
+export function stopOnSignal({ log, drainMs, startedByNpm, announce, finish, server, closers }: Stopping): void {
   let firstAt: number | null = null;
   const stop = async (signal: string) => {
     firstAt = performance.now();
@@ -54,10 +54,10 @@ export function stopOnSignal({ log, handoverMs, startedByNpm, announce, finish, 
     }, longestMs).unref();
     // For a moment everything is still answered, with `Connection: close` and not ready: clients and proxies go elsewhere by
     // themselves, instead of finding a connection closed under a request.
-    await Promise.all([sleep(handoverMs), finish()]);
+    await Promise.all([sleep(drainMs), finish()]);
     // A kept-alive connection becomes idle when its last request is answered: only then it may be closed.
     const idle = setInterval(() => server.closeIdleConnections?.(), 50);
-    await Promise.race([new Promise<void>((resolve) => server.close(resolve)), sleep(drainMs)]);
+    await Promise.race([new Promise<void>((resolve) => server.close(resolve)), sleep(inFlightMs)]);
     clearInterval(idle);
     for (const close of closers) await close();
     process.exit(0);

@@ -12,7 +12,7 @@ export function requireDefaultTenant(defaultTenant: string | null, mandanten: re
 
 /** What stands on the terminal once the service listens. */
 export function describeFirstSteps(
-  config: Pick<Config, 'host' | 'port' | 'defaultTenant' | 'role'>,
+  config: Pick<Config, 'host' | 'port' | 'defaultTenant' | 'role' | 'trustedHops'>,
   logins: readonly DemoLogin[],
   kind: 'postgres' | 'embedded',
   mandanten: readonly Mandant[],
@@ -20,9 +20,12 @@ export function describeFirstSteps(
   const host = ['127.0.0.1', '0.0.0.0', '::', '::1'].includes(config.host) ? 'localhost' : config.host;
   const origin = `http://${host}:${config.port}`;
   // It serves neither the map nor the interface.
-  if (config.role === 'worker') return `\nDer Dienst läuft, nur für Aufträge (ROLE=worker). Zustand: ${origin}/health/ready\n\n`;
+  if (config.role === 'worker')
+    return `\nDer Dienst läuft, nur für Aufträge (PROCESS_ROLE=worker). Zustand: ${origin}/health/ready\n\n`;
   const base = `${origin}/api/v2`;
   const lines = ['', `Der Dienst läuft. Karte: ${origin}/karte`, `Schnittstelle: ${base}`, ''];
+  if (config.trustedHops === 0)
+    lines.push('Vor einen öffentlichen Port gehört ein Proxy, mit TRUST_PROXY (docs/operations/proxy.md).', '');
   const [mandant] = mandanten;
   if (!mandant) {
     lines.push('Die Datenbank ist noch leer. Mandanten, Arten und Stadien kommen aus einem Verzeichnis:', '');

@@ -22,7 +22,7 @@ describe('the boundary settings', () => {
         BOUNDARY_KEY: 'SN_L',
         BOUNDARY_FILTER: 'GF = 4=a',
         BOUNDARY_CRON: '*/30 0-6,22 1,15 * 1-5',
-        BOUNDARY_PRIVATE: 'true',
+        BOUNDARY_ALLOW_PRIVATE: 'true',
       }).boundary,
       {
         url: 'file:///srv/grenzen.geojson',
@@ -37,7 +37,7 @@ describe('the boundary settings', () => {
   const refused: [name: string, values: string[]][] = [
     ['BOUNDARY_URL', ['grenzen.geojson', 'ftp://example.org/x', 'https://', 'https://[x]/']],
     ['BOUNDARY_FILTER', ['GF', '=4', 'GF=']],
-    ['BOUNDARY_PRIVATE', ['vielleicht']],
+    ['BOUNDARY_ALLOW_PRIVATE', ['vielleicht']],
     [
       'BOUNDARY_CRON',
       [
@@ -94,44 +94,54 @@ describe('connections and threads', () => {
       });
 });
 
-describe('DATABASE_REPLICA_URL', () => {
-  const DATABASE_URL = 'postgres://p@db1/p';
-
-  it('is none, one or several, with how far they may be behind', () => {
-    assert.deepEqual(loadConfig({ DATABASE_URL }).replicas, { urls: [], maxLagSeconds: 5 });
-    const several = { DATABASE_REPLICA_URL: ' postgres://p@db2/p\n postgresql://p@db3,db4/p ', REPLICA_MAX_LAG_S: '2' };
-    assert.deepEqual(loadConfig({ DATABASE_URL, ...several }).replicas, {
-      urls: ['postgres://p@db2/p', 'postgresql://p@db3,db4/p'],
-      maxLagSeconds: 2,
-    });
+describe('settings of the release before', () => {
+  it('are understood by their old names, which a line at the start says', () => {
+    const former = { ROLE: 'web', HANDOVER: '3', BOUNDARY_PRIVATE: 'true', BOUNDARY_URL: url, MIN_SEND_RATE: '5' };
+    const { role, drainSeconds, boundary, notes } = loadConfig(former);
+    assert.deepEqual([role, drainSeconds, boundary?.allowPrivate], ['web', 3, true]);
+    assert.deepEqual(notes, [
+      'HANDOVER heißt jetzt DRAIN_SECONDS; der alte Name gilt nur noch in dieser Version.',
+      'ROLE heißt jetzt PROCESS_ROLE; der alte Name gilt nur noch in dieser Version.',
+      'BOUNDARY_PRIVATE heißt jetzt BOUNDARY_ALLOW_PRIVATE; der alte Name gilt nur noch in dieser Version.',
+      'MIN_SEND_RATE hat keine Wirkung mehr und kann wegfallen.',
+    ]);
   });
 
-  for (const value of ['db2', 'mysql://db2/p', 'postgres://', 'postgres:///p', 'postgres://p:geheim@db2/p,postgres db3'])
+  it('give way to the new names', () => {
+    assert.equal(loadConfig({ ROLE: 'web', PROCESS_ROLE: 'worker' }).role, 'worker');
+    assert.deepEqual(loadConfig({ PROCESS_ROLE: 'worker' }).notes, []);
+  });
+});
+
+describe('DATABASE_READ_URL', () => {
+  const DATABASE_URL = 'postgres://p@db1/p';
+
+  it('is none or one, also by its old name', () => {
+    assert.equal(loadConfig({ DATABASE_URL }).readDatabaseUrl, null);
+    for (const name of ['DATABASE_READ_URL', 'DATABASE_REPLICA_URL'])
+      assert.equal(loadConfig({ DATABASE_URL, [name]: ' postgres://p@db2/p\n' }).readDatabaseUrl, 'postgres://p@db2/p');
+  });
+
+  for (const value of ['db2', 'mysql://db2/p', 'postgres://', 'postgres://p:geheim@db2/p postgres://p:geheim@db3/p'])
     it(`can't be ${value}, which is told without a password`, () => {
       assert.throws(
-        () => loadConfig({ DATABASE_URL, DATABASE_REPLICA_URL: value }),
-        (error) => error instanceof ConfigError && /^DATABASE_REPLICA_URL: /.test(error.message) && !/geheim/.test(error.message),
+        () => loadConfig({ DATABASE_URL, DATABASE_READ_URL: value }),
+        (error) => error instanceof ConfigError && /^DATABASE_READ_URL /.test(error.message) && !/geheim/.test(error.message),
       );
     });
 
   it('needs a database of its own kind', () => {
-    assert.throws(() => loadConfig({ DATABASE_REPLICA_URL: 'postgres://db2/p' }), {
-      message: /^DATABASE_REPLICA_URL steht ohne DATABASE_URL da/,
+    assert.throws(() => loadConfig({ DATABASE_READ_URL: 'postgres://db2/p' }), {
+      message: /^DATABASE_READ_URL steht ohne DATABASE_URL da/,
     });
   });
-
-  for (const value of ['0', '3601', 'bald'])
-    it(`REPLICA_MAX_LAG_S can't be ${value}`, () => {
-      assert.throws(() => loadConfig({ REPLICA_MAX_LAG_S: value }), { message: /^REPLICA_MAX_LAG_S ist „/ });
-    });
 });
 
 describe('several servers in DATABASE_URL', () => {
-  for (const target of ['any', 'standby', 'prefer-standby'])
-    it(`are not asked for ${target}`, async () => {
-      const databaseUrl = `postgres://p@127.0.0.1:1,127.0.0.1:2/p?target_session_attrs=${target}`;
-      await assert.rejects(openDatabase({ databaseUrl, dataDir: '' }), { message: /target_session_attrs kann nur primary/ });
-    });
+  it('are refused with what is allowed', async () => {
+    const databaseUrl = 'postgres://p@127.0.0.1:1,127.0.0.1:2/p';
+    await assert.rejects(openDatabase({ databaseUrl, dataDir: '' }), { message: /nennt mehrere Server, erlaubt ist einer/ });
+  });
 });
 
 describe('MEDIA_URL', () => {

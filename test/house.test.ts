@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { manifestFile } from '../src/db/code.ts';
 
 /** Path below the repository → text. */
 type Sources = Record<string, string>;
@@ -35,11 +36,11 @@ function listImports(sources: Sources): Import[] {
   });
 }
 
-/** main, cli, preflight, prepare, reads, warmup, welcome and stop are the entries; every other top-level file or folder is a room of its own. */
+/** main, cli, preflight, prepare, welcome and stop are the entries; every other top-level file or folder is a room of its own. */
 function roomOf(path: string): string {
   const [, first = ''] = path.split('/');
   const name = first.replace(/\.[jt]s$/, '');
-  return ['main', 'cli', 'preflight', 'prepare', 'reads', 'warmup', 'welcome', 'stop'].includes(name) ? 'entry' : name;
+  return ['main', 'cli', 'preflight', 'prepare', 'welcome', 'stop'].includes(name) ? 'entry' : name;
 }
 
 const allowedRooms: Record<string, string[]> = {
@@ -51,7 +52,7 @@ const allowedRooms: Record<string, string[]> = {
   auskunft: ['auskunft', 'db', 'media', 'guard'],
   catalog: ['catalog', 'db', 'media', 'felder', 'guard', 'observe'],
   backup: ['backup', 'db', 'media', 'guard', 'observe'],
-  db: ['db', 'felder'],
+  db: ['db', 'felder', 'guard'],
   guard: ['guard'],
   observe: ['observe'],
   felder: [],
@@ -263,12 +264,17 @@ function listLogWriters(functions: SqlFunction[]): string[] {
 }
 
 describe('the SQL of the functions', () => {
-  const sources = readSources('sql/code/*.sql');
+  const sources = readSources('sql/code/**/*.sql');
   const functions = listFunctions(sources);
   const filesWith = (pattern: RegExp) =>
     Object.entries(sources)
       .filter(([, text]) => pattern.test(stripComments(text)))
       .map(([file]) => file);
+
+  it('stands in the manifest, each file once', () => {
+    const listed = readFileSync(join(root, 'sql/code', manifestFile), 'utf8').match(/^[\w/]+\.sql/gm) ?? [];
+    assert.deepEqual(listed.map((file) => `sql/code/${file}`).sort(), Object.keys(sources).sort());
+  });
 
   it('is read as a whole: every function is found', () => {
     const heads = Object.values(sources).flatMap((text) => [...text.matchAll(/^ *create .*\bfunction\b/gim)]);
@@ -277,30 +283,30 @@ describe('the SQL of the functions', () => {
   });
 
   // Tiles are in a system of their own, and what outputs call may not call the functions of the service.
-  it('projects in 10_projection and 12_projection_grids only, and for tiles', () => {
-    // 06_analysts names it, and takes it from everybody.
+  it('projects in raum/projection.sql and raum/gitter.sql only, and for tiles', () => {
+    // gis/dangers.sql names it, and takes it from everybody.
     assert.deepEqual(filesWith(/\bst_transform\s*\((?!public\.geometry, integer\))/i), [
-      'sql/code/10_projection.sql',
-      'sql/code/12_projection_grids.sql',
-      'sql/code/94_ausgabe_tile_orte.sql',
-      'sql/code/94_ausgabe_tiles.sql',
+      'sql/code/ausgabe/tile_layers.sql',
+      'sql/code/ausgabe/tile_sichtbeobachtung.sql',
+      'sql/code/raum/gitter.sql',
+      'sql/code/raum/projection.sql',
     ]);
   });
 
-  it('snaps to the grid in 20_raster only', () => {
+  it('snaps to the grid in raum/raster.sql only', () => {
     // The other one puts cells together, and outputs may not call what is private.
-    assert.deepEqual(filesWith(/\b5000(\.0+)?\b/), ['sql/code/20_raster.sql', 'sql/code/92_ausgabe_raster.sql']);
+    assert.deepEqual(filesWith(/\b5000(\.0+)?\b/), ['sql/code/ausgabe/raster.sql', 'sql/code/raum/raster.sql']);
     assert.deepEqual(filesWith(/\bst_snaptogrid\b|\bst_squaregrid\b/i), []);
     assert.deepEqual(filesWith(/\bfloor\s*\(/i), [
-      'sql/code/20_raster.sql',
-      'sql/code/22_raster_feld.sql',
-      'sql/code/92_ausgabe_raster.sql',
+      'sql/code/ausgabe/raster.sql',
+      'sql/code/raum/gitter.sql',
+      'sql/code/raum/raster.sql',
     ]);
-    assert.deepEqual(filesWith(/function\s+private\.to_(raster_point|cell|cell_polygon)\b/i), ['sql/code/20_raster.sql']);
+    assert.deepEqual(filesWith(/function\s+private\.to_(raster_point|cell|cell_polygon)\b/i), ['sql/code/raum/raster.sql']);
   });
 
   it('decides in one function whether a place is masked', () => {
-    assert.deepEqual(filesWith(/function\s+private\.is_masked\b/i), ['sql/code/60_sichtbeobachtung.sql']);
+    assert.deepEqual(filesWith(/function\s+private\.is_masked\b/i), ['sql/code/sichtbeobachtung/schutz.sql']);
     const deciding = functions.filter((f) => /case when [^;]*?\b(raster_point)\b else/i.test(f.body)).map((f) => f.name);
     assert.ok(deciding.length > 0);
     for (const name of deciding) {
@@ -380,13 +386,11 @@ const longFiles: Record<string, string> = {
   'src/catalog/catalogue.ts': 'all files of a catalogue are read and checked together, because they refer to each other',
   'src/config.ts': 'each setting with its default, meaning and check; the table is most of it',
   'src/db/embedded/bridge.ts': "the server's side of one protocol, whose states depend on each other",
-  'sql/code/60_sichtbeobachtung.sql': 'the masking rule and what is derived at each write from it, in firing order',
-  'sql/code/63_sichtbeobachtung_import.sql':
+  'sql/code/sichtbeobachtung/import.sql':
     'one import: the staging table and the functions that pass it on, of which one lists all errors',
-  'sql/code/64_sichtbeobachtung_read.sql': 'both renderings, which must say the same, side by side',
-  'sql/code/65_sichtbeobachtung_list.sql': 'the choice of a walk, with the table of walks at its head',
-  'sql/code/75_abgleich_read.sql': 'a page of the feed and the two kinds of steps that it is made of, in one snapshot',
-  'sql/code/80_nutzer.sql': 'one noun, one file: accounts, their keys and logins',
+  'sql/code/sichtbeobachtung/lesen.sql': 'both renderings, which must say the same, side by side',
+  'sql/code/sichtbeobachtung/listen.sql': 'the choice of a walk, with the table of walks at its head',
+  'sql/code/abgleich/seite.sql': 'a page of the feed and the two kinds of steps that it is made of, in one snapshot',
 };
 
 /** Files that are long without a reason, and reasons for files that are not long. */
@@ -401,7 +405,7 @@ function listLengthProblems(sources: Sources, reasons: Record<string, string>): 
 
 describe('the length of a file', () => {
   it(`is at most ${maxLines} lines, or has a reason; no reason is left over`, () => {
-    const sources = { ...readSources('src/**/*.ts'), ...readSources('sql/code/*.sql') };
+    const sources = { ...readSources('src/**/*.ts'), ...readSources('sql/code/**/*.sql') };
     assert.deepEqual(listLengthProblems(sources, longFiles), []);
   });
 
@@ -447,7 +451,7 @@ describe('the words of the glossary', () => {
 
   it('are used instead of their synonyms', () => {
     assert.ok(synonyms.length > 20, 'the table is read');
-    const sources = { ...readSources('src/**/*.{ts,js}'), ...readSources('sql/code/*.sql') };
+    const sources = { ...readSources('src/**/*.{ts,js}'), ...readSources('sql/code/**/*.sql') };
     assert.deepEqual(listWordProblems(sources, synonyms), []);
   });
 

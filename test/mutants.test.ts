@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { breakCode, mutants, readCode } from './support/mutants.ts';
+import { readCode } from '../src/db/code.ts';
+import { breakCode, mutants } from './support/mutants.ts';
 
 it('S1.11 each breakage of masking finds its place in sql/code once', () => {
   const code = readCode(fileURLToPath(new URL('../sql/code/', import.meta.url)));

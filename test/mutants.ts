@@ -1,12 +1,13 @@
 // npm run mutants [-- part of a name]: breaks masking in one small way after the other and shows that the tests notice
 // each. Needs DATABASE_URL. Ends with 1 when a breakage survives.
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../src/db/client.ts';
-import { breakCode, mutants, readCode } from './support/mutants.ts';
+import { readCode } from '../src/db/code.ts';
+import { breakCode, mutants } from './support/mutants.ts';
 
 const tests = [
   'test/http/schutz-property.test.ts',
@@ -32,7 +33,8 @@ if (!databaseUrl) {
   console.error('npm run mutants braucht ein PostgreSQL: DATABASE_URL ist nicht gesetzt.');
   process.exit(1);
 }
-const code = readCode(fileURLToPath(new URL('../sql/code/', import.meta.url)));
+const codeDir = fileURLToPath(new URL('../sql/code/', import.meta.url));
+const code = readCode(codeDir);
 const wanted = process.argv[2] ?? '';
 const chosen = mutants.filter(({ name }) => name.includes(wanted));
 
@@ -59,9 +61,10 @@ interface Outcome {
 }
 
 /** Runs the tests on these SQL files until one fails. */
-async function runTests(sources: Record<string, string>): Promise<Outcome> {
+async function runTests(sources: Map<string, string>): Promise<Outcome> {
   const dir = await mkdtemp(join(tmpdir(), 'sighting-mutant-'));
-  for (const [file, text] of Object.entries(sources)) await writeFile(join(dir, file), text);
+  await cp(codeDir, dir, { recursive: true });
+  for (const [file, text] of sources) await writeFile(join(dir, file), text);
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', '--import', 'tsx', 'test/support/run.ts', '--test-reporter=tap', ...tests],

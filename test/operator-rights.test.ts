@@ -31,7 +31,8 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
     server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
     await server.sql.unsafe(`create role ${fremd} login password 'geheim'`);
     // As the document says it, under names of its own. The groups belong to the server: others have made them.
-    const [, block = ''] = /^### Fewest rights$.*?^```sql\n(.*?)^```/ms.exec(await readFile('docs/operations.md', 'utf8')) ?? [];
+    const [, block = ''] =
+      /^## Fewest rights$.*?^```sql\n(.*?)^```/ms.exec(await readFile('docs/operations/install.md', 'utf8')) ?? [];
     const statements = block
       .replaceAll('portal_owner', owner)
       .replaceAll('portal_web', dienst)
@@ -188,7 +189,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
         'create table portal.neu ()',
         'create table public.neu ()',
         'create schema neu',
-        'select private.get_kennung()',
+        'select private.get_server_kennung()',
         "alter function api.get_release() set search_path = ''",
         'create temporary table neu ()',
         "create function pg_temp.f() returns integer language sql as 'select 1'",

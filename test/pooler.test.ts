@@ -133,8 +133,8 @@ describe('PgBouncer before the database', { skip }, () => {
     assert.match(migrate.err, /^MIGRATE_DATABASE_URL führt zu einem Pooler/m);
   });
 
-  it('reads the file that docs/operations.md shows', async () => {
-    const text = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8');
+  it('reads the file that docs/operations/database.md shows', async () => {
+    const text = readFileSync(new URL('../docs/operations/database.md', import.meta.url), 'utf8');
     const [, block = ''] = /```ini\n\[databases\][^[]*\[pgbouncer\]\n([^`]*)```/.exec(text) ?? [];
     // Where it listens and whom it lets in is the machine's.
     const lines = block.split('\n').filter((line) => line !== '' && !/^(listen_addr|auth_type|auth_file) /.test(line));

@@ -1,5 +1,6 @@
 import type { Sql } from './client.ts';
-import { type Page, toPage } from './page.ts';
+import { toVersionedPage, type VersionedPage } from './page.ts';
+import type { Versioned } from './stand.ts';
 
 export interface ArtengruppeFilter {
   isAnimal: boolean | null;
@@ -11,11 +12,11 @@ export async function listArtengruppe(
   filter: ArtengruppeFilter,
   beforeId: number | null,
   limit: number,
-): Promise<Page> {
-  return toPage(
+): Promise<VersionedPage> {
+  return toVersionedPage(
     await sql`
-    select * from api.list_artengruppe(
-      is_animal => ${filter.isAnimal}::boolean, before_id => ${beforeId}::integer, row_limit => ${limit}::integer)`,
+    select l.*, api.get_stand_gezeigt() as stand from api.list_artengruppe(
+      is_animal => ${filter.isAnimal}::boolean, before_id => ${beforeId}::integer, row_limit => ${limit}::integer) l`,
   );
 }
 
@@ -33,29 +34,34 @@ export async function listArt(
   filter: ArtFilter,
   beforeId: number | null,
   limit: number,
-): Promise<Page> {
-  return toPage(
+): Promise<VersionedPage> {
+  return toVersionedPage(
     await sql`
-    select * from api.list_art(
+    select l.*, api.get_stand_gezeigt() as stand from api.list_art(
       tenant => ${tenant}::integer, is_animal => ${filter.isAnimal}::boolean, artengruppe => ${filter.artengruppe}::text,
       gid => ${filter.gid}::integer, name_regexp_ci => ${filter.nameRegexpCi}::text, before_id => ${beforeId}::integer,
-      row_limit => ${limit}::integer)`,
+      row_limit => ${limit}::integer) l`,
   );
 }
 
 /** One species as a tenant defines it: JSON array of one record. Fails with NFUND. */
-export async function getArt(sql: Sql, tenant: number, id: number): Promise<string> {
-  const [row] = await sql<{ result: string }[]>`select api.get_art(tenant => ${tenant}::integer, id => ${id}::integer) as result`;
+export async function getArt(sql: Sql, tenant: number, id: number): Promise<Versioned<string>> {
+  const [row] = await sql<Versioned<string>[]>`
+    select api.get_art(tenant => ${tenant}::integer, id => ${id}::integer) as value, api.get_stand_gezeigt() as stand`;
   if (!row) throw new Error('api.get_art returned no row');
-  return row.result;
+  return row;
 }
 
 /** One page of developmental stages. */
-export async function listStadium(sql: Sql, beforeId: number | null, limit: number): Promise<Page> {
-  return toPage(await sql`select * from api.list_stadium(before_id => ${beforeId}::integer, row_limit => ${limit}::integer)`);
+export async function listStadium(sql: Sql, beforeId: number | null, limit: number): Promise<VersionedPage> {
+  return toVersionedPage(
+    await sql`select l.*, api.get_stand_gezeigt() as stand from api.list_stadium(before_id => ${beforeId}::integer, row_limit => ${limit}::integer) l`,
+  );
 }
 
 /** One page of activities. */
-export async function listAktivitaet(sql: Sql, beforeId: number | null, limit: number): Promise<Page> {
-  return toPage(await sql`select * from api.list_aktivitaet(before_id => ${beforeId}::integer, row_limit => ${limit}::integer)`);
+export async function listAktivitaet(sql: Sql, beforeId: number | null, limit: number): Promise<VersionedPage> {
+  return toVersionedPage(
+    await sql`select l.*, api.get_stand_gezeigt() as stand from api.list_aktivitaet(before_id => ${beforeId}::integer, row_limit => ${limit}::integer) l`,
+  );
 }

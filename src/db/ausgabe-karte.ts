@@ -1,6 +1,7 @@
 // What the map asks for beside its tiles (O4.1), as gis_public.
-import { asPublic } from './ausgabe.ts';
-import type { Sql } from './client.ts';
+import { readPublic } from './ausgabe.ts';
+import type { Sql, Transaction } from './client.ts';
+import type { Versioned } from './stand.ts';
 
 export interface OutputArt {
   id: number;
@@ -10,14 +11,18 @@ export interface OutputArt {
 }
 
 /** Species whose names hold a text, or the one of a number. */
-export async function listOutputArt(sql: Sql, suche: string | null, art: number | null, limit: number): Promise<OutputArt[]> {
-  const rows = await asPublic(
-    sql,
-    (tx) => tx<OutputArt[]>`
+export const listOutputArt = (sql: Sql, ...wanted: ArtQuery): Promise<Versioned<OutputArt[]>> =>
+  readPublic(sql, (tx) => listPublicArt(tx, ...wanted));
+
+type ArtQuery = [suche: string | null, art: number | null, limit: number];
+
+/** The same, in a transaction of gis_public. */
+export async function listPublicArt(tx: Transaction, ...[suche, art, limit]: ArtQuery): Promise<OutputArt[]> {
+  return [
+    ...(await tx<OutputArt[]>`
       select id, name_deutsch, name_wissenschaftlich, artengruppe
-      from ausgabe.list_art(suche => ${suche}::text, art => ${art}::integer, row_limit => ${limit}::integer)`,
-  );
-  return [...rows];
+      from ausgabe.list_art(suche => ${suche}::text, art => ${art}::integer, row_limit => ${limit}::integer)`),
+  ];
 }
 
 /** A record as everybody may see it. */
@@ -35,12 +40,10 @@ export interface OutputSichtbeobachtung {
 }
 
 /** Records of these numbers; those that are not shown are left out. */
-export async function listOutputSichtbeobachtung(sql: Sql, ids: readonly number[]): Promise<OutputSichtbeobachtung[]> {
-  const rows = await asPublic(
-    sql,
-    (tx) => tx<OutputSichtbeobachtung[]>`
+export async function listOutputSichtbeobachtung(sql: Sql, ids: readonly number[]): Promise<Versioned<OutputSichtbeobachtung[]>> {
+  return readPublic(sql, async (tx) => [
+    ...(await tx<OutputSichtbeobachtung[]>`
       select id, art, name_deutsch, name_wissenschaftlich, datum::text as datum, anzahl, stadium, aktivitaet, bemerkung, unschaerfe_m
-      from ausgabe.list_sichtbeobachtung_of_id(ids => ${`{${ids.join(',')}}`}::bigint[])`,
-  );
-  return [...rows];
+      from ausgabe.list_sichtbeobachtung_of_id(ids => ${`{${ids.join(',')}}`}::bigint[])`),
+  ]);
 }

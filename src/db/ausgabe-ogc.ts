@@ -1,6 +1,7 @@
 // Pages of features for GIS programs (O2), as the database makes them.
-import { asPublic } from './ausgabe.ts';
+import { readPublic } from './ausgabe.ts';
 import type { Sql, Transaction } from './client.ts';
+import type { Versioned } from './stand.ts';
 
 /** A system that geometries are asked for in. */
 export interface OutputSystem {
@@ -53,7 +54,7 @@ export type Gitter = '5km' | 'eea10' | 'mtb' | 'mtbq';
 export function listSichtbeobachtungFeature(
   sql: Sql,
   { filter, after, skip, limit, system }: FeatureQuery,
-): Promise<FeaturePage> {
+): Promise<Versioned<FeaturePage>> {
   const { art, artengruppe_id, datum_von, datum_bis, mandant, box } = filter;
   return readPage(
     sql,
@@ -72,7 +73,7 @@ export function listRasterFeature(
   sql: Sql,
   gitter: Gitter,
   { filter, after, skip, limit, system }: FeatureQuery,
-): Promise<FeaturePage> {
+): Promise<Versioned<FeaturePage>> {
   const { art, artengruppe_id, jahr_von, jahr_bis, box } = filter;
   return readPage(
     sql,
@@ -89,7 +90,7 @@ export function listRasterFeature(
 export function listMandantFeature(
   sql: Sql,
   { filter: { box }, after, skip, limit, system }: FeatureQuery,
-): Promise<FeaturePage> {
+): Promise<Versioned<FeaturePage>> {
   return readPage(
     sql,
     (tx) => tx`
@@ -100,7 +101,11 @@ export function listMandantFeature(
 }
 
 /** One sighting; null where everybody may see none. */
-export function getSichtbeobachtungFeature(sql: Sql, id: number, { srid, isNorthFirst }: OutputSystem): Promise<Buffer | null> {
+export function getSichtbeobachtungFeature(
+  sql: Sql,
+  id: number,
+  { srid, isNorthFirst }: OutputSystem,
+): Promise<Versioned<Buffer | null>> {
   return readOne(sql, (tx) => tx`select ausgabe.get_sichtbeobachtung(${id}::bigint, ${srid}::integer, ${isNorthFirst}::boolean)`);
 }
 
@@ -110,14 +115,18 @@ export function getRasterFeature(
   gitter: Gitter,
   code: string,
   { srid, isNorthFirst }: OutputSystem,
-): Promise<Buffer | null> {
+): Promise<Versioned<Buffer | null>> {
   return readOne(
     sql,
     (tx) => tx`select ausgabe.get_raster_feature(${gitter}::text, ${code}::text, ${srid}::integer, ${isNorthFirst}::boolean)`,
   );
 }
 
-export function getMandantFeature(sql: Sql, kuerzel: string, { srid, isNorthFirst }: OutputSystem): Promise<Buffer | null> {
+export function getMandantFeature(
+  sql: Sql,
+  kuerzel: string,
+  { srid, isNorthFirst }: OutputSystem,
+): Promise<Versioned<Buffer | null>> {
   return readOne(
     sql,
     (tx) => tx`select ausgabe.get_mandant_feature(${kuerzel}::text, ${srid}::integer, ${isNorthFirst}::boolean)`,
@@ -126,33 +135,37 @@ export function getMandantFeature(sql: Sql, kuerzel: string, { srid, isNorthFirs
 
 /**
  * Where anything may lie: west, south, east, north in degrees; null where there is nothing.
- * @param margin metres around all sightings and tenants
+ * @param margins metres around all sightings and tenants
+ * @returns an entry for each of them
  */
-export async function getExtent(sql: Sql, margin: number): Promise<number[] | null> {
-  const rows = await asPublic(
-    sql,
-    (tx) => tx<{ extent: string | null }[]>`select to_json(ausgabe.get_extent(${margin}::float8))::text as extent`,
-  );
-  const [row] = rows;
-  return row?.extent ? (JSON.parse(row.extent) as number[]) : null;
+export function listExtent(sql: Sql, margins: Iterable<number>): Promise<Versioned<Map<number, number[] | null>>> {
+  return readPublic(sql, async (tx) => {
+    const extents = new Map<number, number[] | null>();
+    for (const margin of margins) {
+      const [row] = await tx<{ extent: string | null }[]>`
+        select to_json(ausgabe.get_extent(${margin}::float8))::text as extent`;
+      extents.set(margin, row?.extent ? (JSON.parse(row.extent) as number[]) : null);
+    }
+    return extents;
+  });
 }
 
 type RawQuery = (tx: Transaction) => { raw(): Promise<(Buffer | null)[][]> };
 
 // Their bytes are passed on as they are.
-async function readPage(sql: Sql, query: RawQuery): Promise<FeaturePage> {
-  const [row] = await asPublic(sql, (tx) => query(tx).raw());
-  const [features, lastKey, returned] = row ?? [];
-  return {
-    features: features ?? Buffer.alloc(0),
-    lastKey: lastKey?.toString() ?? null,
-    returned: Number(returned?.toString() ?? 0),
-  };
+async function readPage(sql: Sql, query: RawQuery): Promise<Versioned<FeaturePage>> {
+  return readPublic(sql, async (tx) => {
+    const [[features, lastKey, returned] = []] = await query(tx).raw();
+    return {
+      features: features ?? Buffer.alloc(0),
+      lastKey: lastKey?.toString() ?? null,
+      returned: Number(returned?.toString() ?? 0),
+    };
+  });
 }
 
-async function readOne(sql: Sql, query: RawQuery): Promise<Buffer | null> {
-  const [row] = await asPublic(sql, (tx) => query(tx).raw());
-  return row?.[0] ?? null;
+async function readOne(sql: Sql, query: RawQuery): Promise<Versioned<Buffer | null>> {
+  return readPublic(sql, async (tx) => (await query(tx).raw())[0]?.[0] ?? null);
 }
 
 // The driver doesn't ask for the types of arrays: they go as text.

@@ -1,6 +1,8 @@
 // The curve of the year (O2.8), as gis_public.
-import { asPublic } from './ausgabe.ts';
+import { readPublic } from './ausgabe.ts';
+import { listPublicArt, type OutputArt } from './ausgabe-karte.ts';
 import type { Sql } from './client.ts';
+import type { Versioned } from './stand.ts';
 
 export interface PhaenologieQuery {
   art: number | null;
@@ -18,15 +20,18 @@ export interface PhaenologieRow {
   meldungen: number;
 }
 
-/** Thirds and stages that have a record. Fails with MANUN. */
-export async function listPhaenologie(sql: Sql, query: PhaenologieQuery): Promise<PhaenologieRow[]> {
-  const rows = await asPublic(
-    sql,
-    (tx) => tx<PhaenologieRow[]>`
+/** Thirds and stages that have a record, and the species that is asked for, where there is one. Fails with MANUN. */
+export async function getPhaenologie(
+  sql: Sql,
+  query: PhaenologieQuery,
+): Promise<Versioned<{ rows: PhaenologieRow[]; art: OutputArt | null }>> {
+  return readPublic(sql, async (tx) => {
+    const rows = await tx<PhaenologieRow[]>`
       select monat, drittel, stadium, meldungen
       from ausgabe.list_phaenologie(
         art => ${query.art}::integer, artengruppe_id => ${query.artengruppeId}::integer, mandant => ${query.mandant}::text,
-        jahr_von => ${query.jahrVon}::integer, jahr_bis => ${query.jahrBis}::integer)`,
-  );
-  return [...rows];
+        jahr_von => ${query.jahrVon}::integer, jahr_bis => ${query.jahrBis}::integer)`;
+    const [art = null] = query.art === null ? [] : await listPublicArt(tx, null, query.art, 1);
+    return { rows, art };
+  });
 }

@@ -1,6 +1,7 @@
 // Vector tiles (O3.1), as gis_public.
-import { asPublic } from './ausgabe.ts';
+import { asPublic, readPublic } from './ausgabe.ts';
 import type { Sql } from './client.ts';
+import type { Versioned } from './stand.ts';
 
 /** Which tile, of which records. */
 export interface TileQuery {
@@ -30,46 +31,43 @@ export type TileGeometry =
   | { type: 'MultiPolygon'; coordinates: number[][][][] };
 
 /** A packed tile. PostgreSQL only: the embedded database is built without the library. */
-export async function getTile(sql: Sql, query: TileQuery): Promise<Buffer<ArrayBuffer>> {
-  const [row] = await asPublic(
-    sql,
-    (tx) => tx<{ tile: Buffer<ArrayBuffer> }[]>`
+export async function getTile(sql: Sql, query: TileQuery): Promise<Versioned<Buffer<ArrayBuffer>>> {
+  return readPublic(sql, async (tx) => {
+    const [row] = await tx<{ tile: Buffer<ArrayBuffer> }[]>`
       select ausgabe.get_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
-        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer) as tile`,
-  );
-  if (!row) throw new Error('ausgabe.get_tile returned no row');
-  return row.tile;
+        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer) as tile`;
+    if (!row) throw new Error('ausgabe.get_tile returned no row');
+    return row.tile;
+  });
 }
 
 /** What is in a tile, unpacked. */
-export async function listTile(sql: Sql, query: TileQuery): Promise<TileFeature[]> {
-  const rows = await asPublic(
-    sql,
-    (tx) => tx<{ ebene: string; fid: number | null; merkmale: string; geom: string }[]>`
+export async function listTile(sql: Sql, query: TileQuery): Promise<Versioned<TileFeature[]>> {
+  return readPublic(sql, async (tx) => {
+    const rows = await tx<{ ebene: string; fid: number | null; merkmale: string; geom: string }[]>`
       select ebene, fid, merkmale, geom
       from ausgabe.list_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
-        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`,
-  );
-  return rows.map(({ ebene, fid, merkmale, geom }) => ({
-    layer: ebene,
-    id: fid,
-    properties: JSON.parse(merkmale) as Record<string, string | number>,
-    geometry: JSON.parse(geom) as TileGeometry,
-  }));
+        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`;
+    return rows.map(({ ebene, fid, merkmale, geom }) => ({
+      layer: ebene,
+      id: fid,
+      properties: JSON.parse(merkmale) as Record<string, string | number>,
+      geometry: JSON.parse(geom) as TileGeometry,
+    }));
+  });
 }
 
 /** Where there are tenants, in degrees: west, south, east, north; null without any. */
-export async function getTileBounds(sql: Sql): Promise<[number, number, number, number] | null> {
-  const [row] = await asPublic(
-    sql,
-    (tx) => tx<{ west: number | null; south: number; east: number; north: number }[]>`
-      select b.west, b.south, b.east, b.north from ausgabe.get_tile_bounds() b`,
-  );
-  return row && row.west !== null ? [row.west, row.south, row.east, row.north] : null;
+export async function getTileBounds(sql: Sql): Promise<Versioned<[number, number, number, number] | null>> {
+  return readPublic(sql, async (tx) => {
+    const [row] = await tx<{ west: number | null; south: number; east: number; north: number }[]>`
+      select b.west, b.south, b.east, b.north from ausgabe.get_tile_bounds() b`;
+    return row && row.west !== null ? [row.west, row.south, row.east, row.north] : null;
+  });
 }
 
 /** Whether this database packs tiles itself. */

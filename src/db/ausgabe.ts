@@ -1,5 +1,6 @@
 // What the outputs beside the interface read (O0.1): as gis_public, which can read nothing that not everybody may see.
 import type { Sql, Transaction } from './client.ts';
+import type { Versioned } from './stand.ts';
 
 /** The service can't become gis_public: there is no such role, or it is no member. Outputs answer nothing then. */
 export class OutputRoleError extends Error {
@@ -10,20 +11,32 @@ export class OutputRoleError extends Error {
 const roleStates = new Set(['22023', '42501', '42704']);
 
 /**
- * Runs statements as gis_public, in a transaction that only reads.
+ * Runs statements as gis_public, in a transaction that only reads, all of them at one moment.
+ * @returns with the version of that moment: it is asked for before, because that role may not
  * @throws OutputRoleError where the service can't become that role: what it may read itself is never read instead
  */
+export async function readPublic<T>(sql: Sql, run: (tx: Transaction) => Promise<T>): Promise<Versioned<T>> {
+  return (await sql.begin('isolation level repeatable read read only', async (tx) => {
+    const stand = await becomePublic(tx);
+    return { value: await run(tx), stand };
+  })) as Versioned<T>;
+}
+
+/** The same of what is kept nowhere. */
 export async function asPublic<T>(sql: Sql, run: (tx: Transaction) => Promise<T>): Promise<T> {
-  return (await sql.begin('read only', async (tx) => {
-    try {
-      await tx`set local role gis_public`;
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && roleStates.has(String(error.code)))
-        throw new OutputRoleError('the service cannot become gis_public', { cause: error });
-      throw error;
-    }
-    return run(tx);
-  })) as T;
+  return (await readPublic(sql, run)).value;
+}
+
+async function becomePublic(tx: Transaction): Promise<string> {
+  try {
+    const [row] = await tx<{ stand: string }[]>`
+      select api.get_stand_gezeigt() as stand, set_config('role', 'gis_public', true)`;
+    return row?.stand ?? '';
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && roleStates.has(String(error.code)))
+      throw new OutputRoleError('the service cannot become gis_public', { cause: error });
+    throw error;
+  }
 }
 
 /** A tenant as outputs name it. */

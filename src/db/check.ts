@@ -7,7 +7,7 @@ export const readOnlySentence =
   'Die Datenbank ist schreibgeschützt (Ersatzserver, voller Speicher oder default_transaction_read_only); bitte noch einmal, sobald sie wieder beschrieben werden kann.';
 
 /** The setting that an address of the database comes from. */
-export type UrlSetting = 'DATABASE_URL' | 'DIRECT_DATABASE_URL' | 'MIGRATE_DATABASE_URL';
+export type UrlSetting = 'DATABASE_URL' | 'DATABASE_READ_URL' | 'DIRECT_DATABASE_URL' | 'MIGRATE_DATABASE_URL';
 
 /**
  * Checks that the database can carry the service.
@@ -135,6 +135,24 @@ export async function checkSameDatabase(sql: Sql, other: Sql, setting: UrlSettin
   };
   if ((await name(sql)) !== (await name(other)))
     throw new DatabaseError(`${setting} führt zu einer anderen Datenbank als DATABASE_URL.`);
+}
+
+/**
+ * Checks the address for reading, where it answers: the primary is read in its place while it does not.
+ * @param report told where it does not
+ * @throws DatabaseError where it leads to another database, or settings don't arrive
+ */
+export async function checkReads(sql: Sql, reads: Sql, isPooled: boolean, report: (line: string) => void): Promise<void> {
+  try {
+    await reads`select 1`;
+  } catch (error) {
+    report(
+      `DATABASE_READ_URL antwortet nicht (${describeConnectionError(error)}); gelesen wird von der primären Datenbank, bis sie antwortet.`,
+    );
+    return;
+  }
+  await checkSameDatabase(sql, reads, 'DATABASE_READ_URL');
+  await checkSettings(reads, isPooled);
 }
 
 // What Node.js says of a certificate whose authority it does not know.

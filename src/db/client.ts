@@ -2,10 +2,8 @@
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type ConnectOptions, DatabaseError, openClient, type Route, type Sql } from './connection.ts';
+import { type ConnectOptions, openClient, type Route, type Sql } from './connection.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/database.ts';
-import { Hosts, isForPrimary } from './hosts.ts';
-import { listServers } from './server.ts';
 
 export { type ConnectOptions, DatabaseError, type Sql, type Transaction } from './connection.ts';
 
@@ -13,12 +11,12 @@ export interface Database {
   kind: 'postgres' | 'embedded';
   /** The pool that answers requests. */
   sql: Sql;
+  /** A pool like that of requests, at the address for reading, where there is one. */
+  reads: Sql | null;
   /** For jobs: two connections of their own, past a pooler; with the embedded database those of requests. */
   work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
   connect(options?: ConnectOptions): Sql;
-  /** The servers that a direct connection may lead to, where its address names several. */
-  hosts: Hosts | null;
   /** The embedded database as gzip tar, to be opened from again; of PostgreSQL there is none. */
   dump: (() => Promise<Uint8Array>) | null;
   close(): Promise<void>;
@@ -61,6 +59,8 @@ export interface DatabasePlace {
   databaseUrl: string | null;
   /** The same database past the pooler that databaseUrl goes through, if any (P2.1). */
   directDatabaseUrl?: string | null;
+  /** Where the same database may be read, a little older: one or more replicas behind one address (P3.3). */
+  readDatabaseUrl?: string | null;
   dataDir: string;
   /** Connections for requests; by cores without it. */
   dbPool?: number;
@@ -78,8 +78,9 @@ export const embeddedDirectory = (dataDir: string) => join(dataDir, 'database');
  */
 export async function openDatabase(options: DatabasePlace | { embedded: EmbeddedDatabase }): Promise<Database> {
   if ('embedded' in options) return databaseOver({ embedded: options.embedded });
-  if (options.databaseUrl !== null)
-    return databaseOver({ url: options.databaseUrl, directUrl: options.directDatabaseUrl ?? null }, options.dbPool);
+  const { databaseUrl, directDatabaseUrl = null, readDatabaseUrl = null } = options;
+  if (databaseUrl !== null)
+    return databaseOver({ url: databaseUrl, directUrl: directDatabaseUrl, readUrl: readDatabaseUrl }, options.dbPool);
   await mkdir(options.dataDir, { recursive: true });
   const { onCrash, loadFrom } = options;
   const dataDir = embeddedDirectory(options.dataDir);
@@ -93,42 +94,31 @@ interface Routes {
   direct: Route;
   /** Through the pooler, where there is one. */
   pooled: Route | null;
-  hosts: Hosts | null;
+  reads: Route | null;
   close(): Promise<unknown>;
 }
 
-type Target = { url: string; directUrl: string | null } | { embedded: EmbeddedDatabase };
+type Target = { url: string; directUrl: string | null; readUrl: string | null } | { embedded: EmbeddedDatabase };
 
 function routesOver(target: Target): Routes {
   if ('embedded' in target) {
     const { embedded } = target;
-    return { direct: { url: null, socket: embedded.socket }, pooled: null, hosts: null, close: () => embedded.close() };
+    return { direct: { url: null, socket: embedded.socket }, pooled: null, reads: null, close: () => embedded.close() };
   }
-  const { url, directUrl } = target;
-  const hosts = followHosts(directUrl ?? url, false);
-  const pooledHosts = directUrl === null ? null : followHosts(url, true);
+  const { url, directUrl, readUrl } = target;
   return {
-    direct: hosts?.route ?? { url: directUrl ?? url },
-    pooled: directUrl === null ? null : (pooledHosts?.route ?? { url }),
-    hosts,
-    close: () => Promise.all([hosts?.close(), pooledHosts?.close()]),
+    direct: { url: directUrl ?? url },
+    pooled: directUrl === null ? null : { url },
+    reads: readUrl === null ? null : { url: readUrl },
+    close: async () => {},
   };
-}
-
-function followHosts(url: string, isPooled: boolean): Hosts | null {
-  if (listServers(url).length === 1) return null;
-  if (!isForPrimary(url))
-    throw new DatabaseError(
-      'Unter mehreren Datenbankservern wird der primäre gesucht: target_session_attrs kann nur primary oder read-write sein.',
-    );
-  return new Hosts(url, isPooled);
 }
 
 function databaseOver(target: Target, size = poolSize): Database {
   const clients: Sql[] = [];
-  const { direct, pooled, hosts, close } = routesOver(target);
-  const open = (connect: ConnectOptions, isPooled: boolean): Sql => {
-    const sql = openClient((isPooled && pooled) || direct, connect, isPooled);
+  const { direct, pooled, reads, close } = routesOver(target);
+  const open = (connect: ConnectOptions, isPooled: boolean, route = (isPooled && pooled) || direct): Sql => {
+    const sql = openClient(route, connect, isPooled);
     clients.push(sql);
     return sql;
   };
@@ -139,6 +129,8 @@ function databaseOver(target: Target, size = poolSize): Database {
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql,
+    // Where the one address is a pooler's, the other may be too: settings are the role's then, on replicas as on the primary.
+    reads: reads && open({ max: size, settings: requestSettings }, hasPooler, reads),
     // Requests are as many at once as there are connections (src/guard/limit.ts); jobs count nothing. With one of theirs on the same
     // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
     // answers then, it waited for ever.
@@ -146,7 +138,6 @@ function databaseOver(target: Target, size = poolSize): Database {
     // What a role was given for requests behind a pooler would end a migration.
     connect: ({ settings, ...others } = {}) =>
       open({ ...others, settings: { statement_timeout: 0, lock_timeout: 0, ...settings } }, false),
-    hosts,
     dump: 'embedded' in target ? () => target.embedded.dump() : null,
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));

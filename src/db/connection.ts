@@ -1,4 +1,5 @@
 // One client of the driver: what all of them have in common, wherever their connections lead.
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import postgres from 'postgres';
 
@@ -25,17 +26,60 @@ export interface Route {
   socket?: () => Duplex | Promise<Duplex>;
 }
 
+// A new connection costs a server some tens of milliseconds.
+const pooledSeconds = 60;
+
+// Those of libpq. The driver takes any other word for the strictest, and checks for an IP address the name localhost.
+const tlsModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+/**
+ * Checks an address that the driver would misread. It is never repeated: a password stands in it.
+ * @throws DatabaseError in one line
+ */
+export function requireAddress(url: string): void {
+  // Behind account and password, which may hold commas.
+  const [, servers = ''] = /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(url) ?? [];
+  if (servers.includes(','))
+    throw new DatabaseError(
+      'Die Adresse der Datenbank nennt mehrere Server, erlaubt ist einer: HAProxy, PgBouncer, Patroni oder CloudNativePG wählen hinter einer Adresse den primären (docs/operations/database.md).',
+    );
+  if (!isReadable(url))
+    throw new DatabaseError(
+      'Die Adresse der Datenbank ist nicht lesbar; erlaubt ist postgres://Konto:Passwort@Server:Port/Datenbank, in Konto und Passwort %25 für %, %23 für #, %2F für /, %3F für ? und %40 für @.',
+    );
+  const { searchParams, hostname } = new URL(url);
+  const mode = searchParams.get('sslmode');
+  if (mode === null) return;
+  if (!tlsModes.includes(mode))
+    throw new DatabaseError(`sslmode in der Adresse der Datenbank: erlaubt sind ${tlsModes.join(', ')}.`);
+  if (mode.startsWith('verify-') && isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
+    throw new DatabaseError(
+      `sslmode=${mode} prüft, für welchen Namen das Zertifikat gilt: In die Adresse der Datenbank gehört dieser Name, nicht die IP-Adresse.`,
+    );
+}
+
+function isReadable(address: string): boolean {
+  try {
+    // As the driver does with account and password.
+    decodeURIComponent(address);
+    return URL.canParse(address);
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Opens a client; it connects when it is used.
  * @param isPooled a pooler stands between, which knows no settings, and the next statement may run on another connection, without what was
  *   prepared on this one
+ * @throws DatabaseError as requireAddress
  */
 export function openClient(
   { url, socket }: Route,
   { max = 1, settings = {}, jsonAsText }: ConnectOptions,
   isPooled = false,
 ): Sql {
-  const options = {
+  const options: postgres.Options<{ bigint: postgres.PostgresType<number> }> = {
     max,
     // Types are given with each statement; asking for the database's array types costs a round trip per connection.
     fetch_types: false,
@@ -57,6 +101,10 @@ export function openClient(
     ...(socket && { socket }),
   };
   if (url === null) return postgres(options);
+  requireAddress(url);
+  // A connection to a former primary looks as good as any other until something is written there. What is made anew after this time
+  // leads to where the address leads then. Of pools only: on one connection somebody may hold locks and temporary tables.
+  if (max > 1) options.max_lifetime = pooledSeconds;
   // The driver takes the name as it stands there, `%20` and all.
   const database = decodeURIComponent(new URL(url).pathname.slice(1));
   return postgres(url, { ...options, ...(database !== '' && { database }) });

@@ -7,7 +7,7 @@ export async function grantWarteschlange(sql: Sql): Promise<void> {
 }
 
 /**
- * What sql/code/99_grants.sql could not do with the rights of the migrating role: one German sentence each, for the operator,
+ * What sql/code/grants.sql could not do with the rights of the migrating role: one German sentence each, for the operator,
  * with the statement that does it. Empty when everything is in place.
  */
 export async function listGrantWarnings(sql: Sql): Promise<string[]> {

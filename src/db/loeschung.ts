@@ -21,10 +21,18 @@ export async function setNutzerLoeschung(sql: Sql | Transaction, id: number, sae
   await sql`select api.set_nutzer_loeschung(id => ${id}::bigint, saetze => ${saetze}::text)`;
 }
 
-/** The same by a link to the own data; null when that is not good any more. Fails with LADMN. */
-export async function consumeNutzerLoeschLink(sql: Sql | Transaction, hash: Buffer, saetze: Saetze): Promise<number | null> {
+/**
+ * The same by a link to the own data; null when that is not good any more. Fails with NTZUN and LADMN.
+ * @param loginname that of the account, in any spelling that logs in
+ */
+export async function consumeNutzerLoeschLink(
+  sql: Sql | Transaction,
+  hash: Buffer,
+  saetze: Saetze,
+  loginname: string,
+): Promise<number | null> {
   const [row] = await sql<{ id: number | null }[]>`
-    select api.use_nutzer_loesch_link(hash => ${hash}::bytea, saetze => ${saetze}::text) as id`;
+    select api.use_nutzer_loesch_link(hash => ${hash}::bytea, saetze => ${saetze}::text, loginname => ${loginname}::text) as id`;
   return row?.id ?? null;
 }
 

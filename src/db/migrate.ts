@@ -1,11 +1,12 @@
 // Brings a database to this release: tables by migrations, then sql/code as a whole.
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
 import { checkDatabase } from './check.ts';
 import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { readCode } from './code.ts';
 import { completeRaster } from './raster.ts';
 import { isLocked, makeOnce, migrateTables, runPatiently } from './tables.ts';
 
@@ -131,17 +132,17 @@ export async function requireMigrated(sql: Sql, release?: number[]): Promise<voi
 
 // Replaced only when they changed: unlike everything else they wait for analysts who left a transaction open, and hold up
 // the others behind them.
-const isViews = (name: string) => /^\d\d_gis[_.]/.test(name);
+const isViews = (text: string) => /^create or replace view /m.test(text);
 // Applied every time, at the end: the roles belong to the server and may have come after this code.
-const grantsFile = '99_grants.sql';
+const grantsFile = 'grants.sql';
 
 // Readers and writers go on meanwhile. Replacing in place instead of dropping the schemas: dropping deadlocked under
 // load, waited behind one idle analyst, and took analysts' own views along.
 async function replaceCode(sql: Sql, options: CodeOptions, report: (line: string) => void): Promise<CodeOutcome> {
   const release = options.release ?? (await readRelease());
-  const files = await readCode(options.codeDir ?? join(root, 'sql/code'));
+  const files = readCode(options.codeDir ?? join(root, 'sql/code'));
   const hash = hashOf([...files.values()]);
-  const viewsHash = hashOf([...files].filter(([name]) => isViews(name)).map(([, text]) => text));
+  const viewsHash = hashOf([...files.values()].filter(isViews));
   const [current] = await sql`
     select coalesce(code_hash = ${hash} and code_release = ${`{${release}}`}::integer[], false) as same,
       coalesce(gis_hash = ${viewsHash}, false) as same_views,
@@ -149,7 +150,7 @@ async function replaceCode(sql: Sql, options: CodeOptions, report: (line: string
     from portal.installation`;
   if (current?.newer) return 'database is newer';
   const applied = [...files].filter(
-    ([name]) => name === grantsFile || (!current?.same && !(isViews(name) && current?.same_views)),
+    ([name, text]) => name === grantsFile || (!current?.same && !(isViews(text) && current?.same_views)),
   );
 
   await runPatiently(sql, report, async (tx) => {
@@ -212,12 +213,6 @@ async function dropLeftovers(tx: Transaction, views: boolean): Promise<void> {
       end loop;
     end
     $$`.simple();
-}
-
-/** Name of each file → its text, in the order in which they are applied. */
-async function readCode(dir: string): Promise<Map<string, string>> {
-  const names = (await readdir(dir)).filter((name) => name.endsWith('.sql')).sort();
-  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(dir, name), 'utf8')] as const)));
 }
 
 function hashOf(texts: string[]): string {

@@ -12,12 +12,19 @@ export interface Page<J extends Json = string> {
   lastId: number | null;
 }
 
+/** The same, with the version of all that it is from. */
+export type VersionedPage<J extends Json = string> = Page<J> & { stand: string };
+
 export function toPage([row]: readonly Record<string, unknown>[]): Page {
   return { rows: row?.result as string, lastId: (row?.last_id as number | null) ?? null };
 }
 
+export function toVersionedPage(rows: readonly Record<string, unknown>[]): VersionedPage {
+  return { ...toPage(rows), stand: rows[0]?.stand as string };
+}
+
 /** The same of raw columns. */
-export function toRawPage([row]: readonly (Buffer | null)[][]): Page<Buffer> {
-  const [rows, lastId] = row ?? [];
-  return { rows: rows ?? Buffer.alloc(0), lastId: lastId ? Number(lastId.toString()) : null };
+export function toRawPage([row]: readonly (Buffer | null)[][]): VersionedPage<Buffer> {
+  const [rows, lastId, stand] = row ?? [];
+  return { rows: rows ?? Buffer.alloc(0), lastId: lastId ? Number(lastId.toString()) : null, stand: String(stand) };
 }

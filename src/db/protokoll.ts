@@ -1,5 +1,5 @@
 import type { Sql } from './client.ts';
-import { type Page, toPage } from './page.ts';
+import { toVersionedPage, type VersionedPage } from './page.ts';
 
 export interface DateRange {
   /** YYYY-MM-DD, inclusive; null = any. */
@@ -8,11 +8,11 @@ export interface DateRange {
 }
 
 /** One page of the change log. */
-export async function listProtokoll(sql: Sql, range: DateRange, beforeId: number | null, limit: number): Promise<Page> {
-  return toPage(
+export async function listProtokoll(sql: Sql, range: DateRange, beforeId: number | null, limit: number): Promise<VersionedPage> {
+  return toVersionedPage(
     await sql`
-    select * from api.list_protokoll(
+    select l.*, api.get_stand_protokoll() as stand from api.list_protokoll(
       datum_von => ${range.von}::text::date, datum_bis => ${range.bis}::text::date, before_id => ${beforeId}::bigint,
-      row_limit => ${limit}::integer)`,
+      row_limit => ${limit}::integer) l`,
   );
 }

@@ -1,6 +1,6 @@
 // The tables of schema `portal`. `npm run generate` turns a change here into a migration in sql/migrations.
 // Functions and triggers are not declared here: they live in sql/code and are replaced at every migrate, as does what each index
-// is for (96_indexes.sql).
+// is for (indexes.sql).
 
 export * from './schema/abgleich.ts';
 export * from './schema/art.ts';

@@ -164,7 +164,7 @@ export async function analyzeDatabase(sql: Sql): Promise<void> {
  * How the programs of PostgreSQL reach the same database: their environment variables. Never arguments, which everybody on the machine
  * may read.
  */
-export function listConnectionVariables({ sql, hosts }: Database): Record<string, string> {
+export function listConnectionVariables({ sql }: Database): Record<string, string> {
   const { host, port, user, pass, database, ssl, path } = sql.options as unknown as {
     host: string[];
     port: number[];
@@ -179,7 +179,6 @@ export function listConnectionVariables({ sql, hosts }: Database): Record<string
     // A socket's directory stands before its name.
     PGHOST: path ? path.replace(/\/[^/]*$/, '') : host.join(','),
     PGPORT: port.join(','),
-    ...hosts?.variables,
     PGUSER: user,
     PGDATABASE: database,
     ...(pass && { PGPASSWORD: pass }),

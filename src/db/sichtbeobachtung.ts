@@ -1,6 +1,7 @@
 import type { FeldValues } from '../felder.ts';
 import type { Sql } from './client.ts';
-import { type Page, toRawPage } from './page.ts';
+import { toRawPage, type VersionedPage } from './page.ts';
+import type { Versioned } from './stand.ts';
 
 /** The files that a sighting may have. */
 export const mediumFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
@@ -35,11 +36,17 @@ export async function createSichtbeobachtung(
 }
 
 /** One sighting as this reader may see it: JSON array of one record. Fails with NFUND. */
-export async function getSichtbeobachtung(sql: Sql, tenant: number, reader: number | null, id: number): Promise<Buffer> {
+export async function getSichtbeobachtung(
+  sql: Sql,
+  tenant: number,
+  reader: number | null,
+  id: number,
+): Promise<Versioned<Buffer>> {
   const [row] = await sql`
-    select api.get_sichtbeobachtung(tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint) as result`.raw();
+    select api.get_sichtbeobachtung(tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint),
+      api.get_stand_gezeigt()`.raw();
   if (!row?.[0]) throw new Error('api.get_sichtbeobachtung returned no row');
-  return row[0];
+  return { value: row[0], stand: String(row[1]) };
 }
 
 /** What a list is asked for, as the interface and the database name it; what is missing matches everything. */
@@ -63,31 +70,6 @@ export interface SichtbeobachtungFilter {
   bbox?: readonly number[] | undefined;
 }
 
-/** Up to this area, in square metres, a box is quick whatever days or years are asked for with it: 11 ms for 200 km at a million records. */
-const quickBox = 200_000 ** 2;
-
-/**
- * Whether a list may compute for a quarter of a second at a million records: names that match many species, days or years of a whole
- * country by its box, and filters together for which private.list_id has no walk of their own.
- */
-export function mayComputeLong(filter: SichtbeobachtungFilter): boolean {
-  const { titel_deutsch, titel_wissenschaftlich, jahr, mandant, bbox, is_animal, artengruppe_id } = filter;
-  if (`${titel_deutsch ?? ''}${titel_wissenschaftlich ?? ''}`.includes('%') || is_animal !== undefined) return true;
-  const ofSpecies = num([titel_deutsch, titel_wissenschaftlich, filter.eu_guid, filter.art_id, filter.legacy_regional_art_id]);
-  const ofGroup = num([artengruppe_id, filter.legacy_regional_artengruppe_id]);
-  const dated = num([filter.datum_von, filter.datum_bis]);
-  // Days and years are part of what boxes are looked for by, after the place.
-  if (bbox !== undefined && num([mandant]) + ofSpecies + ofGroup === 0) {
-    const [left = 0, bottom = 0, right = 0, top = 0] = bbox;
-    return dated + num([jahr]) > 0 && (right - left) * (top - bottom) > quickBox;
-  }
-  const kinds = [ofSpecies, ofGroup, num([jahr]), dated, num([mandant]), num([bbox])].filter((count) => count > 0).length;
-  const isPair = kinds === 2 && ((ofSpecies > 0 && jahr !== undefined) || (ofGroup > 0 && mandant !== undefined));
-  return kinds > 1 && !isPair;
-}
-
-const num = (values: unknown[]) => values.filter((value) => value !== undefined).length;
-
 /** One page of the sightings that match, masked for this reader, and the version of all that it is from. Fails with ANMLD and MANUN. */
 export async function listSichtbeobachtung(
   sql: Sql,
@@ -96,12 +78,13 @@ export async function listSichtbeobachtung(
   filter: SichtbeobachtungFilter,
   beforeId: number | null,
   limit: number,
-): Promise<Page<Buffer> & { stand: string }> {
-  const answer = await sql`
+): Promise<VersionedPage<Buffer>> {
+  return toRawPage(
+    await sql`
     select l.result, l.last_id, api.get_stand_gezeigt() from api.list_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => ${reader}::bigint, filter => (${JSON.stringify(filter)}::text)::jsonb,
-      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw();
-  return { ...toRawPage(answer), stand: String(answer[0]?.[2]) };
+      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw(),
+  );
 }
 
 export type Status = 'pruefung' | 'hinweis' | 'freigegeben' | 'abgelehnt';

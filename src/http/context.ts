@@ -9,7 +9,6 @@ import type { FeedWatch } from '../db/abgleich.ts';
 import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
-import type { Replica } from '../db/replicas.ts';
 import { networkOf, trustedEntry } from '../guard/network.ts';
 import type { Quota } from '../guard/rate.ts';
 import { currentScope, type RequestScope, runInScope, runOutsideScope } from '../guard/request.ts';
@@ -25,7 +24,7 @@ import { type Parameters, queryOf } from './wire/query.ts';
 
 export interface Deps {
   sql: Sql;
-  /** The same, but what nobody is logged in with may be read from a replica; of a request everything from one server (P3.3). */
+  /** Where those read who are not logged in: at DATABASE_READ_URL, where that is set, else the same (P3.3). */
   reads: Sql;
   /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
   regexpSql: Sql;
@@ -44,10 +43,6 @@ export interface Deps {
   queue: Queue;
   /** Set when the process is about to end. */
   drain?: { active: boolean };
-  /** Whether what this request read by `reads` came from several servers. */
-  isMixed?: () => boolean;
-  /** Replicas that `reads` may read, where there are any. */
-  replicas?: readonly Pick<Replica, 'leftOut'>[];
   /** The feed for mirrors: which installation it is of, and who waits for it. */
   feed: { installation: string; watch: FeedWatch };
   media: Media;

@@ -5,11 +5,14 @@ import { getTransaktionen, isReadOnly } from '../db/check.ts';
 import type { Sql } from '../db/client.ts';
 import { getGrenzlaufAlter } from '../db/grenzlauf.ts';
 import { listQueue } from '../db/queue.ts';
+
 import { type Limit, listLimits } from '../guard/limit.ts';
+
 import { runOutsideScope } from '../guard/request.ts';
 import { mailDeadLetter } from '../jobs/boss.ts';
 import { readVersion } from '../observe/build.ts';
 import { type Figure, keepFresh, type Metrics } from '../observe/metrics.ts';
+
 import { listRefusals } from './server.ts';
 
 export interface WatchedService {

@@ -197,7 +197,7 @@ function open(url: URL, { allowPrivate, limits, signal }: Request): Promise<Inco
 function privateAddress(address: string): BoundaryError {
   return new BoundaryError(
     'adresse',
-    `Die Quelle hat eine private Adresse (${address}); erlaubt ist das nur mit BOUNDARY_PRIVATE=true.`,
+    `Die Quelle hat eine private Adresse (${address}); erlaubt ist das nur mit BOUNDARY_ALLOW_PRIVATE=true.`,
   );
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const parts = ['package-lock.json', 'src/**/*.{ts,js}', 'sql/code/*.sql'];
+const parts = ['package-lock.json', 'src/**/*.{ts,js}', 'sql/code/**/*.{sql,txt}'];
 
 /** The release, as package.json names it. */
 export function readVersion(): string {

@@ -187,7 +187,7 @@ begin
   order by i;
 
   insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
-  select k.mandant_id, s.id, s.gid, k.exakt, private.is_frei(s.bereich, s.status)
+  select k.mandant_id, s.id, s.gid, k.exakt, private.is_shown_to_all(s.bereich, s.status)
   from portal.sichtbeobachtung s, private.list_mandant_of_sichtbeobachtung(s.point, s.cell_x, s.cell_y, s.schutz) k
   where s.id between von and bis;
 

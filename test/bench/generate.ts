@@ -77,7 +77,8 @@ function readOrigin(): string {
   return hash.digest('hex');
 }
 
-async function fillDatabase(target: Database, size: number, report: (line: string) => void): Promise<void> {
+/** Makes what there is in a database of a size. */
+export async function fillDatabase(target: Database, size: number, report: (line: string) => void): Promise<void> {
   const started = performance.now();
   const tell = (line: string) => report(`${((performance.now() - started) / 1000).toFixed(0).padStart(4)} s  ${line}`);
   await migrateDatabase(target);

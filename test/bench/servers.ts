@@ -27,7 +27,7 @@ export async function startService(databaseUrl: string, settings: Record<string,
     DATABASE_URL: databaseUrl,
     DATA_DIR: await makeDir(),
     PORT: String(port),
-    ROLE: 'web',
+    PROCESS_ROLE: 'web',
     LOG_LEVEL: 'warn',
     NODE_ENV: 'production',
     ...settings,
@@ -52,7 +52,7 @@ export async function startPostgraphile(databaseUrl: string, report: (line: stri
   const installed = await readFile(join(dir, 'node_modules/postgraphile/package.json')).catch(() => null);
   if (installed === null) {
     report('installing PostGraphile');
-    await runCommand('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: dir });
+    await runCommand('npm', ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: dir });
   }
   const database = await openDatabase({ databaseUrl, dataDir: '' });
   await database

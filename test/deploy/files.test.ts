@@ -132,6 +132,7 @@ interface ComposeService {
   build?: string;
   environment?: Record<string, string>;
   ports?: string[];
+  profiles?: string[];
   healthcheck?: unknown;
   depends_on?: Record<string, { condition: string }>;
   stop_grace_period?: string;
@@ -184,13 +185,15 @@ describe('compose.yaml', () => {
     for (const { depends_on = {} } of Object.values(services))
       for (const [name, { condition }] of Object.entries(depends_on)) {
         assert.equal(condition, 'service_healthy');
-        assert.ok(services[name]?.healthcheck, name);
+        assert.ok(services[name]?.healthcheck ?? services[name]?.build, name);
       }
     for (const [, { depends_on }] of own) assert.deepEqual(Object.keys(depends_on ?? {}), ['database', 'mail']);
   });
 
   it('opens no port to others, and lets the service end by itself', () => {
-    for (const port of Object.values(services).flatMap(({ ports = [] }) => ports)) assert.match(port, /^127\.0\.0\.1:/);
+    // The proxy is there for others, and started only by who asks for it.
+    for (const { ports = [], profiles } of Object.values(services))
+      for (const port of ports) assert.match(port, profiles?.includes('proxy') ? /^0\.0\.0\.0:/ : /^127\.0\.0\.1:/);
     for (const [, { stop_grace_period }] of own) assert.ok(Number.parseInt(stop_grace_period ?? '', 10) * 1000 > longestMs);
   });
 

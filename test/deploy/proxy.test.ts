@@ -2,23 +2,34 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import { Agent } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { loadConfig } from '../../src/config.ts';
-import { giveWay } from '../../src/guard/files.ts';
 import { maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { listen } from '../../src/http/server.ts';
-import { maxBodyBytes } from '../../src/http/wire/form.ts';
+import { answerError, type ErrorCode, PortalError } from '../../src/http/wire/errors.ts';
+import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { fileWaitMs } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import { onPostgres } from '../support/database.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
 import { makeJpeg, stackJpeg } from '../support/photo.ts';
 import { freePort } from '../support/port.ts';
-import { ask, askHttp2, readProxyFile, type StartedProxy, startProxy, withoutProxy } from '../support/proxy.ts';
+import {
+  ask,
+  askHttp2,
+  knownAddress,
+  type Question,
+  type Reply,
+  readProxyFile,
+  type StartedProxy,
+  startProxy,
+  withoutProxy,
+} from '../support/proxy.ts';
 import { startTestService, type TestService, testConfig, toFormData } from '../support/service.ts';
 
 const mebibyte = 1024 * 1024;
@@ -187,7 +198,83 @@ for (const name of proxies) {
   });
 }
 
+/** That this is an error of the service's own form. */
+function assertIsError({ status, headers, body }: Reply, code: ErrorCode) {
+  const expected = answerError(new PortalError(code));
+  assert.deepEqual([status, JSON.parse(body.toString())], [expected.status, expected.body]);
+  assert.equal(headers['content-type'], 'application/json; charset=utf-8');
+  if (code !== 'zu_gross') assert.equal(headers['retry-after'], '5');
+}
+
+for (const name of proxies) {
+  const skip = (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy(name);
+  it(`${name} as in docs/deploy says in the service's form that the service is away`, { skip }, async () => {
+    const proxy = await startProxy(name, await freePort());
+    try {
+      assertIsError(await ask(proxy, 'n.test', '/api/v2/stadien', { method: 'POST' }), 'ueberlastet');
+    } finally {
+      await proxy.end();
+    }
+  });
+}
+
 describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy('nginx') }, () => {
+  it('refuses what is too much of one address in the form of the service, and counts nothing of those that it knows', async () => {
+    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
+    const ending = new AbortController();
+    try {
+      const askAs = (localAddress: string, path: string, count: number, question: Question = {}) =>
+        Array.from({ length: count }, () => ask(proxy, 'n.test', path, { localAddress, ...question }));
+      const findTooOften = async (localAddress: string) => {
+        const agent = new Agent({ keepAlive: true, maxSockets: 40, localAddress });
+        const answers = await Promise.all(askAs(localAddress, '/api/v2/stadien', 1000, { agent }));
+        agent.destroy();
+        return answers.filter(({ status }) => status === 429);
+      };
+      const tooOften = await findTooOften('127.0.0.5');
+      assert.ok(tooOften.length > 0 && tooOften.length <= 800, String(tooOften.length));
+      assertIsError(tooOften[0] as Reply, 'zu_oft');
+      assert.equal((await findTooOften(knownAddress)).length, 0);
+
+      const { cursor } = await followFeed(service, null);
+      const path = `/abgleich/v1/sichtbeobachtungen?seit=${cursor}&warten=30`;
+      const polls = askAs('127.0.0.6', path, 151, { signal: ending.signal });
+      assertIsError(await Promise.any(polls), 'ueberlastet');
+      assert.equal((await ask(proxy, 'n.test', '/api/v2/stadien')).status, 200);
+      ending.abort();
+      await Promise.allSettled(polls);
+
+      const body = new Uint8Array(300 * 1024);
+      assertIsError(await ask(proxy, 'n.test', '/api/v2/login', { method: 'POST', body }), 'zu_gross');
+    } finally {
+      ending.abort();
+      await proxy.end();
+    }
+  });
+
+  it('S5.10 answers others while 2 000 clients of one address send their heads a byte at a time', async () => {
+    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
+    const slow: Socket[] = [];
+    try {
+      for (let n = 0; n < 2000; n++) {
+        const socket = connect({ host: '127.0.0.1', port: proxy.httpPort, localAddress: '127.0.0.7' });
+        socket.on('error', () => {});
+        socket.write('GET / HTTP/1.1\r\nHost: n.test\r\nX: ');
+        slow.push(socket);
+        if (n % 100 === 99) await once(socket, 'connect');
+      }
+      for (let n = 0; n < 20; n++) {
+        for (const socket of slow) socket.write('x');
+        assert.equal((await ask(proxy, 'n.test', '/api/v2/stadien', { localAddress: '127.0.0.2' })).status, 200);
+        await sleep(100);
+      }
+      assert.ok(slow.filter(({ destroyed }) => !destroyed).length > 1900);
+    } finally {
+      for (const socket of slow) socket.destroy();
+      await proxy.end();
+    }
+  });
+
   it('keeps tiles, asks whether they still hold, and shows what changed', async () => {
     const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
     try {
@@ -242,10 +329,11 @@ for (const name of proxies) {
         await sleep(200);
         if (name === 'nginx') {
           // A disk that takes no body.
-          rmSync(join(proxy.home, 'client_body'), { recursive: true });
-          writeFileSync(join(proxy.home, 'client_body'), '');
+          rmSync(join(proxy.home, 'body'), { recursive: true });
+          writeFileSync(join(proxy.home, 'body'), '');
           const body = new Uint8Array(mebibyte);
-          assert.equal((await ask(proxy, 'n.test', path, { method: 'POST', body })).status, 500);
+          const upload = path.replace('login', 'sichtbeobachtungen');
+          assert.equal((await ask(proxy, 'n.test', upload, { method: 'POST', body })).status, 500);
         }
         assert.doesNotMatch(proxy.readLog(), /0123456789abcdef|GeheimerSchluessel/);
       } finally {
@@ -262,8 +350,9 @@ describe('the bounds in docs/deploy', () => {
   it('of nginx let pass what the service takes, and wait as long as it may', () => {
     const text = readProxyFile('nginx');
     assert.ok(numberOf(text, /client_max_body_size (\d+)m;/) * mebibyte > maxBodyBytes);
+    assert.ok(numberOf(text, /client_max_body_size (\d+)k;/) * 1024 > maxFieldsBytes);
     for (const [, seconds] of text.matchAll(/proxy_read_timeout (\d+)s;/g)) assert.ok(Number(seconds) > maxWaitSeconds, seconds);
-    assert.ok(numberOf(text, /proxy_read_timeout (\d+)s;/) > (fileWaitMs + giveWay.heldMs) / 1000);
+    assert.ok(numberOf(text, /proxy_read_timeout (\d+)s;/) > fileWaitMs / 1000);
     assert.equal(numberOf(text, /limit_conn species_sighting_networks (\d+);/), config.maxConnectionsPerNetwork);
     assert.equal(numberOf(text, /client_header_timeout (\d+)s;/), config.headersTimeoutSeconds);
   });
@@ -271,7 +360,7 @@ describe('the bounds in docs/deploy', () => {
   it('of Caddy do the same', () => {
     const text = readProxyFile('caddy');
     assert.ok(numberOf(text, /max_size (\d+)MiB/) * mebibyte > maxBodyBytes);
-    assert.ok(numberOf(text, /response_header_timeout (\d+)s/) > Math.max(maxWaitSeconds, (fileWaitMs + giveWay.heldMs) / 1000));
+    assert.ok(numberOf(text, /response_header_timeout (\d+)s/) > Math.max(maxWaitSeconds, fileWaitMs / 1000));
     assert.equal(numberOf(text, /read_header (\d+)s/), config.headersTimeoutSeconds);
     assert.equal(numberOf(text, /read_body (\d+)m/) * 60, config.requestTimeoutSeconds);
   });

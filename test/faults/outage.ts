@@ -1,6 +1,6 @@
 // A database that is away (S5.2): stopped, crashed, standing still; under reports that are written down.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { callBounds } from '../../src/db/client.ts';
+import { callMs } from '../../src/db/client.ts';
 import type { Cluster } from '../support/cluster.ts';
 import type { Entry } from '../support/ledger.ts';
 import { askOnce, startProbe } from './probe.ts';
@@ -60,7 +60,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   const away = performance.now();
   // Once it is noticed: what has been asked already is answered by the connections that were there.
   await sleep(200);
-  const asking = askOnce(port, '/health/ready');
+  const asking = askOnce(port, { path: '/health/ready' });
   await sleep(Math.max(0, seconds * 1000 - (performance.now() - away)));
   await outage.end(cluster);
   const back = performance.now();
@@ -68,7 +68,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   await probe.end();
   const ready = await asking;
   // As long as a call may take nobody knows that the database stands still.
-  const isNoticed = !outage.isFrozen || seconds * 1000 > callBounds.runMs + tooLongMs;
+  const isNoticed = !outage.isFrozen || seconds * 1000 > callMs + tooLongMs;
 
   const entries = ledger.slice(first).filter(({ at }) => at > 0);
   const meanwhile = entries.filter(({ at }) => at > begin && at < back);
@@ -77,7 +77,7 @@ export async function playOutage(outage: Outage, { cluster, port, ledger, pid, s
   const normalAt = Math.max(back, ...afterwards.filter(({ status }) => status !== 201).map(({ at }) => at));
   const isNormal = afterwards.some(({ status, at }) => status === 201 && at > normalAt);
   // Statements under way wait as long as a call may; all others as long as for a connection.
-  const longestMs = (outage.isFrozen ? callBounds.runMs : 0) + tooLongMs * leeway;
+  const longestMs = (outage.isFrozen ? callMs : 0) + tooLongMs * leeway;
   // A pooler keeps everybody waiting, as long as one may wait.
   const isWaitedOut = meanwhile.length === 0 && seconds * 1000 < longestMs;
   const lived = probe.samples.filter(({ begin }) => begin < back);

@@ -1,7 +1,16 @@
-// A bystander: a client with an address of its own, whose cheap questions tell whether the service still lives.
+// Questions with an address of their own, whose answers tell whether the service still lives.
 import { type Agent, request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Question {
+  path: string;
+  /** A form, which is sent by POST. */
+  body?: string;
+  headers?: Record<string, string>;
+  localAddress?: string;
+  agent?: Agent;
+}
 
 export interface Sample {
   path: string;
@@ -14,29 +23,41 @@ export interface Sample {
   ms: number;
 }
 
-const address = '127.0.0.2';
+const bystander = '127.0.0.2';
 const patienceMs = 15_000;
 const everyMs = 200;
 
+// The longest time for which this process did not get to run, of this second and the one before.
+const lag = monitorEventLoopDelay({ resolution: 10 });
+lag.enable();
+const lags = [0, 0];
+setInterval(() => {
+  lags.unshift(lag.max / 1e6);
+  lags.length = 2;
+  lag.reset();
+}, 1000).unref();
+
 /** Asks once. */
-export function askOnce(port: number, path: string, agent?: Agent): Promise<Sample> {
-  const lag = monitorEventLoopDelay({ resolution: 10 });
-  lag.enable();
+export function askOnce(port: number, { path, body, headers, localAddress = bystander, agent }: Question): Promise<Sample> {
   const begin = performance.now();
   const { promise, resolve } = Promise.withResolvers<Sample>();
-  const end = (status: number | null, hasRetryAfter: boolean) => {
-    lag.disable();
-    // The timer's own resolution is no lag.
-    const ownLag = Math.max(0, lag.max / 1e6 - 10);
-    resolve({ path, status, hasRetryAfter, begin, ms: Math.max(0, performance.now() - begin - ownLag) });
-  };
+  const end = (status: number | null, hasRetryAfter: boolean) =>
+    resolve({
+      path,
+      status,
+      hasRetryAfter,
+      begin,
+      ms: Math.max(0, performance.now() - begin - Math.max(...lags, lag.max / 1e6)),
+    });
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(body ?? '') };
   const sent = request({
     port,
     host: '127.0.0.1',
-    localAddress: address,
+    localAddress,
     path,
     agent: agent ?? false,
-    headers: { Host: 'localhost' },
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { Host: 'localhost', ...headers, ...(body !== undefined && form) },
   });
   sent.setTimeout(patienceMs, () => sent.destroy());
   sent.on('error', () => end(null, false));
@@ -45,7 +66,7 @@ export function askOnce(port: number, path: string, agent?: Agent): Promise<Samp
     response.on('error', () => end(null, false));
     response.on('end', () => end(response.statusCode ?? null, response.headers['retry-after'] !== undefined));
   });
-  sent.end();
+  sent.end(body);
   return promise;
 }
 
@@ -55,7 +76,7 @@ export function startProbe(port: number, paths: readonly string[]): { samples: S
   let isOver = false;
   const clients = paths.map(async (path) => {
     while (!isOver) {
-      samples.push(await askOnce(port, path));
+      samples.push(await askOnce(port, { path }));
       await sleep(everyMs);
     }
   });

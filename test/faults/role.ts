@@ -5,7 +5,7 @@ import { giveSettings, startPooler, withoutPooler } from '../support/pooler.ts';
 
 const role = 'portal_web';
 const password = 'of the faults';
-// As docs/operations.md has it: nobody is kept waiting for a server that is away, and one that was is asked every second.
+// Nobody is kept waiting for a server that is away, and one that was is asked every second.
 const patientSettings = ['query_wait_timeout = 1', 'server_login_retry = 1'];
 
 /**

@@ -1,6 +1,5 @@
-// Connections that are given up in the middle, and connections on which little happens.
+// Connections that are given up in the middle.
 import type { Dice } from '../support/dice.ts';
-import { encodeRequest } from './encode.ts';
 import { draftForm, draftOperation } from './operations.ts';
 import type { Draft, Giving, Shot } from './plan.ts';
 import { draftUpload, type Samples } from './uploads.ts';
@@ -33,30 +32,5 @@ export function draftCut(dice: Dice, world: World, samples: Samples): Draft {
     kind: 'cut request',
     note: `${draft.kind}; ${draft.note}; ${how} at byte ${at} of ${shot.bytes.length}`,
     shots: [{ ...shot, cut: { at, how }, ...(pace && { pace }) }],
-  };
-}
-
-/** Little by little, or an answer that nobody reads: occupies a connection for seconds. */
-export function draftSlow(dice: Dice, world: World, samples: Samples): Draft {
-  const patienceMs = 3000;
-  if (dice.chance(0.4)) {
-    const target = `/api/v2/sichtbeobachtungen?limit=1000&${dice.pick(['format=xml', 'format=json', 'callback=f'])}`;
-    const request = encodeRequest({ method: 'GET', target, headers: [['Host', 'localhost']] });
-    const times = dice.pick([1, 1, 10, 100]);
-    const reads = { bytes: 1, waitMs: dice.pick([2000, 6000]), how: dice.pick(givings) };
-    return {
-      kind: 'slow reader',
-      note: `${times} pipelined pages`,
-      shots: [{ bytes: Buffer.concat(Array(times).fill(request)), methods: null, reads, patienceMs: 15_000 }],
-    };
-  }
-  const draft = dice.pick([draftOperation, draftForm, draftUpload])(dice, world, samples);
-  const [shot] = draft.shots as [Shot];
-  const stop = Math.min(shot.bytes.length, dice.pick([20, 100, 200, 400]));
-  const begin = shot.bytes.subarray(0, stop);
-  return {
-    kind: 'slow sender',
-    note: `${draft.kind}; ${stop} of ${shot.bytes.length} bytes one by one`,
-    shots: [{ bytes: begin, methods: null, pace: { bytes: 1, ms: 25 }, cut: { at: stop, how: dice.pick(givings) }, patienceMs }],
   };
 }

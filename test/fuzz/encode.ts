@@ -1,5 +1,4 @@
 // Requests as bytes. Nothing is checked or mended on the way: what is wrong in the parts is wrong in the bytes.
-import { freeChunks, minChunkBytes } from '../../src/http/bodies.ts';
 
 /** Bytes as they are, or text for UTF-8. */
 export type Content = string | Buffer;
@@ -76,14 +75,10 @@ function escapeBytes(bytes: Buffer): string {
   return bytes.toString('hex').toUpperCase().replaceAll(/../g, '%$&');
 }
 
-// A body in nothing but tiny chunks is a flood, and not answered: some hundreds of them, then larger ones.
-const tinyChunks = freeChunks / 2;
-
 function encodeChunks(body: Buffer, sizes: readonly number[]): Buffer {
   const parts: Content[] = [];
   for (let at = 0, index = 0; at < body.length; index++) {
-    const least = index < tinyChunks ? 1 : 2 * minChunkBytes;
-    const size = Math.min(Math.max(least, sizes[index % sizes.length] ?? body.length), body.length - at);
+    const size = Math.min(sizes[index % sizes.length] ?? body.length, body.length - at);
     parts.push(`${size.toString(16)}\r\n`, body.subarray(at, at + size), '\r\n');
     at += size;
   }

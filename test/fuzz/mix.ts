@@ -3,16 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Dice, makeDice } from '../support/dice.ts';
 import { draftAccounts } from './accounts.ts';
-import { draftCut, draftSlow } from './cuts.ts';
+import { draftCut } from './cuts.ts';
 import { draftLong } from './long.ts';
 import { draftForm, draftOperation } from './operations.ts';
 import type { Draft, Plan } from './plan.ts';
 import { draftRaw } from './raw.ts';
 import { draftUpload, type Samples } from './uploads.ts';
 import type { World } from './world.ts';
-
-/** Slow requests are numbered from here: they run beside the others. */
-export const firstSlow = 1_000_000_000;
 
 export interface Mix {
   make(number: number): Plan;
@@ -34,7 +31,6 @@ export function makeMix(seed: number, world: World, samples: Samples): Mix {
   return {
     make(number) {
       const dice = makeDice(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b));
-      if (number >= firstSlow) return { number, ...draftSlow(dice, world, samples) };
       const [, draft] = dice.pick(lots);
       return { number, ...draft(dice) };
     },

@@ -5,10 +5,6 @@ import { parseArgs } from 'node:util';
 export interface Options {
   seconds: number;
   seed: number;
-  /** Keeps the cores busy besides. */
-  isBusy: boolean;
-  /** Instead of what is made up. */
-  isAttack: boolean;
   /** Sends only these; null: everything. */
   only: number[] | null;
 }
@@ -17,9 +13,7 @@ export const usage = `npm run fuzz -- [options]: sends a running service what no
 
   --seconds N    how long the traffic lasts; 60
   --seed S       the same seed makes the same requests; a new one each time
-  --only 7,12    sends these requests of the seed alone, one after the other, each twice
-  --attacks      plays what once stopped the service, one after the other, instead
-  --busy         two processes compute besides
+  --only 7,12    sends these requests of the seed alone, one after the other
   --help         this text
 
 On the PostgreSQL of DATABASE_URL in a database of its own, which is dropped afterwards; without it on the embedded database.
@@ -37,8 +31,6 @@ export function readOptions(args: string[]): Options | null {
       seconds: { type: 'string', default: '60' },
       seed: { type: 'string' },
       only: { type: 'string' },
-      busy: { type: 'boolean', default: false },
-      attacks: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -46,7 +38,7 @@ export function readOptions(args: string[]): Options | null {
   const seconds = readInteger('--seconds', values.seconds, 1, 86_400);
   const seed = values.seed === undefined ? randomInt(2 ** 31) : readInteger('--seed', values.seed, 0, 2 ** 31 - 1);
   const only = values.only?.split(',').map((part) => readInteger('--only', part.trim(), 1, 2 ** 31 - 1)) ?? null;
-  return { seconds, seed, isBusy: values.busy, isAttack: values.attacks, only };
+  return { seconds, seed, only };
 }
 
 function readInteger(name: string, value: string, min: number, max: number): number {

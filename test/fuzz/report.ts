@@ -25,26 +25,20 @@ export class Report {
     this.#seed = seed;
   }
 
-  /** @returns the finding, to which more may be added until the end of the run; null when there were enough of its kind */
-  add(kind: string, detail: string, from: { plan?: Plan; shot?: Shot; suspects?: number[] } = {}): Finding | null {
+  add(kind: string, detail: string, from: { plan?: Plan; shot?: Shot; suspects?: number[] } = {}): void {
     const count = (this.#counts.get(kind) ?? 0) + 1;
     this.#counts.set(kind, count);
-    if (count > shownPerKind) return null;
+    if (count > shownPerKind) return;
     const { plan, shot, suspects = plan ? [plan.number] : [] } = from;
     const finding = { kind, detail, at: this.seconds(), suspects, request: plan ? describe(plan, shot) : null };
     this.#kept.push(finding);
     console.log(
       `  found at ${finding.at.toFixed(1)} s: ${kind}: ${visible(detail).slice(0, 160)}${plan ? ` (number ${plan.number})` : ''}`,
     );
-    return finding;
   }
 
   seconds(): number {
     return (performance.now() - this.#begin) / 1000;
-  }
-
-  findings(): readonly Finding[] {
-    return this.#kept;
   }
 
   /** Everything found, for the end of the run. */

@@ -2,14 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readAnswers } from './answer.ts';
 import { checkOutcome } from './checks.ts';
-import { firstSlow, type Mix } from './mix.ts';
+import type { Mix } from './mix.ts';
 import type { Plan } from './plan.ts';
 import type { Report } from './report.ts';
 import type { Service } from './service.ts';
 import { fire, type Outcome } from './wire.ts';
 
 const atOnce = 12;
-const slowAtOnce = 4;
 const remembered = 600;
 /** An end of the service is heard of by then. */
 export const endIsHeardMs = 400;
@@ -49,7 +48,6 @@ export function makeRunner(mix: Mix, service: Service, report: Report): Runner {
   const figures: Figures = { requests: 0, classes: new Map(), statuses: new Map(), kinds: new Map(), spent: new Map() };
   const recent: Sent[] = [];
   let next = 1;
-  let nextSlow = firstSlow;
 
   const shoot = async (plan: Plan, signal: AbortSignal): Promise<Outcome[]> => {
     const outcomes: Outcome[] = [];
@@ -85,21 +83,16 @@ export function makeRunner(mix: Mix, service: Service, report: Report): Runner {
     figures,
     send,
     async run(until, signal) {
-      const lane = async (take: () => number) => {
+      const lane = async () => {
         while (performance.now() < until && !signal.aborted) {
-          if (service.isUp()) await send(mix.make(take()), signal);
+          if (service.isUp()) await send(mix.make(next++), signal);
           else await sleep(50);
         }
       };
-      await Promise.all([
-        ...Array.from({ length: atOnce }, () => lane(() => next++)),
-        ...Array.from({ length: slowAtOnce }, () => lane(() => nextSlow++)),
-      ]);
+      await Promise.all(Array.from({ length: atOnce }, lane));
     },
     suspectsSince(time, tookMs) {
-      const likeliness = ({ number, begin, end, isAnswered }: Sent) => {
-        // Slow ones take long to be tried again, and hardly ever do anything.
-        if (number >= firstSlow) return 0;
+      const likeliness = ({ begin, end, isAnswered }: Sent) => {
         const isLike = tookMs === null ? !isAnswered : Math.min(end, performance.now()) - begin >= 0.8 * tookMs;
         return isLike ? 2 : 1;
       };

@@ -15,6 +15,7 @@ export interface Service {
   wasUpSince(time: number): boolean;
   /** From now on its end is no finding. */
   expectEnd(): void;
+  stop(): Promise<void>;
 }
 
 export interface ServiceWatcher {
@@ -44,7 +45,7 @@ export async function startService(env: Record<string, string>, watcher: Service
       ...env,
       PORT: String(port),
       HOST: '127.0.0.1',
-      ROLE: 'all',
+      PROCESS_ROLE: 'all',
       SECRET_KEY: 'the same in every run, so that cursors are',
       // Only for collecting garbage; the port is any that is free.
       NODE_OPTIONS: '--inspect=127.0.0.1:0',
@@ -86,7 +87,7 @@ export async function startService(env: Record<string, string>, watcher: Service
       isStopping = true;
     });
   }
-  atEnd(async () => {
+  const stop = async () => {
     isStopping = true;
     const child = running?.process;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -95,7 +96,8 @@ export async function startService(env: Record<string, string>, watcher: Service
     const late = AbortSignal.timeout(stopMs);
     await Promise.race([closed, new Promise((resolve) => late.addEventListener('abort', resolve))]);
     child.kill('SIGKILL');
-  });
+  };
+  atEnd(stop);
   await start();
   const restart = async () => {
     // A service that does not come up again leaves the rest of the run without answers, which the witness reports.
@@ -115,6 +117,7 @@ export async function startService(env: Record<string, string>, watcher: Service
     expectEnd() {
       isStopping = true;
     },
+    stop,
     collectGarbage: () => collectGarbage(inspector),
   };
 }

@@ -5,6 +5,7 @@ import { migrateDatabase } from '../../src/db/migrate.ts';
 import { createNutzer, createToken, getLogin, setNutzerStatus } from '../../src/db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { makeToken } from '../../src/guard/token.ts';
+import { fillDatabase } from '../bench/generate.ts';
 import { atEnd, makeDir } from '../bench/process.ts';
 
 export interface Account {
@@ -34,14 +35,18 @@ const spareTokenCount = 120;
 /**
  * Makes database and data directory, which are removed at the end of the run: on this PostgreSQL, embedded without one.
  * @param isServerOwn the whole PostgreSQL is removed
+ * @param sightings so many of the benchmark's instead of the demo
  */
-export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerOwn = false } = {}): Promise<Site> {
+export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerOwn = false, sightings = 0 } = {}): Promise<Site> {
   const dataDir = await makeDir();
   const databaseUrl = serverUrl ? await createDatabase(serverUrl, isServerOwn) : null;
   const database = await openDatabase({ databaseUrl, dataDir });
   try {
-    await migrateDatabase(database);
-    await loadDemo(database, { step: () => {}, end: () => {} });
+    if (sightings > 0) await fillDatabase(database, sightings, console.log);
+    else {
+      await migrateDatabase(database);
+      await loadDemo(database, { step: () => {}, end: () => {} });
+    }
     const { sql } = database;
     const giveToken = async (id: number, loginname: string) => {
       const { token, hash } = makeToken();

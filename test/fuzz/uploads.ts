@@ -1,6 +1,4 @@
 // Photos and sound files that were damaged, with all the ways in which a file may lie about itself.
-
-import { fileWaitMs } from '../../src/media/threads.ts';
 import { audioKinds, makeAudio } from '../support/audio.ts';
 import type { Dice } from '../support/dice.ts';
 import { claimFrame, claimSize, makeBomb, makeInks, makeJpeg, strangers } from '../support/photo.ts';
@@ -78,8 +76,8 @@ export function draftUpload(dice: Dice, world: World, samples: Samples): Draft {
   return {
     kind: 'upload',
     note: `${names.join(', ')}: ${notes.join('; ')}`,
-    // Photos of one network are made small one after the other; after the wait each is worked on.
-    shots: [{ bytes, methods: [isChange ? 'PUT' : 'POST'], patienceMs: fileWaitMs + 30_000 }],
+    // Photos wait for their turn for up to a minute; then each is worked on.
+    shots: [{ bytes, methods: [isChange ? 'PUT' : 'POST'], patienceMs: 90_000 }],
   };
 }
 

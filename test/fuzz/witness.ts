@@ -1,11 +1,10 @@
-// The witness: a client with another address, in a thread of its own, whose few requests must always be answered within a
-// second, whatever is sent by others.
+// The witness: a client with another address, in a thread of its own, whose few requests must always be answered, whatever is sent by
+// others.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { readAnswers } from './answer.ts';
-import { credentialsOf, encodeRequest, escapeText } from './encode.ts';
+import { ask, type Door, type Reply } from '../support/proxy.ts';
 import type { Account } from './site.ts';
-import { fire } from './wire.ts';
 
 /** What the witness saw of one request. */
 export interface Testimony {
@@ -19,83 +18,77 @@ export interface Testimony {
 }
 
 interface Task {
-  port: number;
+  door: Door;
   account: Account;
   /** A record that is there throughout. */
   record: number;
 }
 
-const everyMs = 100;
-const patienceMs = 10_000;
-const address = '127.0.0.2';
+// Each question about once a second.
+const everyMs = 160;
+const patienceMs = 15_000;
+const localAddress = '127.0.0.2';
 
 /** Asks until it is stopped. */
 export function startWitness(task: Task, hear: (testimony: Testimony) => void): { stop(): Promise<unknown> } {
-  const worker = new Worker(new URL(import.meta.url), { workerData: task });
+  const { httpPort, httpsPort, isPlain } = task.door;
+  const worker = new Worker(new URL(import.meta.url), { workerData: { ...task, door: { httpPort, httpsPort, isPlain } } });
   worker.on('message', hear);
   return { stop: () => worker.terminate() };
 }
 
-async function testify({ port, account, record }: Task): Promise<void> {
+async function testify({ door, account, record }: Task): Promise<void> {
   const lag = monitorEventLoopDelay({ resolution: 10 });
   lag.enable();
-  const never = new AbortController().signal;
-  const form = (fields: Record<string, string>) =>
-    Buffer.from(
-      Object.entries(fields)
-        .map(([name, value]) => `${name}=${escapeText(value)}`)
-        .join('&'),
-    );
-  const report = (count: number) =>
-    form({
-      art: '40',
-      lat: String(5_480_000 + count),
-      lon: '410000',
-      datum: '2.5.2024',
-      bereich: 'oeffentlich',
-      bemerkung: 'Zeuge',
-    });
-  const credentials = form({ loginname: account.loginname, password: account.sha1 });
-  const begin = Math.floor(Date.now() / 1000) % 50_000;
-
+  const lon = String(400_000 + (Math.floor(Date.now() / 1000) % 20_000));
+  const report = (count: number) => ({
+    art: '40',
+    lat: String(5_480_000 + count),
+    lon,
+    datum: '2.5.2024',
+    bereich: 'oeffentlich',
+    bemerkung: 'Zeuge',
+  });
+  const credentials = { loginname: account.loginname, password: account.sha1 };
+  const api = '/api/v2';
   const questions: {
     name: string;
-    method: string;
     path: string;
-    status: number;
+    status?: number;
     isOwn?: true;
-    body?: (count: number) => Buffer;
+    form?: (count: number) => Record<string, string>;
     says?: string;
   }[] = [
-    { name: 'newest page', method: 'GET', path: '/api/v2/sichtbeobachtungen?limit=20', status: 200 },
-    { name: 'box', method: 'GET', path: '/api/v2/sichtbeobachtungen?bbox=400000,5480000,440000,5560000&limit=50', status: 200 },
-    { name: 'detail', method: 'GET', path: `/api/v2/sichtbeobachtungen/${record}`, status: 200 },
-    { name: 'login', method: 'POST', path: '/api/v2/login', status: 200, body: () => credentials, says: '"token"' },
-    { name: 'report', method: 'POST', path: '/api/v2/sichtbeobachtungen', status: 201, isOwn: true, body: report },
-    { name: 'live', method: 'GET', path: '/health/live', status: 200 },
+    { name: 'list', path: `${api}/sichtbeobachtungen?limit=20` },
+    { name: 'login', path: `${api}/login`, form: () => credentials, says: '"token"' },
+    { name: 'box', path: `${api}/sichtbeobachtungen?bbox=400000,5480000,440000,5560000&limit=50` },
+    { name: 'report', path: `${api}/sichtbeobachtungen`, status: 201, isOwn: true, form: report },
+    { name: 'detail', path: `${api}/sichtbeobachtungen/${record}` },
+    { name: 'live', path: '/health/live' },
   ];
   for (let count = 0; ; count++) {
-    const question = questions[count % questions.length] as (typeof questions)[number];
-    const body = question.body?.(begin + count);
-    const bytes = encodeRequest({
-      method: question.method,
-      target: question.path,
-      headers: [
-        ['Host', 'localhost'],
-        ['Connection', 'close'],
-        ...credentialsOf(question.isOwn ? account : null),
-        ...(body ? [['Content-Type', 'application/x-www-form-urlencoded'] as const] : []),
-      ],
-      ...(body && { body }),
-    });
+    const {
+      name,
+      path,
+      status = 200,
+      isOwn,
+      form,
+      says = '',
+    } = questions[count % questions.length] as (typeof questions)[number];
+    const headers = {
+      ...(isOwn && { 'X-Auth-User': account.loginname, 'X-Auth-Token': account.token }),
+      ...(form && { 'Content-Type': 'application/x-www-form-urlencoded' }),
+    };
+    const body = form && Buffer.from(new URLSearchParams(form(count)).toString());
     lag.reset();
-    const outcome = await fire(port, { bytes, methods: [question.method], patienceMs }, never, address);
-    const [answer] = readAnswers(outcome.received, [question.method], outcome.by === 'closed').answers;
-    const ms = outcome.end - outcome.begin;
-    const isExpected = answer?.status === question.status && answer.body.toString().includes(question.says ?? '');
-    const testimony: Testimony = { name: question.name, status: answer?.status ?? null, isExpected, ms, ownLagMs: lag.max / 1e6 };
+    const begin = performance.now();
+    const question = { headers, localAddress, signal: AbortSignal.timeout(patienceMs), ...(body && { method: 'POST', body }) };
+    const reply: Reply | null = await ask(door, 'localhost', path, question).catch(() => null);
+    const ms = performance.now() - begin;
+    const isExpected = reply?.status === status && reply.body.toString().includes(says);
+    const testimony: Testimony = { name, status: reply?.status ?? null, isExpected, ms, ownLagMs: lag.max / 1e6 };
     parentPort?.postMessage(testimony);
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, everyMs - ms)));
+    await sleep(Math.max(0, everyMs - ms));
   }
 }
 

@@ -23,7 +23,7 @@ describe('the scope of a request', () => {
     });
   });
 
-  it('S0.4 ends with an error that was thrown where nobody waited for it', async () => {
+  it('ends with an error that was thrown where nobody waited for it', async () => {
     const forever = runInScope('net', async (scope) => {
       setTimeout(() => scope.fail(new Error('defect')));
       return new Promise(() => {});

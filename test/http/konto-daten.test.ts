@@ -1,6 +1,7 @@
 // The own data by a link in a mail (D7.3): asked for without telling who has an account, fetched once, and the way to erase it.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { sha1OfPlain } from '../../src/guard/password.ts';
 import { makeToken } from '../../src/guard/token.ts';
 import { limits } from '../../src/http/limits.ts';
 import { eraseBegun } from '../../src/jobs/loeschung.ts';
@@ -137,6 +138,21 @@ describe('the link', () => {
     assert.equal((await post(link, { aktion: 'bestaetigen', saetze: 'loeschen', loginname: 'melder' })).status, 404);
     await eraseBegun({ deleteMails: async () => {} }, service.database.sql);
     assert.equal((await service.request(`/sichtbeobachtungen/${id}`)).json.result[0].bemerkung, 'von […]');
+  });
+
+  it('takes the name of the account in every spelling that logs in, and in no other', async () => {
+    const spelling = '\u00a0ＮＡＣＨＢＡＲＩＮ ';
+    const login = new URLSearchParams({ loginname: spelling, password: sha1OfPlain('nachbarin') });
+    assert.equal((await service.request(`/login?${login}`)).json.loginname, 'nachbarin');
+    const link = await service.makeDatenLink('nachbarin');
+    for (const loginname of ['', 'nach barin', 'nachbarin\0', `nachbarin${'\u0301'.repeat(1000)}`, 'x'.repeat(3000)]) {
+      const wrong = await post(link, { aktion: 'bestaetigen', saetze: 'behalten', loginname });
+      assert.equal(wrong.status, 400, loginname);
+      assert.match(wrong.text, /Das ist nicht der Anmeldename dieses Kontos/);
+    }
+    const done = await post(link, { aktion: 'bestaetigen', saetze: 'behalten', loginname: spelling });
+    assert.equal(done.status, 200, done.text);
+    assert.match(done.text, /Ihr Konto ist gelöscht/);
   });
 
   it('says in a sentence that the last administrator stays, and nothing was changed', async () => {

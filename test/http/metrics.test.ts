@@ -325,9 +325,9 @@ describe('docs/monitoring', () => {
     ]);
   });
 
-  it('has rules that docs/operations.md explains, and no others', () => {
-    const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
-    const [, chapter = ''] = operations.split(/^### Alerts$/m);
+  it('has rules that docs/operations/monitoring.md explains, and no others', () => {
+    const page = readFileSync(join(root, 'docs/operations/monitoring.md'), 'utf8');
+    const [, chapter = ''] = page.split(/^## Alerts$/m);
     const explained = [...(chapter.split(/^#/m)[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
     assert.deepEqual(
       explained,

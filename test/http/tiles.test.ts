@@ -302,9 +302,9 @@ describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedd
       const { path } = await tileOf(422500, 5532500, zoom);
       const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
       const query = { ...filter, z, x, y };
-      const packed = decodeTile(await getTile(sql, query));
+      const packed = decodeTile((await getTile(sql, query)).value);
       assert.ok(Object.keys(packed).length > 0);
-      assert.deepEqual(decodeTile(packTile(await listTile(sql, query))), packed);
+      assert.deepEqual(decodeTile(packTile((await listTile(sql, query)).value)), packed);
     }
   });
 });
@@ -322,7 +322,7 @@ describe('a dense tile', () => {
     const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
     const query = { z, x, y, art: null, artengruppeId: null, jahrVon: null, jahrBis: null };
     const list = async (teilung: number) =>
-      (await listTile(sql, { ...query, teilung })).filter(({ layer }) => layer === 'sichtbeobachtung');
+      (await listTile(sql, { ...query, teilung })).value.filter(({ layer }) => layer === 'sichtbeobachtung');
     const all = await list(128);
     const thin = await list(16);
     assert.ok(all.length > 1000 && thin.length > 2 && thin.length <= 16 * 16, `${all.length}, ${thin.length}`);

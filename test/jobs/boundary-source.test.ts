@@ -199,7 +199,7 @@ describe('private addresses', () => {
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '0.0.0.0']) {
       const error = await faultOf(readBoundarySource(`http://${host}:${port}/`, false, limits));
       assert.equal(error.fault, 'adresse', host);
-      assert.match(error.message, /private Adresse .*BOUNDARY_PRIVATE=true/);
+      assert.match(error.message, /private Adresse .*BOUNDARY_ALLOW_PRIVATE=true/);
     }
     assert.equal(source.requests.length, before);
   });

@@ -17,12 +17,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 it('nothing of the service takes an advisory lock, and tables are locked in one file', () => {
   const found: string[] = [];
-  for (const file of ['src/**/*.ts', 'sql/code/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root }))) {
+  for (const file of ['src/**/*.ts', 'sql/code/**/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root }))) {
     const text = readFileSync(join(root, file), 'utf8').replace(/^\s*(--|\/\/|\*|\/\*).*$/gm, '');
     // Whom the grants leave some to takes none; nor does what an administrator is told to run.
     const runs = file === 'src/db/grants.ts' ? '' : text.replace(/^\s*grant execute .*$/gm, '');
     if (/pg_(try_)?advisory/.test(runs)) found.push(`${file}: advisory`);
-    if (/\block table\b/i.test(text) && !/^sql\/code\/05_locks\.sql$|^src\/db\/migrate\.ts$/.test(file)) found.push(file);
+    if (/\block table\b/i.test(text) && !/^sql\/code\/locks\.sql$|^src\/db\/migrate\.ts$/.test(file)) found.push(file);
   }
   assert.deepEqual(found, []);
 });

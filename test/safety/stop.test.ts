@@ -78,7 +78,7 @@ describe('a signal', () => {
     const service = await startProcess(site, {
       SMTP_URL: `smtp://127.0.0.1:${port}`,
       MAIL_FROM: 'portal@example.org',
-      HANDOVER: '0',
+      DRAIN_SECONDS: '0',
     });
     const form = { loginname: 'Geduld', email: 'geduld@example.org', vorname: 'G', nachname: 'G' };
     const answer = await fetch(`${service.url}/api/v2/register`, { method: 'POST', body: new URLSearchParams(form) });
@@ -95,7 +95,7 @@ describe('a signal', () => {
   });
 
   it('that comes twice at once is one', async () => {
-    const service = await startProcess(site, { HANDOVER: '0' });
+    const service = await startProcess(site, { DRAIN_SECONDS: '0' });
     service.process.kill('SIGINT');
     assert.equal(await service.stop('SIGINT'), 0);
   });
@@ -154,7 +154,7 @@ describe('a signal', () => {
       import { createLog } from './src/observe/log.ts';
       const server = { close: (done) => done() };
       const closers = [() => new Promise(() => {})];
-      stopOnSignal({ log: createLog('info'), handoverMs: 0, startedByNpm: false, announce: () => {}, finish: async () => {}, server, closers });
+      stopOnSignal({ log: createLog('info'), drainMs: 0, startedByNpm: false, announce: () => {}, finish: async () => {}, server, closers });
       setInterval(() => {}, 1000);
       console.log('ready');`;
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], { cwd: root });

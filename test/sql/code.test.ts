@@ -11,7 +11,7 @@ import { copyCode, leaveOwnerOut } from '../support/code.ts';
 import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const sqlFiles = ['sql/code/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+const sqlFiles = ['sql/code/**/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
 
 /** Everything that sql/code defines, as PostgreSQL writes it down; the owner by no name. */
 async function describeCode(sql: Sql): Promise<string[]> {
@@ -271,7 +271,7 @@ describe('the database', () => {
 
   it('S5.8 keeps its functions when a file fails half way', async () => {
     const before = await describeCode(sql);
-    const codeDir = copyCode('drop trigger _300_protokoll_insert on portal.sichtbeobachtung; select 1 / 0;', '95_triggers.sql');
+    const codeDir = copyCode('drop trigger _300_protokoll_insert on portal.sichtbeobachtung; select 1 / 0;', 'triggers.sql');
     await assert.rejects(migrateDatabase(database, { codeDir }), { code: '22012' });
     assert.deepEqual(await describeCode(sql), before);
     assert.equal(await migrateDatabase(database, { codeDir: copyCode('-- a fourth hash') }), 'replaced');

@@ -260,7 +260,7 @@ describe('the groups', { skip }, () => {
   it('are left to the administrator by a migration that may not create roles, and nothing else is missing', async () => {
     const database = await openTestDatabase();
     await database.sql.unsafe(`create role ${owner}`);
-    const codeDir = changeCode('99_grants.sql', (text) =>
+    const codeDir = changeCode('grants.sql', (text) =>
       text
         .replaceAll('gis_public', `${owner}_public`)
         .replaceAll('gis_exact', `${owner}_exact`)

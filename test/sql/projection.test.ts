@@ -1,4 +1,4 @@
-// Reprojection, the service area and the 5 km grid, as sql/code/10_projection.sql and 20_raster.sql promise them.
+// Reprojection, the service area and the 5 km grid, as sql/code/raum/projection.sql and raum/raster.sql promise them.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// People with a login of their own in the database, made as docs/operations.md says.
+// People with a login of their own in the database, made as docs/operations/logins.md says.
 import { randomBytes } from 'node:crypto';
 import { after } from 'node:test';
 import postgres from 'postgres';

@@ -1,4 +1,4 @@
-// The table of bounds in docs/operations.md, made from the code that enforces them.
+// The table of bounds in docs/operations/bounds.md, made from the code that enforces them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,10 +43,10 @@ function readSql(file: string, pattern: RegExp): number {
 /** Rows of the table: what comes from outside, how much of it, what happens beyond. */
 export function listBounds(): [what: string, bound: string, beyond: string][] {
   const config = loadConfig({});
-  const pageBytes = readSql('code/65_sichtbeobachtung_list.sql', /v_max_bytes constant integer := (\d+);/);
-  const featureBytes = readSql('code/93_ausgabe_ogc.sql', /get_max_bytes\(\)[^$]*\$\$\s*select (\d+)/);
+  const pageBytes = readSql('code/sichtbeobachtung/listen.sql', /v_max_bytes constant integer := (\d+);/);
+  const featureBytes = readSql('code/ausgabe/ogc.sql', /get_max_bytes\(\)[^$]*\$\$\s*select (\d+)/);
   const shortBytes = readSql('migrations/0004_bounds.sql', /kurztext_laenge" CHECK \(octet_length\(value\) <= (\d+)\)/);
-  const keys = readSql('code/80_nutzer.sql', /o\.hash offset (\d+)\)\)/);
+  const keys = readSql('code/konto/schluessel.sql', /o\.hash offset (\d+)\)\)/);
   return [
     ['connections', `${number(config.maxConnections)} (\`MAX_CONNECTIONS\`)`, 'closed'],
     ['connections of a network \\*', `${config.maxConnectionsPerNetwork} (\`MAX_CONNECTIONS_PER_NETWORK\`)`, '503'],

@@ -1,7 +1,7 @@
 // A PostgreSQL of a test's own, which it may stop and start: with the server programs of this machine, in a temporary directory.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -33,9 +33,7 @@ export interface Cluster {
   addStandby(): Promise<Cluster>;
   /** A replica becomes a primary. */
   promote(): Promise<void>;
-  /** It is a replica of this one from now on. */
-  follow(primary: Cluster): Promise<void>;
-  /** The same, whatever it had before, which is gone. */
+  /** It is a replica of this one from now on, and what it had before is gone. */
   rebuild(primary: Cluster): Promise<void>;
   remove(): Promise<void>;
 }
@@ -113,10 +111,6 @@ async function serve(home: string): Promise<Cluster> {
       const other = await makeHome();
       await copyFrom(url, other);
       return serve(other);
-    },
-    async follow(primary) {
-      await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${primary.url}'\n`);
-      await call(home, 'pg_ctl', '-D', data, 'reload');
     },
     async rebuild(primary) {
       if (existsSync(join(data, 'postmaster.pid'))) await stop('immediate');

@@ -23,7 +23,7 @@ export function changeCode(file: string, change: (text: string) => string): stri
 }
 
 /** The same with something added at the end of a file. */
-export function copyCode(added: string, file = '10_projection.sql'): string {
+export function copyCode(added: string, file = 'raum/projection.sql'): string {
   return changeCode(file, (text) => `${text}\n${added}\n`);
 }
 

@@ -1,7 +1,4 @@
 // Small breakages of masking (S1.11), each of which the tests must notice. `npm run mutants` tries them one by one.
-import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-
 export interface Mutant {
   name: string;
   /** What follows `create or replace` where the breakage is: a function or a trigger. */
@@ -263,13 +260,13 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the tenants of a record do not follow its protection',
-    within: 'function private.sichtbeobachtung_mandant_after_update()',
+    within: 'function private.sichtbeobachtung_mandant_after_write()',
     from: ' or (n.schutz > 0) <> (o.schutz > 0)',
     to: '',
   },
   {
     name: 'the tenants of a record do not follow its release',
-    within: 'function private.sichtbeobachtung_mandant_after_update()',
+    within: 'function private.sichtbeobachtung_mandant_after_write()',
     from: 'where k.moved or k.frei',
     to: 'where k.moved',
   },
@@ -360,9 +357,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the feed does not tell that a record was withdrawn',
-    within: 'function private.abgleich_after_update()',
-    from: 'else private.is_frei(n.bereich, n.status) or private.is_frei(o.bereich, o.status) end',
-    to: 'else private.is_frei(n.bereich, n.status) end',
+    within: 'function private.abgleich_after_write()',
+    from: 'else private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status) end',
+    to: 'else private.is_shown_to_all(n.bereich, n.status) end',
   },
   {
     name: 'the feed of a tenant does not tell that a record left it',
@@ -402,13 +399,13 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an output has the true place of what is masked',
-    within: 'function private.list_gezeigt(',
-    from: 'case when k.masked then s.raster_point else s.point end',
+    within: 'function private.list_gezeigt_raster(',
+    from: 'case when m.masked then s.raster_point else s.point end',
     to: 's.point',
   },
   {
     name: 'an output masks only what its recorder marked',
-    within: 'function private.list_gezeigt(',
+    within: 'function private.list_gezeigt_raster(',
     from: 'sensibel_here => true',
     to: 'sensibel_here => false',
   },
@@ -470,22 +467,13 @@ export const mutants: Mutant[] = [
   },
 ];
 
-/** SQL files, name → text. */
-export function readCode(dir: string): Record<string, string> {
-  return Object.fromEntries(
-    globSync('*.sql', { cwd: dir })
-      .sort()
-      .map((file) => [basename(file), readFileSync(join(dir, file), 'utf8')]),
-  );
-}
-
 /**
  * The SQL files with one breakage.
  * @throws Error when the place of the breakage is not there exactly once: it would prove nothing
  */
-export function breakCode(code: Record<string, string>, { name, within, from, to }: Mutant): Record<string, string> {
+export function breakCode(code: Map<string, string>, { name, within, from, to }: Mutant): Map<string, string> {
   const start = `create or replace ${within}`;
-  const files = Object.entries(code).filter(([, text]) => text.includes(start));
+  const files = [...code].filter(([, text]) => text.includes(start));
   const [file, text] = files[0] ?? ['', ''];
   if (files.length !== 1 || text.split(start).length !== 2) throw new Error(`${name}: “${start}” is not there exactly once`);
   const begin = text.indexOf(start);
@@ -493,5 +481,5 @@ export function breakCode(code: Record<string, string>, { name, within, from, to
   const end = next < 0 ? text.length : next;
   const parts = text.slice(begin, end).split(from);
   if (parts.length !== 2) throw new Error(`${name}: “${from}” occurs ${parts.length - 1} times in ${within}`);
-  return { ...code, [file]: text.slice(0, begin) + parts.join(to) + text.slice(end) };
+  return new Map(code).set(file, text.slice(0, begin) + parts.join(to) + text.slice(end));
 }

@@ -14,9 +14,15 @@ import { freePort } from './port.ts';
 
 export type ProxyName = 'nginx' | 'caddy';
 
-export interface StartedProxy {
+/** Where something is asked: a proxy, or the service itself, without TLS. */
+export interface Door {
   httpPort: number;
   httpsPort: number;
+  /** Without TLS, unless a question says otherwise. */
+  isPlain: boolean;
+}
+
+export interface StartedProxy extends Door {
   /** Where its files are. */
   home: string;
   /** What it has logged, wherever to. */
@@ -55,7 +61,11 @@ function replace(text: string, parts: readonly (readonly [from: string | RegExp,
   }, text);
 }
 
-/** Starts one that hands on to the service's instances at these ports what is asked of n.test and s.test. */
+const address = '127.0.0.1';
+/** Whom nginx does not count. */
+export const knownAddress = '127.0.0.77';
+
+/** Starts one that hands on to the service's instances at these ports what is asked of n.test and s.test; nginx of localhost, too. */
 export async function startProxy(name: ProxyName, ...servicePorts: number[]): Promise<StartedProxy> {
   const home = mkdtempSync(join(tmpdir(), 'sighting-proxy-'));
   const [httpPort, httpsPort] = [await freePort(), await freePort()];
@@ -63,40 +73,44 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   execFileSync(
     'openssl',
     `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=n.test -keyout ${key} -out ${certificate}
-      -addext subjectAltName=DNS:n.test,DNS:s.test`.split(/\s+/),
+      -addext subjectAltName=DNS:n.test,DNS:s.test,DNS:localhost`.split(/\s+/),
     { stdio: 'ignore' },
   );
   const isNginx = name === 'nginx';
   const file = join(home, 'proxy.conf');
-  if (isNginx) {
-    const site = replace(readProxyFile(name), [
-      [/^ *listen \[::\].*\n/gm, ''],
-      [/listen 80(?=[ ;])/g, `listen 127.0.0.1:${httpPort}`],
-      [/listen 443 /g, `listen 127.0.0.1:${httpsPort} `],
-      [/rp\.example\.org he\.example\.org/g, 'n.test s.test'],
-      [/server 127\.0\.0\.1:8080(.*)/g, servicePorts.map((port) => `server 127.0.0.1:${port}$1`).join(' ')],
-      [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
-      [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
-      [/\/var\/lib\/nginx/g, home],
-      [/\/var\/log\/nginx/g, home],
-    ]);
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${home}/${kind};`);
-    writeFileSync(
-      file,
-      `daemon off; pid ${home}/pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''} events {}
-      http { access_log ${home}/access.log; error_log ${home}/error.log; ${temporary.join(' ')}\n${site}\n}\n`,
-    );
-  } else {
-    const site = replace(readProxyFile(name), [
-      [/^\{\n/gm, `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n`],
-      [/rp\.example\.org, he\.example\.org \{/g, `n.test, s.test {\n\ttls ${certificate} ${key}`],
-      [/\/var\/log\/caddy/g, home],
-      [/127\.0\.0\.1:8080/g, servicePorts.map((port) => `127.0.0.1:${port}`).join(' ')],
-    ]);
-    writeFileSync(file, site);
-  }
+  const temporary = ['fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${home}/${kind};`);
+  const text = isNginx
+    ? replace(readProxyFile(name), [
+        [/^user .*\n/gm, process.getuid?.() === 0 ? 'user root;\n' : ''],
+        [/^worker_processes auto;/gm, 'daemon off; worker_processes 2;'],
+        [/^include .*\n/gm, ''],
+        [/^http \{/gm, `http { ${temporary.join(' ')}`],
+        [/\/run\/nginx\.pid/g, `${home}/pid`],
+        [/^ *listen \[::\].*\n/gm, ''],
+        [/listen 80(?=[ ;])/g, `listen ${address}:${httpPort}`],
+        [/listen 443 /g, `listen ${address}:${httpsPort} `],
+        [/rp\.example\.org he\.example\.org/g, 'n.test s.test localhost'],
+        [/server 127\.0\.0\.1:8080(.*)/g, servicePorts.map((port) => `server 127.0.0.1:${port}$1`).join(' ')],
+        [/# 192\.0\.2\.10 1;/g, `${knownAddress} 1;`],
+        [/\/etc\/ssl\/species-sighting\/fullchain\.pem/g, certificate],
+        [/\/etc\/ssl\/species-sighting\/privkey\.pem/g, key],
+        [/\/var\/lib\/nginx/g, home],
+        [/\/var\/log\/nginx/g, home],
+      ])
+    : replace(readProxyFile(name), [
+        [/^\{\n/gm, `{\n\tadmin off\n\tdefault_bind ${address}\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n`],
+        [/^(\{\$DOMAINS.*\{)$/gm, `$1\n\ttls ${certificate} ${key}`],
+        [/\/var\/log\/caddy/g, home],
+      ]);
+  writeFileSync(file, text);
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    DOMAINS: 'n.test, s.test',
+    UPSTREAM: servicePorts.map((port) => `127.0.0.1:${port}`).join(' '),
+  };
   const args = isNginx ? ['-e', 'stderr', '-p', home, '-c', file] : ['run', '--adapter', 'caddyfile', '--config', file];
-  const child = spawn(name, args, { env: { PATH: process.env.PATH, HOME: home }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(name, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
@@ -105,18 +119,22 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
   }
   const closed = once(child, 'close');
   for (let attempt = 0; !(await isOpen(httpsPort)); attempt++) {
-    if (child.exitCode !== null || attempt > 200) throw new Error(`${name} did not start: ${output}`);
+    if (child.exitCode !== null || attempt > 600) {
+      child.kill('SIGKILL');
+      throw new Error(`${name} did not start: ${output}`);
+    }
     await sleep(50);
   }
   return {
     httpPort,
     httpsPort,
+    isPlain: false,
     home,
     readLog: () => [output, ...globSync(join(home, '*.log')).map((log) => readFileSync(log, 'utf8'))].join('\n'),
     async end() {
       child.kill('SIGTERM');
       await closed;
-      await rm(home, { recursive: true });
+      await rm(home, { recursive: true, force: true });
     },
   };
 }
@@ -127,9 +145,10 @@ export interface Question extends RequestOptions {
   isPlain?: boolean;
 }
 
-/** Asks the proxy for a path of a host by HTTP/1.1. */
-export function ask({ httpPort, httpsPort }: StartedProxy, host: string, path: string, question: Question = {}): Promise<Reply> {
-  const { body, isPlain = false, headers, ...options } = question;
+/** Asks for a path of a host by HTTP/1.1. */
+export function ask(door: Door, host: string, path: string, question: Question = {}): Promise<Reply> {
+  const { httpPort, httpsPort } = door;
+  const { body, isPlain = door.isPlain, headers, ...options } = question;
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const to = { host: '127.0.0.1', path, agent: false, ...options, headers: { Host: host, ...(headers as object) } } as const;
   const sent = isPlain

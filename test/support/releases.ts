@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readCode } from '../../src/db/code.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -21,10 +22,9 @@ export function readReleases(): Releases {
   return { code, migrations };
 }
 
-/** Hash of all files of sql/code in their order. */
+/** Hash of all files of sql/code in the order of its manifest, with their paths. */
 export function hashCode(): string {
-  const files = globSync('sql/code/*.sql', { cwd: root }).sort();
-  return hashOf(files.map((file) => `${basename(file)}\0${readFileSync(join(root, file), 'utf8')}`).join('\0'));
+  return hashOf([...readCode(join(root, 'sql/code'))].map(([path, text]) => `${path}\0${text}`).join('\0'));
 }
 
 export function hashMigrations(): Record<string, string> {

@@ -56,7 +56,7 @@ async function preparePostgres(databaseUrl: string): Promise<{ template: string;
     if (as) [url.username, url.password] = [as.role, as.password];
     return openDatabase({ databaseUrl: url.href, dataDir: '' });
   };
-  // What docs/operations.md has the administrator do, before and after. The groups are made by the migration.
+  // What docs/operations/install.md has the administrator do, before and after. The groups are made by the migration.
   await server.sql.unsafe(`create role ${owner.role} login createrole password '${owner.password}' in role pg_read_all_stats`);
   await server.sql.unsafe(`create database ${migrated} owner ${owner.role}`);
   const administrator = await open(migrated);

@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
 import { admitCalls } from '../../src/db/admitted.ts';
-import { callMs, poolSize, requestSettings, statementMs } from '../../src/db/client.ts';
+import { callMs, type Database, poolSize, requestSettings, type Sql, statementMs } from '../../src/db/client.ts';
+import { openClient } from '../../src/db/connection.ts';
+import { readFrom } from '../../src/db/reads.ts';
 import { Limit } from '../../src/guard/limit.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
@@ -89,6 +91,7 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   const sql = process.env.TEST_POOLER_URL
     ? admitCalls(database.served.sql, new Limit({ slots: poolSize, queue: 100_000, waitMs: 60_000 }), callMs)
     : database.served.sql;
+  const reads = process.env.TEST_REPLICA_URL ? readReplica(sql, database.served, process.env.TEST_REPLICA_URL) : sql;
   const mails: MailJob[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'sighting-media-'));
   const threads = createMediaThreads();
@@ -105,7 +108,7 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   };
   const deps: Deps = {
     sql,
-    reads: sql,
+    reads,
     regexpSql:
       database.kind === 'postgres'
         ? database.served.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } })
@@ -178,6 +181,16 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
       return id;
     },
   };
+}
+
+// As the service does it.
+function readReplica(sql: Sql, served: Database, replicaUrl: string): Sql {
+  const { user, pass, database } = served.sql.options as unknown as { user: string; pass: string; database: string };
+  const url = new URL(replicaUrl);
+  Object.assign(url, { username: user, password: pass, pathname: `/${database}` });
+  const client = openClient({ url: url.href }, { max: poolSize, settings: requestSettings });
+  closeAtEnd(() => client.end({ timeout: 1 }));
+  return readFrom(client, sql, (error) => assert.fail(error as Error));
 }
 
 export function toFormData(fields: Record<string, string | Blob | undefined>): FormData {

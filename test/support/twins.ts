@@ -120,7 +120,7 @@ async function forgetStart(sql: Sql): Promise<void> {
   const ofServer = {
     'api.get_stand_gezeigt': "'portal.stand'::regclass::oid",
     'api.get_stand_protokoll': "'portal.stand'::regclass::oid",
-    'private.count_stand': 'pg_catalog.pg_postmaster_start_time()',
+    'private.count_version': 'pg_catalog.pg_postmaster_start_time()',
   };
   for (const [name, value] of Object.entries(ofServer)) {
     const [row] = await sql<{ code: string }[]>`select pg_get_functiondef(${name}::regproc) as code`;

@@ -46,7 +46,7 @@ export const abgleichEhemals = portal.table(
 /** What a server is to the feed, from its start or restore on: places are numbers of its transactions, moved so that they go on growing. */
 export const abgleichVerlauf = portal.table('abgleich_verlauf', {
   nummer: integer('nummer').primaryKey(),
-  // which server, history and database: see private.get_kennung
+  // which server, history and database: see private.get_server_kennung
   kennung: text('kennung').notNull(),
   // place = number of the transaction + versatz
   versatz: bigint('versatz', { mode: 'number' }).notNull(),

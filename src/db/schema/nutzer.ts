@@ -133,7 +133,7 @@ export const versuch = portal.table(
 );
 
 /**
- * Tables without rows, to be locked (05_locks.sql): unlike an advisory lock, which every session on the server may take by its
+ * Tables without rows, to be locked (locks.sql): unlike an advisory lock, which every session on the server may take by its
  * number, this needs rights that analysts don't have.
  */
 const lockTable = (name: string) => portal.table(name, { id: boolean('id').primaryKey() });

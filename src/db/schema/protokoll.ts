@@ -39,7 +39,7 @@ export const qs = portal.table(
 /**
  * How often something changed that anonymous readers may see, and how often the change log grew: all rows together are the versions
  * behind their ETags. Several rows, so that writers don't wait for each other; each says on which start of a server it counted last, so
- * that two servers that went on from the same state come to no version that is both's. See private.count_stand.
+ * that two servers that went on from the same state come to no version that is both's. See private.count_version.
  */
 export const stand = portal.table('stand', {
   id: bigint('id', { mode: 'number' }).primaryKey(),

@@ -51,7 +51,7 @@ export const sichtbeobachtung = portal.table(
     biotopfoto: text('biotopfoto'),
     audio: text('audio'),
     angelegt: zeitpunkt('angelegt'),
-    // What follows is derived by trigger from the columns above, the catalogue and the boundaries; see 60_sichtbeobachtung.sql.
+    // What follows is derived by trigger from the columns above, the catalogue and the boundaries; see sichtbeobachtung/ableitung.sql.
     gid: integer('gid').notNull(),
     jahr: smallint('jahr').notNull().generatedAlwaysAs(sql`extract(year from datum)`),
     cell_x: integer('cell_x').notNull(),
@@ -61,7 +61,7 @@ export const sichtbeobachtung = portal.table(
     shown_point: point('shown_point').notNull(),
     // sensitive in a tenant that its cell touches
     sensible_art: boolean('sensible_art').notNull(),
-    // 0 free: nobody protects it; 1 elsewhere: only tenants that its cell does not touch; 2 everywhere (docs/glossary.md, note 24)
+    // 0 free: nobody protects it; 1 elsewhere: only tenants that its cell does not touch; 2 everywhere (docs/glossary.md)
     schutz: smallint('schutz').notNull(),
     // of a released public record: the beginning of its JSON, at its true place
     kopf_json: text('kopf_json'),

@@ -30,12 +30,6 @@ export type Auth = 'none' | 'optional' | 'required';
 /** `bare` when the record is the whole answer, `list` when there are pages of it; a `file` has none. */
 export type Shape = 'bare' | 'single' | 'list' | 'file';
 
-/**
- * Anonymous answers carry an ETag, made of a version: that of the subject, asked for before the answer is made, or of `gezeigt`, `told`
- * together with what it is made of, which spares a statement.
- */
-export type Caching = Subject | 'told';
-
 export interface Operation {
   method: 'get' | 'post' | 'put' | 'delete';
   path: string;
@@ -54,7 +48,8 @@ export interface Operation {
   record: string;
   shape: Shape;
   status?: 201;
-  caching?: Caching;
+  /** Anonymous answers carry an ETag, made of the version of this. */
+  caching?: Subject;
   /** The methods that X-HTTP-Method-Override may name, one of which it has to. */
   override?: readonly string[];
   /** What can go wrong, beyond what can go wrong everywhere. */

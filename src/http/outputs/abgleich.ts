@@ -3,10 +3,9 @@ import { hash } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { type FeedPage, type FeedPlace, listAbgleich } from '../../db/abgleich.ts';
-import type { Sql } from '../../db/client.ts';
+import { Limit } from '../../guard/limit.ts';
 import { currentScope } from '../../guard/request.ts';
 import { type Deps, type Env, tenantMiddleware } from '../context.ts';
-import { toPortalError } from '../errors.ts';
 import { addressMedia } from '../media/address.ts';
 import { matches, namesAny } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
@@ -23,16 +22,6 @@ interface Told extends FeedPage {
   body: Buffer<ArrayBuffer>;
   tag: string;
 }
-/** Where a cursor leads, or what has come since: that is little, and hundreds may wait for it. */
-type Reason = 'cursor' | 'news';
-type ReadPage = (
-  c: Context<Env>,
-  mandant: string | null,
-  place: FeedPlace | null,
-  limit: number,
-  reason: Reason,
-) => Promise<Told>;
-
 const readFeedQuery = queryReader({
   seit: v.optional(v.pipe(v.string(), v.maxLength(200, 'der cursor einer Antwort'))),
   limit: v.optional(field.integer(1, 1000), '500'),
@@ -41,9 +30,9 @@ const readFeedQuery = queryReader({
 });
 
 export function abgleichRoutes(deps: Deps): Hono<Env> {
-  const { sql, reads, secretKey, feed } = deps;
+  const { sql, secretKey, feed } = deps;
   const cursors = feedCursors(secretKey, feed.installation);
-  const waitingOf = new Map<string, number>();
+  const waiting = new Limit({ slots: maxWaiting.all, share: maxWaiting.network, queue: 0, waitMs: 0 });
   const tell = async (c: Context<Env>, page: FeedPage, mandant: string | null): Promise<Told> => {
     const cursor = cursors.make(page.place, c.get('tenant').id, mandant);
     const body = Buffer.concat([
@@ -56,66 +45,58 @@ export function abgleichRoutes(deps: Deps): Hono<Env> {
   };
   // Those that wait at the same place are woken together, and are told the same. Made once, too: the bytes of hundreds of answers, one
   // after the other in the moment in which their page is there, held up everybody else for seconds.
-  const share = (client: Sql): ReadPage => {
-    const reading = new Map<string, Promise<Told>>();
-    return (c, mandant, place, limit) => {
-      const tenant = c.get('tenant').id;
-      const make = async () => tell(c, await listAbgleich(client, tenant, mandant, place, limit), mandant);
-      // Of one network: whoever waits with another's question waits in its line.
-      const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, place, limit]);
-      const known = reading.get(key);
-      // It fails when its own client has left, or has too much under way: that is no reason for the others.
-      if (known) return known.catch(make);
-      const told = make().finally(() => reading.delete(key));
-      reading.set(key, told);
-      return told;
-    };
+  const reading = new Map<string, Promise<Told>>();
+  const read = (c: Context<Env>, mandant: string | null, place: FeedPlace | null, limit: number): Promise<Told> => {
+    const tenant = c.get('tenant').id;
+    // Never from a replica: its end of the feed is not the feed's.
+    const make = async () => tell(c, await listAbgleich(sql, tenant, mandant, place, limit), mandant);
+    // Of one network: whoever waits with another's question waits in its line.
+    const key = JSON.stringify([currentScope()?.network, c.get('origin'), tenant, mandant, place, limit]);
+    const known = reading.get(key);
+    // It fails when its own client has left, or has too much under way: that is no reason for the others.
+    if (known) return known.catch(make);
+    const told = make().finally(() => reading.delete(key));
+    reading.set(key, told);
+    return told;
   };
-  const read = share(reads);
-  // News come from the primary, as long as it answers: a replica that is asked at once need not have them.
-  const readPrimary = share(sql);
-  const readNews: ReadPage = (...place) =>
-    readPrimary(...place).catch((error: unknown) => {
-      if (toPortalError(error)?.code !== 'ueberlastet') throw error;
-      return read(...place);
+
+  /** The first change from now on, the end of the time, or that of the connection. */
+  const watch = (c: Context<Env>, until: number) => {
+    let end = () => {};
+    const change = feed.watch.waitForChange(Math.max(0, until - performance.now()), (given) => {
+      end = given;
     });
+    c.env?.outgoing?.once('close', end);
+    const stop = () => {
+      end();
+      c.env?.outgoing?.off('close', end);
+    };
+    return { change, stop };
+  };
+  const isOver = (until: number) => performance.now() >= until || deps.drain?.active || currentScope()?.hasLeft();
 
   /** Reads, and while there is nothing new waits until the time is over or the client has left. */
   const readOrWait = async (c: Context<Env>, from: FeedPlace | null, mandant: string | null, limit: number, seconds: number) => {
     const until = performance.now() + seconds * 1000;
-    const network = currentScope()?.network ?? '';
-    const waiting = waitingOf.get(network) ?? 0;
-    if (seconds === 0 || waiting >= maxWaiting.network || feed.watch.waiting >= maxWaiting.all)
-      return read(c, mandant, from, limit, 'cursor');
-    waitingOf.set(network, waiting + 1);
+    const leave = seconds === 0 ? null : await waiting.enter().catch(() => null);
+    if (leave === null) return read(c, mandant, from, limit);
     try {
-      let mayBeOld = reads !== sql;
-      let reason: Reason = 'cursor';
       for (let place = from; ; ) {
-        let end = () => {};
         // Before it is read: what changes meanwhile must not be missed.
-        const change = feed.watch.waitForChange(Math.max(0, until - performance.now()), (given) => {
-          end = given;
-        });
-        c.env?.outgoing?.once('close', end);
+        const { change, stop } = watch(c, until);
         try {
-          const page = await (mayBeOld ? read : readNews)(c, mandant, place, limit, reason);
+          const page = await read(c, mandant, place, limit);
+          const isEmpty = page.rows.length <= 2;
+          if (!isEmpty || isOver(until)) return page;
           // What was filtered away needs not be looked at again.
           place = page.place;
-          const isEmpty = page.rows.length <= 2;
-          if (!isEmpty || performance.now() >= until || deps.drain?.active || currentScope()?.hasLeft()) return page;
-          if (!page.more && !mayBeOld) await change;
-          mayBeOld = false;
-          reason = 'news';
+          if (!page.more) await change;
         } finally {
-          end();
-          c.env?.outgoing?.off('close', end);
+          stop();
         }
       }
     } finally {
-      const left = (waitingOf.get(network) ?? 1) - 1;
-      if (left > 0) waitingOf.set(network, left);
-      else waitingOf.delete(network);
+      leave();
     }
   };
 

@@ -2,6 +2,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { listOutputArt, listOutputSichtbeobachtung } from '../../db/ausgabe-karte.ts';
+import type { Versioned } from '../../db/stand.ts';
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
@@ -26,17 +27,18 @@ export function atlasRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> 
   const { reads } = deps;
   const arten = async (c: Context<Env>): Promise<Answer> => {
     const { suche = null, art = null } = readArtenQuery(c);
-    return toJson({ arten: await listOutputArt(reads, suche, art, maxSpecies) });
+    return toJson('arten', await listOutputArt(reads, suche, art, maxSpecies));
   };
   const sichtbeobachtungen = async (c: Context<Env>): Promise<Answer> =>
-    toJson({ sichtbeobachtungen: await listOutputSichtbeobachtung(reads, readRecordsQuery(c).id) });
+    toJson('sichtbeobachtungen', await listOutputSichtbeobachtung(reads, readRecordsQuery(c).id));
   return new Hono<Env>()
     .get('/atlas/v1/arten', checkFirst(readArtenQuery), conditionally(arten))
     .get('/atlas/v1/sichtbeobachtungen', checkFirst(readRecordsQuery), conditionally(sichtbeobachtungen));
 }
 
-const toJson = (value: unknown): Answer => ({
-  body: JSON.stringify(value),
+const toJson = (name: string, { value, stand }: Versioned<unknown>): Answer => ({
+  body: JSON.stringify({ [name]: value }),
+  stand,
   type: 'application/json; charset=utf-8',
   status: 200,
 });

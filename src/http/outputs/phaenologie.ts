@@ -1,8 +1,7 @@
 // GET /atlas/v1/phaenologie: how many records there are in each third of a month (O2.8).
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { listOutputArt } from '../../db/ausgabe-karte.ts';
-import { listPhaenologie, type PhaenologieRow } from '../../db/ausgabe-phaenologie.ts';
+import { getPhaenologie, type PhaenologieRow } from '../../db/ausgabe-phaenologie.ts';
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
@@ -22,17 +21,18 @@ export function phaenologieRoutes(deps: Deps, conditionally: AnswerOutput): Hono
     const { art = null, artengruppe_id = null, mandant = null, jahr_von = null, jahr_bis = null, format } = readQuery(c);
     const query = { art, artengruppeId: artengruppe_id, mandant, jahrVon: jahr_von, jahrBis: jahr_bis };
     // Without a species, all records are counted.
-    const drittel = toDrittel(await listPhaenologie(deps.reads, query));
+    const { value, stand } = await getPhaenologie(deps.reads, query);
+    const drittel = toDrittel(value.rows);
     if (format === 'csv') {
       const lines = drittel.map((third) => `${third.monat},${third.drittel},${third.meldungen}`);
-      return { body: `${['monat,drittel,meldungen', ...lines].join('\r\n')}\r\n`, type: 'text/csv; charset=utf-8', status: 200 };
+      const body = `${['monat,drittel,meldungen', ...lines].join('\r\n')}\r\n`;
+      return { body, type: 'text/csv; charset=utf-8', status: 200, stand };
     }
     if (format === 'svg') {
-      const [species] = art === null ? [] : await listOutputArt(deps.reads, null, art, 1);
-      const name = species ? (species.name_deutsch ?? species.name_wissenschaftlich) : null;
-      return { body: drawPhaenologie(drittel, name), type: 'image/svg+xml; charset=utf-8', status: 200 };
+      const name = value.art && (value.art.name_deutsch ?? value.art.name_wissenschaftlich);
+      return { body: drawPhaenologie(drittel, name), type: 'image/svg+xml; charset=utf-8', status: 200, stand };
     }
-    return { body: JSON.stringify({ drittel }), type: 'application/json; charset=utf-8', status: 200 };
+    return { body: JSON.stringify({ drittel }), type: 'application/json; charset=utf-8', status: 200, stand };
   };
   return new Hono<Env>().get('/atlas/v1/phaenologie', checkFirst(readQuery), harmless, conditionally(answer));
 }

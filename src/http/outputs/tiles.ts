@@ -1,6 +1,7 @@
 // GET /tiles/v1/{z}/{x}/{y}.mvt and /tiles/v1/tiles.json: vector tiles (O3.1).
 import { type Context, Hono } from 'hono';
 import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
+import type { Versioned } from '../../db/stand.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { PortalError } from '../wire/errors.ts';
@@ -25,12 +26,14 @@ const readNothing = queryReader({});
 export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   const { reads, config } = deps;
   let canPack: Promise<boolean> | null = null;
-  const make = async (query: TileQuery): Promise<Buffer<ArrayBuffer>> => {
+  const make = async (query: TileQuery): Promise<Versioned<Buffer<ArrayBuffer>>> => {
     canPack ??= runOutsideScope(() => canPackTiles(reads)).catch((error: unknown) => {
       canPack = null;
       throw error;
     });
-    return (await canPack) ? getTile(reads, query) : packTile(await listTile(reads, query));
+    if (await canPack) return getTile(reads, query);
+    const { value, stand } = await listTile(reads, query);
+    return { value: packTile(value), stand };
   };
 
   const tile = async (c: Context<Env>): Promise<Answer> => {
@@ -39,8 +42,8 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
     const query = { z, x, y, art, artengruppeId: artengruppe_id, jahrVon: jahr_von, jahrBis: jahr_bis };
     const until = performance.now() + thinningMs;
     for (const teilung of teilungen) {
-      const body = await make({ ...query, teilung });
-      if (body.length <= maxTileBytes) return { body, type: 'application/vnd.mapbox-vector-tile', status: 200 };
+      const { value: body, stand } = await make({ ...query, teilung });
+      if (body.length <= maxTileBytes) return { body, type: 'application/vnd.mapbox-vector-tile', status: 200, stand };
       if (performance.now() > until) break;
     }
     // Boundaries alone, of thousands of tenants; or there was no time to go on.
@@ -48,7 +51,7 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   };
 
   const description = async (c: Context<Env>): Promise<Answer> => {
-    const bounds = await getTileBounds(reads);
+    const { value: bounds, stand } = await getTileBounds(reads);
     const document = {
       tilejson: '3.0.0',
       name: 'Beobachtungen',
@@ -59,7 +62,7 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
       ...(bounds && { bounds: bounds.map((degrees) => Math.round(degrees * 1e5) / 1e5) }),
       vector_layers: layers,
     };
-    return { body: JSON.stringify(document), type: 'application/json; charset=utf-8', status: 200 };
+    return { body: JSON.stringify(document), type: 'application/json; charset=utf-8', status: 200, stand };
   };
 
   return new Hono<Env>()

@@ -11,7 +11,7 @@ import { regexp } from '../wire/regexp.ts';
 import { type Route, readPathId, route } from './route.ts';
 
 export function artenRoutes(deps: Deps): Route[] {
-  const { sql, reads } = deps;
+  const { sql } = deps;
   return [
     route(deps, {
       method: 'get',
@@ -35,7 +35,7 @@ export function artenRoutes(deps: Deps): Route[] {
         { summary: 'Suche im Namen', query: { name_regexp_ci: '^[a-m]' }, status: 200 },
         { summary: 'limit zu groß', query: { limit: '1001' }, status: 400 },
       ],
-      handle({ tenant, query, beforeId }) {
+      handle({ tenant, query, beforeId, reads }) {
         const filter = {
           isAnimal: query.is_animal ?? null,
           artengruppe: query.artengruppe ?? null,
@@ -64,7 +64,7 @@ export function artenRoutes(deps: Deps): Route[] {
         { summary: 'Art 2', path: { id: '2' }, status: 200 },
         { summary: 'Unbekannte Art', path: unknown, status: 404 },
       ],
-      handle: ({ c, tenant }) => getArt(reads, tenant.id, readPathId(c, 2147483647)),
+      handle: ({ c, tenant, reads }) => getArt(reads, tenant.id, readPathId(c, 2147483647)),
     }),
   ];
 }

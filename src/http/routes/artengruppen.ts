@@ -23,7 +23,8 @@ export function artengruppenRoutes(deps: Deps): Route[] {
         { summary: 'Tiergruppen', query: { is_animal: 'true' }, status: 200 },
         { summary: 'Kein Wahrheitswert', query: { is_animal: 'vielleicht' }, status: 400 },
       ],
-      handle: ({ query, beforeId }) => listArtengruppe(deps.reads, { isAnimal: query.is_animal ?? null }, beforeId, query.limit),
+      handle: ({ query, beforeId, reads }) =>
+        listArtengruppe(reads, { isAnimal: query.is_animal ?? null }, beforeId, query.limit),
     }),
   ];
 }

@@ -6,17 +6,16 @@ import { html } from 'hono/html';
 import { writeAuskunft } from '../../auskunft/archive.ts';
 import { consumeNutzerDatenLink, getNutzerDatenLink, getZugangsstand, type NutzerDatenLink } from '../../db/auskunft.ts';
 import { consumeNutzerLoeschLink, type Saetze } from '../../db/loeschung.ts';
-import { getNutzerOf } from '../../db/nutzer.ts';
 import { Limit } from '../../guard/limit.ts';
 import { currentScope } from '../../guard/request.ts';
 import { hasLongRun, isStorable } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
 import { codeOfFault, describeFault } from '../../observe/fault.ts';
-import { type Deps, type Env, publicOrigin } from '../context.ts';
-import { isMailAllowed, requireLinkAllowed } from '../limits.ts';
+import type { Deps, Env } from '../context.ts';
+import { requireLinkAllowed } from '../limits.ts';
 import { readForm } from '../wire/form.ts';
 import { replyPage } from './konto-page.ts';
-import { nobody } from './register.ts';
+import { enqueueLink } from './register.ts';
 
 /**
  * Archives that are made at once, and those of one network or one account: each reads all photos of an account, and lasts as long as its
@@ -25,9 +24,10 @@ import { nobody } from './register.ts';
 export const archiveRuns = { slots: 8, share: 1, queue: 20, waitMs: 1500 };
 
 const maxNameLength = 254;
+const isName = (text: string) => text.trim() !== '' && text.length <= maxNameLength && isStorable(text) && !hasLongRun(text);
 
 export function kontoDatenRoutes(deps: Deps): Hono<Env> {
-  const { sql, queue, config, log, media } = deps;
+  const { sql, log, media } = deps;
   const archives = new Limit(archiveRuns);
 
   const replyGone = (c: Context<Env>) =>
@@ -128,6 +128,17 @@ ${
         .catch(reject);
     });
 
+  const replyArchive = async (c: Context<Env>, hash: Buffer, nutzerId: number) => {
+    currentScope()?.identify(nutzerId);
+    const archive = await openArchive(c, hash, nutzerId);
+    if (archive === null) return replyGone(c);
+    return c.body(archive, 200, {
+      'Content-Type': 'application/zip',
+      'Content-Disposition': 'attachment; filename="meine-daten.zip"',
+      'Cache-Control': 'private, no-store',
+    });
+  };
+
   const replyErased = (c: Context<Env>, loginname: string) =>
     replyPage(
       c,
@@ -137,21 +148,37 @@ ${
 <p><a href="${c.get('origin')}/">Zurück zu ${c.get('tenant').name}</a></p>`,
     );
 
+  const replyLast = (c: Context<Env>) =>
+    replyPage(
+      c,
+      409,
+      'Dieses Konto bleibt',
+      html`<p>Es ist das letzte, das dieses Portal verwalten kann. Erst wenn ein anderes diese Rolle hat, lässt es sich löschen.</p>`,
+    );
+
+  /** Erases the account of a link, when this is its name. */
+  const erase = async (c: Context<Env>, hash: Buffer, link: NutzerDatenLink, saetze: Saetze, loginname: string) => {
+    const replyOther = () => replyConfirm(c, saetze, 'Das ist nicht der Anmeldename dieses Kontos.');
+    if (!isName(loginname)) return replyOther();
+    try {
+      const erased = await consumeNutzerLoeschLink(sql, hash, saetze, loginname);
+      return erased === null ? replyGone(c) : replyErased(c, link.loginname);
+    } catch (error) {
+      if (codeOfFault(error) === 'NTZUN') return replyOther();
+      if (codeOfFault(error) === 'LADMN') return replyLast(c);
+      throw error;
+    }
+  };
+
   return new Hono<Env>()
     .get('/konto', (c) => replyAsk(c, null))
     .post('/konto', async (c) => {
       const { fields } = await readForm(c, deps);
       const [konto = ''] = fields.get('konto') ?? [];
-      if (konto.trim() === '' || konto.length > maxNameLength || !isStorable(konto) || hasLongRun(konto))
+      if (!isName(konto))
         return replyAsk(c, `Nötig ist ein Anmeldename oder eine E-Mail-Adresse, höchstens ${maxNameLength} Zeichen.`);
       await requireLinkAllowed(deps);
-      const account = await getNutzerOf(sql, { loginname: konto, email: konto });
-      // As for a lost password: what is no account has a mailbox of its own, and a job in every case.
-      const mayMail = await isMailAllowed(sql, account?.emailKey ?? `niemand ${konto}`);
-      const tenant = c.get('tenant');
-      const nutzerId = account && mayMail ? account.id : nobody;
-      const origin = publicOrigin(tenant, config.publicUrl);
-      await sql.begin((tx) => queue.enqueueMail(tx, { kind: 'daten', nutzerId, origin, portal: tenant.name }));
+      await enqueueLink(deps, c.get('tenant'), 'daten', { loginname: konto, email: konto });
       return replyPage(
         c,
         200,
@@ -172,33 +199,11 @@ ${
       const { fields } = await readForm(c, deps);
       const [aktion = ''] = fields.get('aktion') ?? [];
       const [saetze = ''] = fields.get('saetze') ?? [];
-      if (aktion === 'herunterladen') {
-        currentScope()?.identify(link.nutzerId);
-        const archive = await openArchive(c, hash, link.nutzerId);
-        if (archive === null) return replyGone(c);
-        return c.body(archive, 200, {
-          'Content-Type': 'application/zip',
-          'Content-Disposition': 'attachment; filename="meine-daten.zip"',
-          'Cache-Control': 'private, no-store',
-        });
-      }
-      if ((aktion !== 'loeschen' && aktion !== 'bestaetigen') || (saetze !== 'behalten' && saetze !== 'loeschen'))
-        return replyChoice(c, link);
+      if (aktion === 'herunterladen') return replyArchive(c, hash, link.nutzerId);
+      if (saetze !== 'behalten' && saetze !== 'loeschen') return replyChoice(c, link);
       if (aktion === 'loeschen') return replyConfirm(c, saetze, null);
+      if (aktion !== 'bestaetigen') return replyChoice(c, link);
       const [loginname = ''] = fields.get('loginname') ?? [];
-      if (loginname.trim().toLowerCase() !== link.loginname.trim().toLowerCase())
-        return replyConfirm(c, saetze, 'Das ist nicht der Anmeldename dieses Kontos.');
-      try {
-        if ((await consumeNutzerLoeschLink(sql, hash, saetze)) === null) return replyGone(c);
-      } catch (error) {
-        if (codeOfFault(error) !== 'LADMN') throw error;
-        return replyPage(
-          c,
-          409,
-          'Dieses Konto bleibt',
-          html`<p>Es ist das letzte, das dieses Portal verwalten kann. Erst wenn ein anderes diese Rolle hat, lässt es sich löschen.</p>`,
-        );
-      }
-      return replyErased(c, link.loginname);
+      return erase(c, hash, link, saetze, loginname);
     });
 }

@@ -8,7 +8,7 @@ import { PortalError } from '../wire/errors.ts';
 import { type Route, route } from './route.ts';
 
 export function medienRoutes(deps: Deps): Route[] {
-  const { sql, reads, secretKey } = deps;
+  const { sql, secretKey } = deps;
   return [
     route(deps, {
       method: 'get',
@@ -24,7 +24,7 @@ export function medienRoutes(deps: Deps): Route[] {
       shape: 'file',
       errors: ['nicht_gefunden'],
       examples: [{ summary: 'Unbekannte Datei', path: { name: '00000000000000000000000000000000.jpg' }, status: 404 }],
-      async handle({ c, tenant, query }) {
+      async handle({ c, tenant, query, reads }) {
         const name = c.req.param('name') ?? '';
         if (!isMediumName(name)) throw new PortalError('nicht_gefunden');
         const reader = readSignature(query, secretKey, name);

@@ -7,7 +7,7 @@ import type { Deps } from '../context.ts';
 import { requireEmailAllowed, runRegexp } from '../limits.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
 import * as field from '../wire/fields.ts';
-import { restrictFields } from '../wire/input.ts';
+import { type Output, restrictFields } from '../wire/input.ts';
 import { regexp } from '../wire/regexp.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 
@@ -21,6 +21,11 @@ const changeNutzerFields = {
   rollen: v.optional(field.listOf(v.picklist(['expert', 'administrator']), 'expert und administrator, mit Komma dazwischen')),
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
 };
+
+async function toChange(form: Output<typeof changeNutzerFields>): Promise<NutzerChange> {
+  const { passwort, artengruppenbeschraenkung: artengruppen, ...input } = form;
+  return { ...input, artengruppen, passwordHash: passwort === undefined ? undefined : await hashPassword(passwort) };
+}
 
 export function nutzerRoutes(deps: Deps): Route[] {
   const { sql } = deps;
@@ -47,18 +52,14 @@ export function nutzerRoutes(deps: Deps): Route[] {
     async handle(asked) {
       const { c, reader } = asked;
       const id = readPathId(c);
-      // Before anything is computed: hashing is dear, and somebody else's password is none of the reader's.
+      // Before anything is read or computed: somebody else's account is none of the reader's.
       await requireNutzerRight(sql, reader, id, []);
       const form = await asked.readForm();
-      const { passwort, artengruppenbeschraenkung, ...input } = form;
-      if (passwort !== undefined) await requireNutzerRight(sql, reader, id, Object.keys(form));
+      // Before a password is hashed, which is dear.
+      if (form.passwort !== undefined) await requireNutzerRight(sql, reader, id, Object.keys(form));
       // An administrator sees all addresses anyway.
-      if (input.email && id === reader) await requireEmailAllowed(deps, reader);
-      const change: NutzerChange = {
-        ...input,
-        passwordHash: passwort === undefined ? undefined : await hashPassword(passwort),
-        artengruppen: artengruppenbeschraenkung,
-      };
+      if (form.email && id === reader) await requireEmailAllowed(deps, reader);
+      const change = await toChange(form);
       await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, change);
       return JSON.stringify([{ id }]);
     },

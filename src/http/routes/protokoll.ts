@@ -24,9 +24,9 @@ export function protokollRoutes(deps: Deps): Route[] {
         { summary: 'Seit einem Tag', query: { datum_von: '1.1.2026', limit: '5' }, status: 200 },
         { summary: 'Kein Tag', query: { datum_von: '2026-01-01' }, status: 400 },
       ],
-      handle({ query, beforeId }) {
+      handle({ query, beforeId, reads }) {
         const range = { von: query.datum_von ?? null, bis: query.datum_bis ?? null };
-        return listProtokoll(deps.reads, range, beforeId, query.limit);
+        return listProtokoll(reads, range, beforeId, query.limit);
       },
     }),
   ];

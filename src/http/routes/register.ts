@@ -24,22 +24,35 @@ const registerFields = {
 const known = v.optional(v.pipe(v.string(), v.maxLength(254, 'ein Text mit höchstens 254 Zeichen')));
 
 // No account has this id: the mail job finds nobody to write to.
-export const nobody = 0;
+const nobody = 0;
+
+/** A mail with a link; its address is never the request's host, which an attacker may choose (S2.4). */
+function toMailJob({ config }: Deps, tenant: Mandant, kind: MailJob['kind'], nutzerId: number): MailJob {
+  return { kind, nutzerId, origin: publicOrigin(tenant, config.publicUrl), portal: tenant.name };
+}
+
+/**
+ * Mails a link to the account of a login name or an address. Where there is none, or its mailbox got enough, a job is enqueued too and a
+ * mailbox is counted that is nobody's: neither the answer nor its time tells of an account.
+ */
+export async function enqueueLink(
+  deps: Deps,
+  tenant: Mandant,
+  kind: 'passwort' | 'daten',
+  by: { loginname: string | null; email: string | null },
+): Promise<void> {
+  const account = await getNutzerOf(deps.sql, by);
+  const mayMail = await isMailAllowed(deps.sql, account?.emailKey ?? `niemand ${by.email ?? by.loginname}`);
+  const job = toMailJob(deps, tenant, kind, account && mayMail ? account.id : nobody);
+  await deps.sql.begin((tx) => deps.queue.enqueueMail(tx, job));
+}
 
 const registration = { loginname: 'Anna Beispiel', email: 'anna@example.org', vorname: 'Anna', nachname: 'Beispiel' };
 const registerText =
   'Legt ein Konto ohne Passwort an und schickt einen Link, der sieben Tage gilt, zum Festlegen des Passworts. Gehört die E-Mail-Adresse schon zu einem Konto, erfährt das nur dessen Postfach.';
 
 export function registerRoutes(deps: Deps): Route[] {
-  const { sql, queue, config } = deps;
-  // Never the request's host: a link must not lead to where an attacker says (S2.4).
-  const jobOf = (tenant: Mandant, kind: MailJob['kind'], nutzerId: number): MailJob => ({
-    kind,
-    nutzerId,
-    origin: publicOrigin(tenant, config.publicUrl),
-    portal: tenant.name,
-  });
-
+  const { sql, queue } = deps;
   const register = async ({ c, tenant }: Pick<Asked, 'c' | 'tenant'>, input: Output<typeof registerFields>) => {
     await requireRegistrationAllowed(deps);
     await sql.begin(async (tx) => {
@@ -49,7 +62,7 @@ export function registerRoutes(deps: Deps): Route[] {
         portalUrl: input['portal-url'],
       });
       if (await isMailAllowed(tx, input.email))
-        await queue.enqueueMail(tx, jobOf(tenant, isNew ? 'registrierung' : 'adresse vergeben', id));
+        await queue.enqueueMail(tx, toMailJob(deps, tenant, isNew ? 'registrierung' : 'adresse vergeben', id));
     });
     c.header('Cache-Control', 'private, no-store');
     return { login: input.loginname, name: `${input.vorname} ${input.nachname}`, email: input.email };
@@ -120,12 +133,7 @@ export function registerRoutes(deps: Deps): Route[] {
           throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
         }
         await requireLinkAllowed(deps);
-        const account = await getNutzerOf(sql, { loginname: loginname || null, email: email || null });
-        // What is no account has a mailbox of its own, so that asking for it uses up nobody's.
-        const mayMail = await isMailAllowed(sql, account?.emailKey ?? `niemand ${email || loginname}`);
-        // A job in every case: without one the answer would come sooner, and tell that there is no such account.
-        const recipient = account && mayMail ? account.id : nobody;
-        await sql.begin((tx) => queue.enqueueMail(tx, jobOf(asked.tenant, 'passwort', recipient)));
+        await enqueueLink(deps, asked.tenant, 'passwort', { loginname: loginname || null, email: email || null });
         return '[]';
       },
     }),

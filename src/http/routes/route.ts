@@ -2,10 +2,12 @@
 // handler and after it is here, once.
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import type { Sql } from '../../db/client.ts';
 import type { Mandant } from '../../db/mandant.ts';
-import type { Json, Page } from '../../db/page.ts';
+import type { Json, Page, VersionedPage } from '../../db/page.ts';
+import type { Subject, Versioned } from '../../db/stand.ts';
 import { type Deps, type Env, queryOfRequest } from '../context.ts';
-import type { Auth, Caching, Operation, Shape } from '../openapi/operation.ts';
+import type { Auth, Operation, Shape } from '../openapi/operation.ts';
 import { readOverride } from '../protocol.ts';
 import { type ListNames, namesOfList, nextUrl, readCursor } from '../wire/cursor.ts';
 import { PortalError } from '../wire/errors.ts';
@@ -23,10 +25,10 @@ export interface Route extends Operation {
 type None = Record<never, never>;
 type QueryOf<S extends Shape, Q extends Entries> = S extends 'list' ? Q & typeof pageFields : Q;
 
-/** What a handler gives, by the shape of the answer. */
+/** What a handler gives, by the shape of the answer; with its version, where it is answered conditionally. */
 interface Results<C> {
-  list: C extends 'told' ? Page<Json> & { stand: string } : Page<Json>;
-  single: Json;
+  list: C extends Subject ? VersionedPage<Json> : Page<Json>;
+  single: C extends Subject ? Versioned<Json> : Json;
   /** Null for an empty body. */
   bare: { [name: string]: Value } | null;
   file: Response;
@@ -36,7 +38,7 @@ interface Described<A extends Auth, S extends Shape, C, Q extends Entries, F ext
   extends Omit<Operation, 'override' | 'caching'> {
   auth: A;
   shape: S;
-  caching?: C & Caching;
+  caching?: C & Subject;
   /** Of a list, its filters. */
   query?: Q;
   form?: F;
@@ -59,6 +61,8 @@ export class Asked<A extends Auth = Auth, Q extends Entries = Entries, F extends
   readonly query: Output<Q>;
   /** Of a list: the id that its page begins after. */
   readonly beforeId: number | null;
+  /** Where this request reads: whoever is logged in sees at once what they wrote. */
+  readonly reads: Sql;
   readonly #form: FormReader<F>;
   readonly #fields: Parameters | null;
 
@@ -75,6 +79,7 @@ export class Asked<A extends Auth = Auth, Q extends Entries = Entries, F extends
     this.reader = reader as A extends 'required' ? number : number | null;
     this.query = query;
     this.beforeId = beforeId;
+    this.reads = c.get('reader') === null ? form.deps.reads : form.deps.sql;
     this.#form = form;
     this.#fields = fields;
   }
@@ -100,7 +105,7 @@ export function route<
   Q extends Entries = None,
   F extends Entries = None,
 >(deps: Deps, { handle, formFirst, ...described }: Described<A, S, C, Q, F>): Route {
-  const { auth, shape, status = 200 } = described;
+  const { auth, shape, caching, status = 200 } = described;
   const isList = shape === 'list';
   const operation: Operation = { ...described, ...(isList && { query: { ...described.query, ...pageFields } }) };
   const schema = v.object((operation.query ?? {}) as QueryOf<S, Q>);
@@ -119,10 +124,9 @@ export function route<
       const beforeId = list && readCursor(deps.secretKey, list, cursor);
       const ask = () => handle(new Asked<A, QueryOf<S, Q>, F>(c, reader, query, beforeId, form, fields));
       if (list !== null) {
-        const { rows, lastId, stand } = (await ask()) as Page<Json> & { stand?: string };
+        const { rows, lastId, ...version } = (await ask()) as Page<Json> & { stand?: string };
         const answer = makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
-        if (stand !== undefined) answer.stand = stand;
-        return answer;
+        return { ...answer, ...version };
       }
       const result = await ask();
       if (shape === 'file') return result as Response;
@@ -130,7 +134,9 @@ export function route<
         const members = result as Results<C>['bare'];
         return members === null ? makeEmpty(format) : makeValue(format, 'result', members, status);
       }
-      return makeRows(format, result as Json, null, restrict, status);
+      if (caching === undefined) return makeRows(format, result as Json, null, restrict, status);
+      const { value, stand } = result as Versioned<Json>;
+      return { ...(await makeRows(format, value, null, restrict, status)), stand };
     },
   };
 }

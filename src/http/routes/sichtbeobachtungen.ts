@@ -24,7 +24,7 @@ const sighting = { art: '2', lat: '5530000', lon: '420000', datum: '1.9.2026', a
 const sridNumbers = { 'EPSG:25832': 25832, 'EPSG:4326': 4326, 'EPSG:3857': 3857 } as const;
 
 export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
-  const { sql, reads } = deps;
+  const { sql } = deps;
   const put = route(deps, {
     method: 'put',
     path: '/sichtbeobachtungen/{id}',
@@ -108,7 +108,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       },
       record: 'Sichtbeobachtung',
       shape: 'list',
-      caching: 'told',
+      caching: 'gezeigt',
       examples: [
         { summary: 'Die drei neuesten', query: { limit: '3' }, status: 200 },
         { summary: 'Alle eigenen', as: 'nutzer', query: { bereich: 'persoenlich' }, status: 200 },
@@ -121,7 +121,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Kein Tag', query: { datum_von: '31.2.2026' }, status: 400 },
         { summary: 'Eigene ohne Anmeldung', query: { bereich: 'privat' }, status: 401 },
       ],
-      async handle({ c, tenant, reader, query, beforeId }) {
+      async handle({ c, tenant, reader, query, beforeId, reads }) {
         const filter = toFilter(query);
         const { rows, lastId, stand } = await listSichtbeobachtung(reads, tenant.id, reader, filter, beforeId, query.limit);
         return { rows: addressMedia(c, deps, rows), lastId, stand };
@@ -184,8 +184,10 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Angemeldet', as: 'expert', path: own, status: 200 },
         { summary: 'Unbekannte Beobachtung', path: unknown, status: 404 },
       ],
-      handle: async ({ c, tenant, reader }) =>
-        addressMedia(c, deps, await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c))),
+      async handle({ c, tenant, reader, reads }) {
+        const { value, stand } = await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c));
+        return { value: await addressMedia(c, deps, value), stand };
+      },
     }),
     put,
     remove,

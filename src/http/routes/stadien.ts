@@ -17,7 +17,7 @@ export function stadienRoutes(deps: Deps): Route[] {
       shape: 'list',
       caching: 'gezeigt',
       examples: [{ summary: 'Alle', status: 200 }],
-      handle: ({ query, beforeId }) => listStadium(deps.reads, beforeId, query.limit),
+      handle: ({ query, beforeId, reads }) => listStadium(reads, beforeId, query.limit),
     }),
     route(deps, {
       method: 'get',
@@ -31,7 +31,7 @@ export function stadienRoutes(deps: Deps): Route[] {
       shape: 'list',
       caching: 'gezeigt',
       examples: [{ summary: 'Alle', status: 200 }],
-      handle: ({ query, beforeId }) => listAktivitaet(deps.reads, beforeId, query.limit),
+      handle: ({ query, beforeId, reads }) => listAktivitaet(reads, beforeId, query.limit),
     }),
   ];
 }

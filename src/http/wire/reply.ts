@@ -13,7 +13,7 @@ export interface Answer {
   body: string | Buffer<ArrayBuffer>;
   type: string;
   status: ContentfulStatusCode;
-  /** The version of what it is made from, where that came along. */
+  /** The version of what it is made from, where it is answered conditionally. */
   stand?: string;
 }
 

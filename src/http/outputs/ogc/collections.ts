@@ -14,6 +14,7 @@ import {
   type OutputSystem,
 } from '../../../db/ausgabe-ogc.ts';
 import type { Sql } from '../../../db/client.ts';
+import type { Versioned } from '../../../db/stand.ts';
 import * as field from '../../wire/fields.ts';
 import type { Entries } from '../../wire/input.ts';
 
@@ -41,8 +42,9 @@ export interface Collection {
   isTimed: boolean;
   /** What a key of a page looks like. */
   key(hasArea: boolean): RegExp;
-  list(sql: Sql, query: FeatureQuery): Promise<FeaturePage>;
-  get(sql: Sql, id: string, system: OutputSystem): Promise<Buffer | null>;
+  list(sql: Sql, query: FeatureQuery): Promise<Versioned<FeaturePage>>;
+  /** Null for what is no id. */
+  get(sql: Sql, id: string, system: OutputSystem): Promise<Versioned<Buffer | null> | null>;
 }
 
 export const yearField = v.optional(field.integer(1, 9999));

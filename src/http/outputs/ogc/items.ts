@@ -9,7 +9,7 @@ import * as field from '../../wire/fields.ts';
 import { send } from '../../wire/reply.ts';
 import { queryReader } from '../query.ts';
 import { type Collection, collections } from './collections.ts';
-import { answerUnchanged } from './conditional.ts';
+import type { Conditions } from './conditional.ts';
 import { bboxField, crs84, crsField, systemOf, toBox } from './crs.ts';
 import { makeCsv } from './csv.ts';
 import { datetimeField } from './datetime.ts';
@@ -66,7 +66,12 @@ const pageReaders = new Map(collections.map(({ id, filters }) => [id, queryReade
 const readItemQuery = queryReader({ f: v.optional(field.oneOf(['json', 'html'])), crs: crsField });
 
 /** GET /ogc/collections/{collection}/items */
-export async function answerItems(c: Context<Env>, deps: Deps, collection: Collection): Promise<Response> {
+export async function answerItems(
+  c: Context<Env>,
+  deps: Deps,
+  { answerUnchanged, setTag }: Conditions,
+  collection: Collection,
+): Promise<Response> {
   const read = pageReaders.get(collection.id);
   if (!read) throw new PortalError('nicht_gefunden');
   const input = read(c) as PageInput & FilterInput;
@@ -78,13 +83,14 @@ export async function answerItems(c: Context<Env>, deps: Deps, collection: Colle
     throw new PortalError('ungueltiger_parameter', {
       cursor: 'cursor gehört nicht zu dieser Anfrage; erlaubt ist die Adresse aus dem Verweis next, mit denselben Filtern.',
     });
-  const unchanged = await answerUnchanged(c, deps, format);
+  const unchanged = await answerUnchanged(c, format);
   if (unchanged) return unchanged;
   // People are shown a map in degrees.
   const crs = format === html ? crs84 : input.crs;
   const limit = format === html ? Math.min(input.limit, maxFeaturesOfPage) : input.limit;
   const range = { filter, after: cursor ?? null, skip: input.offset, limit, system: systemOf(crs) };
-  const page = await collection.list(deps.reads, range);
+  const { value: page, stand } = await collection.list(deps.reads, range);
+  setTag(c, format, stand);
   const addresses = new Addresses(c, deps);
   const links = addresses.own(format, pageFormats);
   if (page.lastKey !== null)
@@ -107,14 +113,22 @@ export async function answerItems(c: Context<Env>, deps: Deps, collection: Colle
 }
 
 /** GET /ogc/collections/{collection}/items/{fid} */
-export async function answerItem(c: Context<Env>, deps: Deps, collection: Collection, id: string): Promise<Response> {
+export async function answerItem(
+  c: Context<Env>,
+  deps: Deps,
+  { answerUnchanged, setTag }: Conditions,
+  collection: Collection,
+  id: string,
+): Promise<Response> {
   const input = readItemQuery(c);
   const format = chooseFormat(c, input.f, itemFormats);
-  const unchanged = await answerUnchanged(c, deps, format);
+  const unchanged = await answerUnchanged(c, format);
   if (unchanged) return unchanged;
   const crs = format === html ? crs84 : input.crs;
-  const feature = isStorable(id) ? await collection.get(deps.reads, id, systemOf(crs)) : null;
+  const found = isStorable(id) ? await collection.get(deps.reads, id, systemOf(crs)) : null;
+  const feature = found?.value;
   if (!feature) throw new PortalError('nicht_gefunden');
+  setTag(c, format, found.stand);
   const addresses = new Addresses(c, deps);
   const links = [
     ...addresses.own(format, itemFormats),

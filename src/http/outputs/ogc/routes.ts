@@ -1,8 +1,8 @@
 // OGC API – Features (O2), Part 1 and Part 2: which addresses there are.
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { getExtent } from '../../../db/ausgabe-ogc.ts';
-import { getStand } from '../../../db/stand.ts';
+import { listExtent } from '../../../db/ausgabe-ogc.ts';
+import { getStand, type Versioned } from '../../../db/stand.ts';
 import type { Deps, Env } from '../../context.ts';
 import { PortalError } from '../../wire/errors.ts';
 import { namesAny } from '../../wire/etag.ts';
@@ -10,7 +10,7 @@ import * as field from '../../wire/fields.ts';
 import { send } from '../../wire/reply.ts';
 import { queryReader } from '../query.ts';
 import { type Collection, collections } from './collections.ts';
-import { answerUnchanged } from './conditional.ts';
+import { makeConditions, noStand } from './conditional.ts';
 import { describeCollection, describeConformance, describeLanding, type Extents } from './describe.ts';
 import { makeCollectionPage, makeCollectionsPage, makeConformancePage, makeLandingPage } from './describe-page.ts';
 import { answerItem, answerItems } from './items.ts';
@@ -23,20 +23,24 @@ const readFormat = queryReader({ f: v.optional(field.oneOf(['json', 'html'])) })
 
 export function ogcRoutes(deps: Deps): Hono<Env> {
   const readExtents = keepExtents(deps);
+  const conditions = makeConditions(deps);
 
   /** What all pages but those of features do. */
-  const answer = async (
+  const answer = async <T>(
     c: Context<Env>,
-    make: (addresses: Addresses) => Promise<object> | object,
-    makeHtml: (addresses: Addresses) => Promise<Response> | Response,
+    read: (() => Promise<Versioned<T>>) | null,
+    make: (addresses: Addresses, value: T) => object,
+    makeHtml: (addresses: Addresses, value: T) => Promise<Response> | Response,
     formats = [json, html],
   ) => {
     const format = chooseFormat(c, readFormat(c).f, formats);
-    const unchanged = await answerUnchanged(c, deps, format);
+    const unchanged = await conditions.answerUnchanged(c, format, read === null);
     if (unchanged) return unchanged;
+    const { value, stand } = read === null ? nothing : await read();
+    conditions.setTag(c, format, stand);
     const addresses = new Addresses(c, deps);
-    if (format === html) return makeHtml(addresses);
-    return send(c, { body: JSON.stringify(await make(addresses)), type: format.type, status: 200 });
+    if (format === html) return makeHtml(addresses, value as T);
+    return send(c, { body: JSON.stringify(make(addresses, value as T)), type: format.type, status: 200 });
   };
 
   const pages = new Hono<Env>()
@@ -47,12 +51,11 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
         c.res.headers.delete('Content-Type');
         c.res = c.body(null, 304);
       }
-      // The version was one server's, and what came after it another's, which may not show yet what the first one did.
-      if (deps.isMixed?.()) c.res.headers.delete('ETag');
     })
     .get('/', (c) =>
       answer(
         c,
+        null,
         (addresses) => describeLanding(addresses, json),
         (addresses) => makeLandingPage(c, addresses),
       ),
@@ -60,6 +63,7 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
     .get('/api', (c) =>
       answer(
         c,
+        null,
         (addresses) => makeOpenapi(addresses.root),
         (addresses) => makeOpenapiPage(c, addresses),
         [openapi, html],
@@ -68,6 +72,7 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
     .get('/conformance', (c) =>
       answer(
         c,
+        null,
         (addresses) => describeConformance(addresses, json),
         (addresses) => makeConformancePage(c, addresses),
       ),
@@ -75,14 +80,12 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
     .get('/collections', (c) =>
       answer(
         c,
-        async (addresses) => {
-          const extents = await readExtents();
-          return {
-            links: addresses.own(json, [json, html]),
-            crs: describeCollection(addresses, collections[0] as Collection, extents, json).crs,
-            collections: collections.map((each) => describeCollection(addresses, each, extents)),
-          };
-        },
+        readExtents,
+        (addresses, extents) => ({
+          links: addresses.own(json, [json, html]),
+          crs: describeCollection(addresses, collections[0] as Collection, extents, json).crs,
+          collections: collections.map((each) => describeCollection(addresses, each, extents)),
+        }),
         (addresses) => makeCollectionsPage(c, addresses),
       ),
     )
@@ -90,12 +93,13 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
       const collection = findCollection(c);
       return answer(
         c,
-        async (addresses) => describeCollection(addresses, collection, await readExtents(), json),
-        async (addresses) => makeCollectionPage(c, addresses, collection, await readExtents()),
+        readExtents,
+        (addresses, extents) => describeCollection(addresses, collection, extents, json),
+        (addresses, extents) => makeCollectionPage(c, addresses, collection, extents),
       );
     })
-    .get('/collections/:collection/items', (c) => answerItems(c, deps, findCollection(c)))
-    .get('/collections/:collection/items/:fid', (c) => answerItem(c, deps, findCollection(c), c.req.param('fid')));
+    .get('/collections/:collection/items', (c) => answerItems(c, deps, conditions, findCollection(c)))
+    .get('/collections/:collection/items/:fid', (c) => answerItem(c, deps, conditions, findCollection(c), c.req.param('fid')));
   // The root as programs put it together from the document: its server and a slash.
   return new Hono<Env>().route('/', pages).get(`${base}/`, (c) => c.redirect(`${base}${new URL(c.req.url).search}`, 301));
 }
@@ -106,15 +110,15 @@ function findCollection(c: Context<Env>): Collection {
   return collection;
 }
 
+const nothing: Versioned<undefined> = { value: undefined, stand: noStand };
+
 /** Where features lie: computed once for each version of what there is. */
-function keepExtents({ reads }: Deps): () => Promise<Extents> {
-  let known: { stand: string; extents: Extents } | null = null;
+function keepExtents({ reads }: Deps): () => Promise<Versioned<Extents>> {
+  const margins = new Set(collections.map(({ margin }) => margin));
+  let known: Versioned<Extents> | null = null;
   return async () => {
-    const stand = await getStand(reads, 'gezeigt');
-    if (known?.stand === stand) return known.extents;
-    const extents: Extents = new Map();
-    for (const margin of new Set(collections.map((each) => each.margin))) extents.set(margin, await getExtent(reads, margin));
-    known = { stand, extents };
-    return extents;
+    if (known?.stand === (await getStand(reads, 'gezeigt'))) return known;
+    known = await listExtent(reads, margins);
+    return known;
   };
 }

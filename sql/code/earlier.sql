@@ -1,0 +1,56 @@
+-- What instances of the last release, 0.28, still call while they are being replaced. It hands on to what is there now and knows nothing
+-- itself.
+
+-- What a page calls that was under way when the functions were replaced.
+create or replace function private.is_frei(bereich portal.bereich, status portal.status)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+as $$
+  select private.is_shown_to_all(bereich, status)
+$$;
+
+create or replace function private.is_verlauf(verlauf portal.abgleich_verlauf)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return private.is_current_verlauf(verlauf);
+end
+$$;
+
+-- What a replica must have in common with its primary before it is read in its place (P3.2).
+-- returns  verlauf: the present part of the feed; is_current: the primary has not been started, restored or made one since that was
+--          written; code: of these functions
+create or replace function api.get_server()
+  returns table (verlauf integer, is_current boolean, code text)
+  language plpgsql
+  stable
+  rows 1
+as $$
+declare
+  v_verlauf portal.abgleich_verlauf;
+begin
+  select * into v_verlauf from portal.abgleich_verlauf v order by v.nummer desc limit 1;
+  verlauf := v_verlauf.nummer;
+  is_current := private.is_current_verlauf(v_verlauf);
+  code := (select i.code_hash from portal.installation i);
+  return next;
+end
+$$;
+comment on function api.get_server() is 'What a replica must have in common with its primary before it is read in its place';
+
+-- They compare the login name themselves.
+create or replace function api.use_nutzer_loesch_link(hash bytea, saetze portal.kurztext)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+begin
+  return api.use_nutzer_loesch_link(hash, saetze, (select l.loginname from api.get_nutzer_daten_link(use_nutzer_loesch_link.hash) l));
+end
+$$;
+comment on function api.use_nutzer_loesch_link(bytea, portal.kurztext) is
+  'Begins the erasure of the account that a link to the own data belongs to; for instances of release 0.28';

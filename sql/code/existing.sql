@@ -1,0 +1,34 @@
+-- What a database lacks that had sightings before it had these tables. The triggers are in place already, in this transaction:
+-- nobody writes meanwhile.
+do $$
+begin
+  if not exists (select from portal.raster_zelle) then
+    perform private.set_raster_zelle();
+  end if;
+  -- What was there before the feed for mirrors stands at its beginning.
+  if not exists (select from portal.abgleich_verlauf) then
+    perform private.set_verlauf();
+    insert into portal.abgleich_block (stelle, von, bis)
+    select 0, 1, max(s.id) from portal.sichtbeobachtung s having max(s.id) is not null;
+  end if;
+  perform private.set_art_platz();
+  if not exists (select from portal.sichtbeobachtung_gezeigt) then
+    perform private.set_gezeigt_all();
+    -- Then the rest was found with them. Else it is done afterwards, in small steps (api.set_raster_lage).
+    update portal.installation set has_raster_lage = true;
+  end if;
+  -- Up to 0003 another table held the links of tenants. It goes when this file is applied once more, because to drop it shuts out readers:
+  -- not for as long as this transaction takes.
+  if to_regclass('portal.sichtbeobachtung_mandant') is not null then
+    if exists (select from portal.mandant_sichtbeobachtung) then
+      drop table portal.sichtbeobachtung_mandant;
+      drop index if exists portal.sichtbeobachtung_raster;
+    else
+      insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
+      select l.mandant_id, l.sichtbeobachtung_id, l.gid, l.exakt, private.is_shown_to_all(s.bereich, s.status)
+      from portal.sichtbeobachtung_mandant l
+      join portal.sichtbeobachtung s on s.id = l.sichtbeobachtung_id;
+    end if;
+  end if;
+end
+$$;

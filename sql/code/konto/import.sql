@@ -1,0 +1,93 @@
+-- Importing accounts: all or none.
+
+-- What an import of accounts holds.
+--   rows  JSON array of objects: zeile, loginname, email, vorname, nachname, anonymisiert, rolle, artengruppen (array of ids)
+create or replace function private.list_nutzer_import(rows portal.dokument)
+  returns table (
+    zeile integer, loginname text, email text, vorname text, nachname text, anonymisiert integer, rolle portal.rolle,
+    artengruppen integer[], loginname_key text, email_key text)
+  language sql
+  stable
+as $$
+  select r.*, private.to_account_key(r.loginname), private.to_account_key(r.email)
+  from json_to_recordset(rows::json) r (
+    zeile integer, loginname text, email text, vorname text, nachname text, anonymisiert integer, rolle portal.rolle,
+    artengruppen integer[])
+$$;
+
+-- What speaks against an import of accounts; keeps others from being made until the end of the transaction. An account that has the
+-- same login name and address is the same account, and nothing speaks against it.
+--   rows    as in private.list_nutzer_import
+-- returns   zeile; code: NTZER login name or address (spalte) is taken, by an account or, then bezug names it, by an earlier line;
+--           GRUPP unknown group (bezug)
+create or replace function api.list_nutzer_import_fehler(rows portal.dokument)
+  returns table (zeile integer, code text, spalte text, bezug integer)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  perform private.require_account_lock();
+  return query
+  with r as materialized (select l.* from private.list_nutzer_import(rows) l)
+  select r.zeile, 'NTZER', 'loginname', null::integer
+  from r
+  join portal.nutzer u on u.loginname_key = r.loginname_key
+  where u.email_key is distinct from r.email_key
+  union all
+  select r.zeile, 'NTZER', 'email', null
+  from r
+  join portal.nutzer u on u.email_key = r.email_key
+  where u.loginname_key <> r.loginname_key
+  union all
+  select d.zeile, 'NTZER', 'loginname', d.erste
+  from (select r.zeile, min(r.zeile) over (partition by r.loginname_key) as erste from r) d
+  where d.zeile <> d.erste
+  union all
+  select d.zeile, 'NTZER', 'email', d.erste
+  from (select r.zeile, min(r.zeile) over (partition by r.email_key) as erste from r where r.email_key is not null) d
+  where d.zeile <> d.erste
+  union all
+  select r.zeile, 'GRUPP', 'artengruppen', g
+  from r, unnest(r.artengruppen) g
+  where not exists (select from portal.artengruppe a where a.id = g)
+  order by 1, 3;
+end
+$$;
+comment on function api.list_nutzer_import_fehler(portal.dokument) is
+  'What speaks against an import of accounts, by line; no others are made until the end of the transaction';
+
+-- Stores the accounts of an import that nothing speaks against, without a password: each sets its own by the link in a mail.
+-- returns  how many; the others were there already
+create or replace function api.create_nutzer_of_import(rows portal.dokument)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_count bigint;
+begin
+  with r as materialized (
+    select l.* from private.list_nutzer_import(rows) l
+    where not exists (select from portal.nutzer u where u.loginname_key = l.loginname_key)
+  ),
+  angelegt as (
+    insert into portal.nutzer (loginname, email, vorname, nachname, anonymisiert)
+    select r.loginname, r.email, r.vorname, r.nachname, r.anonymisiert from r order by r.zeile
+    returning id, loginname_key
+  ),
+  rollen as (
+    insert into portal.nutzer_rolle (nutzer_id, rolle)
+    select a.id, r.rolle from angelegt a join r using (loginname_key) where r.rolle is not null
+  ),
+  gruppen as (
+    insert into portal.nutzer_artengruppe (nutzer_id, gid)
+    select distinct a.id, g from angelegt a join r using (loginname_key), unnest(r.artengruppen) g
+  )
+  select count(*) into v_count from angelegt;
+  return v_count;
+end
+$$;
+comment on function api.create_nutzer_of_import(portal.dokument) is
+  'Stores the accounts of an import that are not there yet, without a password; returns how many';
