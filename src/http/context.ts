@@ -18,8 +18,8 @@ import type { Queue } from '../jobs/boss.ts';
 import type { Media } from '../media/medium.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { PortalError } from './wire/errors.ts';
-import { Query } from './wire/format.ts';
+import { Query } from './wire/answer-format.ts';
+import { PortalError } from './wire/portal-error.ts';
 import { type Parameters, queryOf } from './wire/query.ts';
 
 export interface Deps {

@@ -1,6 +1,6 @@
 // What was thrown, as users are told of it: the errors of the database by their SQLSTATE, and what is away or overloaded.
 import { shorten } from '../guard/text.ts';
-import { type ErrorCode, PortalError } from './wire/errors.ts';
+import { type ErrorCode, PortalError } from './wire/portal-error.ts';
 
 interface StateEntry {
   code: ErrorCode;

@@ -3,7 +3,7 @@ import type { Sql, Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
 import { currentScope, runOutsideScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';
-import { PortalError } from './wire/errors.ts';
+import { PortalError } from './wire/portal-error.ts';
 
 interface Limit {
   zweck: string;

@@ -6,7 +6,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Example } from '../../src/http/openapi/operation.ts';
 import { listRoutes } from '../../src/http/routes/routes.ts';
-import { formatFields } from '../../src/http/wire/format.ts';
+import { formatFields } from '../../src/http/wire/answer-format.ts';
 import { type Json, startTestService, type TestService, toFormData } from '../support/service.ts';
 
 interface Documented {

@@ -9,8 +9,8 @@ import type { ReceivedFile, Upload } from '../../media/uploads.ts';
 import type { Deps, Env } from '../context.ts';
 import { toPortalError } from '../errors.ts';
 import { requireFilesAllowed, requireWriteAllowed } from '../limits.ts';
-import { PortalError, sentences } from '../wire/errors.ts';
 import { type Form, readFormWithFiles } from '../wire/form.ts';
+import { PortalError, sentences } from '../wire/portal-error.ts';
 
 const mebibyte = 1024 * 1024;
 

@@ -3,8 +3,8 @@ import type { Context } from 'hono';
 import { currentScope } from '../../guard/request.ts';
 import { mediumTypes } from '../../media/medium.ts';
 import type { Deps, Env } from '../context.ts';
-import { PortalError } from '../wire/errors.ts';
 import { matches, namesAny } from '../wire/etag.ts';
+import { PortalError } from '../wire/portal-error.ts';
 import { readRange } from '../wire/range.ts';
 
 /** @param isReleased everybody may see it */

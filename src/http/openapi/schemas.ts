@@ -1,7 +1,7 @@
 // The records of the interface as JSON schemas, for the document. Members stand in the order in which the
 // service writes them (D2.18).
 import { type FeldName, listFeld } from '../../felder.ts';
-import { catalogue } from '../wire/errors.ts';
+import { catalogue } from '../wire/portal-error.ts';
 
 /** A JSON schema. */
 export type Schema = { [keyword: string]: unknown };

@@ -6,8 +6,8 @@ import type { Versioned } from '../../db/stand.ts';
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
-import type { AnswerOutput } from './conditional.ts';
-import { checkFirst, queryReader } from './query.ts';
+import type { AnswerOutput } from './answer-output.ts';
+import { checkFirst, queryReader } from './output-query.ts';
 
 /** Records that can be asked for at once. */
 export const maxRecords = 50;

@@ -8,7 +8,7 @@ import type { Config } from '../../config.ts';
 import type { Deps, Env } from '../context.ts';
 import { readOnce } from '../wire/asset.ts';
 import { send, sendPage } from '../wire/reply.ts';
-import { checkFirst, queryReader } from './query.ts';
+import { checkFirst, queryReader } from './output-query.ts';
 
 const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
 // A list instead of folders: the package also holds examples and sources.

@@ -5,10 +5,10 @@ import { getPhaenologie, type PhaenologieRow } from '../../db/ausgabe-phaenologi
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
-import type { AnswerOutput } from './conditional.ts';
+import type { AnswerOutput } from './answer-output.ts';
 import { recordFilters } from './filters.ts';
+import { checkFirst, queryReader } from './output-query.ts';
 import { type Drittel, drawPhaenologie } from './phaenologie-svg.ts';
-import { checkFirst, queryReader } from './query.ts';
 
 const readQuery = queryReader({
   ...recordFilters,

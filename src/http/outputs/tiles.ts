@@ -4,11 +4,11 @@ import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '
 import type { Versioned } from '../../db/stand.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
-import { PortalError } from '../wire/errors.ts';
+import { PortalError } from '../wire/portal-error.ts';
 import type { Answer } from '../wire/reply.ts';
-import type { AnswerOutput } from './conditional.ts';
+import type { AnswerOutput } from './answer-output.ts';
 import { recordFilters } from './filters.ts';
-import { checkFirst, queryReader } from './query.ts';
+import { checkFirst, queryReader } from './output-query.ts';
 import { packTile } from './tile-pack.ts';
 
 export const maxZoom = 16;

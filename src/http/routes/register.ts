@@ -6,9 +6,9 @@ import type { MailJob } from '../../jobs/boss.ts';
 import { type Deps, publicOrigin } from '../context.ts';
 import { isMailAllowed, requireLinkAllowed, requireRegistrationAllowed } from '../limits.ts';
 import { formErrors } from '../openapi/operation.ts';
-import { PortalError, sentences } from '../wire/errors.ts';
 import * as field from '../wire/fields.ts';
 import type { Output } from '../wire/input.ts';
+import { PortalError, sentences } from '../wire/portal-error.ts';
 import { type Asked, type Route, route } from './route.ts';
 
 const registerFields = {

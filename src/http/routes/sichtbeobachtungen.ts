@@ -11,8 +11,8 @@ import type { Deps } from '../context.ts';
 import { addressMedia } from '../media/address.ts';
 import { receiveMedia, removeMedia } from '../media/receive.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
-import { PortalError, sentences } from '../wire/errors.ts';
 import { type Output, type pageFields, restrictFields } from '../wire/input.ts';
+import { PortalError, sentences } from '../wire/portal-error.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 import {
   changeSichtbeobachtungFields,

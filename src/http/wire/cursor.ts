@@ -1,6 +1,6 @@
 // Pages (D1.12, D1.13): the cursor, and the URL that carries it.
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { PortalError, sentences } from './errors.ts';
+import { PortalError, sentences } from './portal-error.ts';
 import type { Parameters } from './query.ts';
 
 // Everything else in a list's query is a filter: a cursor belongs to one set of them.

@@ -4,7 +4,7 @@ import type { Context, Handler } from 'hono';
 import { getStand, type Subject } from '../../db/stand.ts';
 import { coalesce } from '../../guard/coalesce.ts';
 import type { Deps, Env } from '../context.ts';
-import type { KeptAnswers } from './kept.ts';
+import type { AnswerCache } from './answer-cache.ts';
 import { type Answer, respond, send } from './reply.ts';
 
 /** Makes ETags of versions, and looks at the present version. A hash of the body would cost as much as the body. */
@@ -33,7 +33,7 @@ export function makeTags({ reads, secretKey, build }: Pick<Deps, 'reads' | 'secr
  * @param addressOf what an answer depends on beside the version
  * @returns what makes handlers of reads, of what their answers are made from
  */
-export function answerConditionally(deps: Deps, answers: KeptAnswers, addressOf = addressAtTenant) {
+export function answerConditionally(deps: Deps, answers: AnswerCache, addressOf = addressAtTenant) {
   const { tagOf, look } = makeTags(deps);
   return (subject: Subject, make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
     const respondAlways = respond(make);

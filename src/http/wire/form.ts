@@ -4,8 +4,8 @@ import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Deps, Env } from '../context.ts';
 import { readBody } from './body.ts';
-import { PortalError, sentences } from './errors.ts';
 import { keyOf, readMultipart, type TakeFile } from './multipart.ts';
+import { PortalError, sentences } from './portal-error.ts';
 import { countParameters, maxFields, type Parameters, parseQuery } from './query.ts';
 
 export const maxFieldsBytes = 128 * 1024;

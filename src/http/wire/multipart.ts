@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
-import { PortalError, sentences } from './errors.ts';
+import { PortalError, sentences } from './portal-error.ts';
 import { addValue, type Parameters } from './query.ts';
 
 /**

@@ -4,8 +4,8 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Json } from '../../db/page.ts';
 import { currentScope } from '../../guard/request.ts';
 import { type Env, queryOfRequest } from '../context.ts';
-import { answerError, type PortalError } from './errors.ts';
-import { type Format, plainJson } from './format.ts';
+import { type Format, plainJson } from './answer-format.ts';
+import { answerError, type PortalError } from './portal-error.ts';
 import { toXml, type Value } from './xml.ts';
 
 /** What is sent back, ready to leave. */

@@ -1,8 +1,8 @@
 // The query of a request, and the format of its answer that it asks for.
 import * as v from 'valibot';
-import { PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
 import { checkInput } from './input.ts';
+import { PortalError, sentences } from './portal-error.ts';
 import { type Parameters, parseQuery } from './query.ts';
 
 /** Parameters that every operation takes. */

@@ -1,7 +1,7 @@
 // Cursors of the feed (O1.5): opaque, valid for ever, and of one installation, tenant and filter.
 import { createCipheriv, createDecipheriv, createHash, createHmac, type KeyObject } from 'node:crypto';
 import type { FeedPlace } from '../../db/abgleich.ts';
-import { PortalError } from '../wire/errors.ts';
+import { PortalError } from '../wire/portal-error.ts';
 
 const sizes = { installation: 8, nonce: 12, tag: 16, place: 29 };
 const length = sizes.installation + sizes.nonce + sizes.tag + sizes.place;

@@ -3,8 +3,8 @@ import type { Context, MiddlewareHandler } from 'hono';
 import * as v from 'valibot';
 import { shorten } from '../../guard/text.ts';
 import type { Env } from '../context.ts';
-import { PortalError } from '../wire/errors.ts';
 import { checkInput, type Entries, type Output } from '../wire/input.ts';
+import { PortalError } from '../wire/portal-error.ts';
 import { maxFields, parseQuery, queryOf } from '../wire/query.ts';
 
 /**
