@@ -74,7 +74,7 @@ function answerErrors(app: Hono<Env>, log: Log): void {
     return replyAny(c, new PortalError('methode_nicht_erlaubt', {}, { Allow: methods.join(', ') }));
   });
   app.onError((error, c) => {
-    const known = toPortalError(error, c.get('sent') ?? c.get('query')?.parameters);
+    const known = toPortalError(error, c.get('sent'));
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
     if (!known) log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
     else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft()) {

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { canPackTiles, getTile, listTile } from '../../src/db/ausgabe-tiles.ts';
-import { packTile } from '../../src/http/outputs/tile-pack.ts';
-import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
+import { maxTileBytes, packTile } from '../../src/http/outputs/tiles.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { type Json, startTestService, type TestService } from '../support/service.ts';

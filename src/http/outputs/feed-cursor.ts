@@ -6,7 +6,7 @@ import { PortalError } from '../wire/portal-error.ts';
 const sizes = { installation: 8, nonce: 12, tag: 16, place: 29 };
 const length = sizes.installation + sizes.nonce + sizes.tag + sizes.place;
 
-export interface FeedCursors {
+interface FeedCursors {
   make(place: FeedPlace, tenant: number, mandant: string | null): string;
   /**
    * The place that a cursor stands for.

@@ -7,7 +7,7 @@ import type { Env } from '../context.ts';
 import { PortalError } from '../wire/portal-error.ts';
 import { send } from '../wire/reply.ts';
 
-export interface MetricsDeps {
+interface MetricsDeps {
   metrics: Metrics;
   config: Pick<Config, 'metricsToken' | 'trustedHops'>;
 }

@@ -195,7 +195,6 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       operationId: 'overrideSichtbeobachtung',
       summary: 'PUT oder DELETE als POST',
       description: 'Für Clients, die kein PUT oder DELETE senden können: X-HTTP-Method-Override nennt, was gemeint ist.',
-      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'doppelte_meldung', 'zu_oft'],
       examples: [
         {
           summary: 'Veröffentlichen',

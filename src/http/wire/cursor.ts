@@ -28,7 +28,7 @@ export function namesOfList(entries: object): ListNames {
 }
 
 /** The cursor that continues after the record with this id. */
-export function makeCursor(key: KeyObject, page: Page, lastId: number): string {
+function makeCursor(key: KeyObject, page: Page, lastId: number): string {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(lastId));
   return Buffer.concat([bytes, sign(key, page, bytes)]).toString('base64url');

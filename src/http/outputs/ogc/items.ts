@@ -38,7 +38,7 @@ const limitField = v.optional(
 export const maxOffset = 10_000;
 
 export const pageFormats = [geojson, html, csv];
-export const itemFormats = [geojson, html];
+const itemFormats = [geojson, html];
 
 const pageEntries = {
   f: v.optional(field.oneOf(['json', 'html', 'csv'])),
