@@ -1,5 +1,5 @@
 // Whether an answer is as every answer must be, whatever it was the answer to.
-import { catalogue } from '../../src/http/wire/errors.ts';
+import { catalogue } from '../../src/http/wire/portal-error.ts';
 import { type Answer, headerOf, readAnswers } from './answer.ts';
 import { mustBeAnswered, type Shot } from './plan.ts';
 import type { Outcome } from './wire.ts';

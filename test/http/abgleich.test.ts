@@ -4,7 +4,7 @@ import crypto, { createSecretKey } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { before, describe, it } from 'node:test';
 import { createApp } from '../../src/app.ts';
-import { feedCursors } from '../../src/http/outputs/cursor.ts';
+import { feedCursors } from '../../src/http/outputs/feed-cursor.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { type FollowOptions, followFeed, idsOf, settleFeed } from '../support/feed.ts';

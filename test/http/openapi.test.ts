@@ -6,7 +6,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Example } from '../../src/http/openapi/operation.ts';
 import { listRoutes } from '../../src/http/routes/routes.ts';
-import { formatFields } from '../../src/http/wire/format.ts';
+import { formatFields } from '../../src/http/wire/answer-format.ts';
 import { type Json, startTestService, type TestService, toFormData } from '../support/service.ts';
 
 interface Documented {
@@ -246,14 +246,8 @@ describe('the page of the documentation', () => {
   });
 
   it('serves nothing else of the package', async () => {
-    for (const name of [
-      'index.html',
-      'package.json',
-      'swagger-initializer.js',
-      'swagger-ui-bundle.js.map',
-      '..%2fpackage.json',
-      '',
-    ]) {
+    const names = ['index.html', 'package.json', 'swagger-initializer.js', 'swagger-ui-bundle.js.map', '..%2fpackage.json', ''];
+    for (const name of names) {
       assert.equal((await service.request(`/docs/${name}`)).status, 404, name);
     }
   });

@@ -95,7 +95,7 @@ describe('the regular expressions of the service', { skip: onPostgres && 'the sa
     // A route, which the source gives.
     assert.deepEqual(
       made.map((each) => each.split(':', 1)[0]),
-      ['src/http/protocol.ts'],
+      ['src/http/http-rules.ts'],
     );
   });
 

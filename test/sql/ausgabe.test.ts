@@ -9,7 +9,7 @@ import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { Limit } from '../../src/guard/limit.ts';
 import { toPortalError } from '../../src/http/errors.ts';
-import { answerError } from '../../src/http/wire/errors.ts';
+import { answerError } from '../../src/http/wire/portal-error.ts';
 import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
 
 let database: Database;

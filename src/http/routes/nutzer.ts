@@ -4,7 +4,7 @@ import type { Sql } from '../../db/client.ts';
 import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
 import { hashPassword } from '../../guard/password.ts';
 import type { Deps } from '../context.ts';
-import { requireEmailAllowed, runRegexp } from '../limits.ts';
+import { limits, requireAllowed, runRegexp } from '../limits.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
 import * as field from '../wire/fields.ts';
 import { type Output, restrictFields } from '../wire/input.ts';
@@ -58,7 +58,7 @@ export function nutzerRoutes(deps: Deps): Route[] {
       // Before a password is hashed, which is dear.
       if (form.passwort !== undefined) await requireNutzerRight(sql, reader, id, Object.keys(form));
       // An administrator sees all addresses anyway.
-      if (form.email && id === reader) await requireEmailAllowed(deps, reader);
+      if (form.email && id === reader) await requireAllowed(deps, limits.email, reader);
       const change = await toChange(form);
       await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, change);
       return JSON.stringify([{ id }]);
@@ -117,15 +117,6 @@ export function nutzerRoutes(deps: Deps): Route[] {
       operationId: 'overrideNutzer',
       summary: 'PUT als POST',
       description: 'Für Clients, die kein PUT senden können: mit X-HTTP-Method-Override: PUT.',
-      errors: [
-        ...formErrors,
-        'nicht_erlaubt',
-        'nicht_gefunden',
-        'methode_nicht_erlaubt',
-        'adresse_vergeben',
-        'letzter_administrator',
-        'zu_oft',
-      ],
       examples: [
         {
           summary: 'Neue E-Mail-Adresse',

@@ -2,8 +2,8 @@
 import * as v from 'valibot';
 import { listFeld } from '../../felder.ts';
 import { hasLongRun, isStorable, maxMarks } from '../../guard/text.ts';
-import { describeValue, type FieldProblems, PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
+import { describeValue, type FieldProblems, PortalError, sentences } from './portal-error.ts';
 import type { Parameters } from './query.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the entries of any object schema

@@ -47,7 +47,7 @@ export interface Collection {
   get(sql: Sql, id: string, system: OutputSystem): Promise<Versioned<Buffer | null> | null>;
 }
 
-export const yearField = v.optional(field.integer(1, 9999));
+const yearField = v.optional(field.integer(1, 9999));
 const speciesFilters = { art: v.optional(field.id), artengruppe_id: v.optional(field.id) };
 
 const integer = (description: string): Property => ({ type: 'integer', description });

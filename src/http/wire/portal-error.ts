@@ -69,7 +69,7 @@ export class PortalError extends Error {
 }
 
 /** The error body of D2.1, with its status and headers. */
-export interface ErrorAnswer {
+interface ErrorAnswer {
   status: ContentfulStatusCode;
   headers: Record<string, string>;
   body: { error: { status: number; code: ErrorCode; message: string; fields: FieldProblems } };
