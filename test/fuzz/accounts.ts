@@ -1,37 +1,24 @@
 // Accounts as their owners use them, several things at a time: what is answered belongs to what comes next.
 import type { Dice } from '../support/dice.ts';
-import { readAnswers } from './answer.ts';
-import { credentialsOf, encodeRequest, escapeText } from './encode.ts';
-import type { Draft, Shot, ShotMaker } from './plan.ts';
-import type { Outcome } from './wire.ts';
+import { credentialsOf, encodeForm, escapeText } from './encode.ts';
+import type { Draft, ShotMaker } from './plan.ts';
+import type { Outcome, Shot } from './send.ts';
 import { tenantHosts, type World } from './world.ts';
 
 type Credentials = { loginname: string; token: string } | null;
+type Form = Record<string, string>;
 
-function makeShot(host: string, method: string, path: string, as: Credentials, form: Record<string, string> | null = null): Shot {
-  const body =
-    form &&
-    Object.entries(form)
-      .map(([name, value]) => `${name}=${escapeText(value)}`)
-      .join('&');
-  const bytes = encodeRequest({
-    method,
-    target: `/api/v2${path}`,
-    headers: [
-      ['Host', host],
-      ...credentialsOf(as),
-      ...(body === null ? [] : [['Content-Type', 'application/x-www-form-urlencoded'] as const]),
-      ['Connection', 'close'],
-    ],
-    ...(body !== null && { body: Buffer.from(body) }),
-  });
-  return { bytes, methods: [method] };
+function makeShot(host: string, method: string, path: string, as: Credentials, form: Form | null = null): Shot {
+  const headers = [['Host', host] as const, ...credentialsOf(as)];
+  if (form === null) return { method, target: `/api/v2${path}`, headers };
+  headers.push(['Content-Type', 'application/x-www-form-urlencoded']);
+  return { method, target: `/api/v2${path}`, headers, body: encodeForm(form) };
 }
 
 /** The access key of a login that succeeded. */
 function tokenOf(outcome: Outcome | undefined): string | null {
-  const [answer] = readAnswers(outcome?.received ?? Buffer.alloc(0), null, true).answers;
-  return /"token":"([^"]+)"/.exec(answer?.body.toString() ?? '')?.[1] ?? null;
+  const text = outcome && 'body' in outcome ? outcome.body.toString() : '';
+  return /"token":"([^"]+)"/.exec(text)?.[1] ?? null;
 }
 
 /** @param findLinks addresses of pages on which a password is set, from the mails that were sent so far */
