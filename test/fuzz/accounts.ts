@@ -63,6 +63,10 @@ export function draftAccounts(dice: Dice, world: World, findLinks: () => string[
         : null;
     };
 
+  const { loginname } = account;
+  const otherwise = dice.pick([loginname.toUpperCase(), ` ${loginname}`, `${loginname}\u200b`, loginname.replace('w', 'ｗ')]);
+  const mailbox = dice.pick(['niemand@example.org', 'wegwerf-3@example.org']);
+  const lost: Form = dice.chance(0.5) ? { loginname } : { email: mailbox };
   const ways: [note: string, shots: ShotMaker[], atOnce?: boolean][] = [
     [
       'login, read, logout, read',
@@ -89,12 +93,7 @@ export function draftAccounts(dice: Dice, world: World, findLinks: () => string[
     ['login while being blocked', [login(), change({ status: '0' }), login(), change({ status: '1' })], true],
     [
       'changes at once',
-      [
-        change({ rollen: 'expert' }),
-        change({ rollen: '' }),
-        change({ vorname: 'A' }),
-        change({ artengruppenbeschraenkung: '1,2' }),
-      ],
+      [{ rollen: 'expert' }, { rollen: '' }, { vorname: 'A' }, { artengruppenbeschraenkung: '1,2' }].map((form) => change(form)),
       true,
     ],
     [
@@ -113,40 +112,14 @@ export function draftAccounts(dice: Dice, world: World, findLinks: () => string[
     ['logins at once', [login(), login(), login()], true],
     ['wrong password', [login(wrong)]],
     ['unknown name', [login(wrong, `niemand ${number}`)]],
-    [
-      'name in other letters',
-      [
-        login(
-          account.sha1,
-          dice.pick([
-            account.loginname.toUpperCase(),
-            ` ${account.loginname}`,
-            `${account.loginname}\u200b`,
-            account.loginname.replace('w', 'ｗ'),
-          ]),
-        ),
-      ],
-    ],
+    ['name in other letters', [login(account.sha1, otherwise)]],
     ['registration', [makeShot(host, 'POST', '/register', null, registration)]],
     [
       'the same registration at once',
       [makeShot(host, 'POST', '/register', null, registration), makeShot(host, 'POST', '/register', null, registration)],
       true,
     ],
-    [
-      'lost password',
-      [
-        makeShot(
-          host,
-          'POST',
-          '/passwort',
-          null,
-          dice.chance(0.5)
-            ? { loginname: account.loginname }
-            : { email: dice.pick(['niemand@example.org', 'wegwerf-3@example.org']) },
-        ),
-      ],
-    ],
+    ['lost password', [makeShot(host, 'POST', '/passwort', null, lost)]],
     [
       'a link',
       [

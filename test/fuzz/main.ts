@@ -96,21 +96,24 @@ async function run(seconds: number, seed: number, only: readonly number[] | null
     await Promise.all(Array.from({ length: atOnce }, lane));
   };
   const worst = { witness: 0, blocked: 0, starved: 0 };
+  let collectedUntil = 0;
   const crowd = () => `load ${loadavg()[0]?.toFixed(1)}, the main thread waited ${Math.round(worst.starved * 100)} % for a core`;
   const door = { httpPort: port, httpsPort: 0, isPlain: true };
   const witness = startWitness({ door, account: world.witness, record: world.frozenRecord }, (testimony) => {
     const { name, status, isExpected, ms, ownLagMs } = testimony;
     const waited = ms - ownLagMs;
     worst.witness = Math.max(worst.witness, waited);
-    // Where others computed on the same cores, a slow answer says nothing about this service.
-    if (ending.signal.aborted || (isExpected && (waited <= witnessLimitMs || worst.starved > 0.5))) return;
+    // Where others computed on the same cores, or its garbage is collected, a slow answer says nothing about this service.
+    const isExcused = worst.starved > 0.5 || performance.now() - ms < collectedUntil;
+    if (ending.signal.aborted || (isExpected && (waited <= witnessLimitMs || isExcused))) return;
     report.add('witness', `${name}: ${status ?? 'no answer'} after ${Math.round(ms)} ms; ${crowd()}`, suspects());
   });
   const readLoop = watchLoop(port, service.pid);
-  let isCollecting = false;
   const watching = setInterval(async () => {
-    const reading = isCollecting ? null : await readLoop();
-    if (!reading || isCollecting) return;
+    const begin = performance.now();
+    const reading = await readLoop();
+    // The first reading after a collection includes it.
+    if (!reading || begin - 1500 < collectedUntil) return;
     worst.blocked = Math.max(worst.blocked, reading.blocked);
     worst.starved = reading.starved;
     if (reading.blocked > blockedLimit)
@@ -125,12 +128,10 @@ async function run(seconds: number, seed: number, only: readonly number[] | null
   // What stays of the memory: before and after, with its garbage collected, which holds up the loop for the fuzzer's sake.
   const measureIdle = async () => {
     await sleep(2000);
-    isCollecting = true;
+    collectedUntil = Number.POSITIVE_INFINITY;
     await service.collectGarbage();
-    const gauges = await readGauges(port);
-    isCollecting = false;
-    await readLoop();
-    return gauges;
+    collectedUntil = performance.now();
+    return readGauges(port);
   };
 
   const until = performance.now() + seconds * 1000;

@@ -84,24 +84,8 @@ function makePathPart(dice: Dice, world: World, { path }: Operation, notes: stri
   if (!isBroken) return good;
   notes.push('path');
   return dice.pick([
-    '0',
-    '-1',
-    '99999999',
-    '999999999999999999999',
-    `${good}%00`,
-    `0${good}`,
-    `%20${good}`,
-    '%',
-    '%ff',
-    '..%2f..%2f',
-    'null',
-    '1e0',
-    '__proto__',
-    'x'.repeat(5000),
-    '%2e%2e',
-    `${good}/`,
-    `${good};a=b`,
-    '%F0%9F%98%80',
+    ...['0', '-1', '99999999', '999999999999999999999', `0${good}`, `${good}/`, `${good};a=b`, `${good}%00`, `%20${good}`],
+    ...['%', '%ff', '..%2f..%2f', '%2e%2e', '%F0%9F%98%80', 'null', '1e0', '__proto__', 'x'.repeat(5000)],
   ]);
 }
 
@@ -175,41 +159,16 @@ function makeHost(dice: Dice, notes: string[], isBroken: boolean): Content {
   if (!isBroken) return dice.pick([...tenantHosts, 'localhost', 'localhost']);
   notes.push('Host');
   return dice.pick<Content>([
-    'nirgends.example',
-    '',
-    'localhost:99999',
-    'localhost:',
-    'a b',
-    'localhost, he.localhost',
-    '[::1',
-    `${'a.'.repeat(4000)}x`,
-    'localhost@evil.example',
-    'localhost/..',
-    Buffer.from([0xe4, 0xff]),
-    'LOCALHOST:80:80',
-    'xn--zckzah',
-    '%00',
-    '0',
-    '-',
-    '127.1',
-    `localhost${'.'.repeat(5000)}`,
+    ...['nirgends.example', '', 'localhost:99999', 'localhost:', 'a b', 'localhost, he.localhost', '[::1', 'localhost/..'],
+    ...[`${'a.'.repeat(4000)}x`, 'localhost@evil.example', 'LOCALHOST:80:80', 'xn--zckzah', '%00', '0', '-', '127.1'],
+    ...[Buffer.from([0xe4, 0xff]), `localhost${'.'.repeat(5000)}`],
   ]);
 }
 
 function makeRange(dice: Dice): string {
   return dice.pick([
-    'bytes=0-0',
-    'bytes=-1',
-    'bytes=5-',
-    'bytes=0-99999999',
-    'bytes=9-1',
-    'bytes=a-b',
-    'bytes=0-0,2-3',
-    `bytes=${'0-0,'.repeat(3000)}`,
-    'items=0-1',
-    'bytes=99999999-',
-    'bytes=--1',
-    `bytes=0-${'9'.repeat(400)}`,
+    ...['bytes=0-0', 'bytes=-1', 'bytes=5-', 'bytes=0-99999999', 'bytes=9-1', 'bytes=a-b', 'bytes=0-0,2-3', 'items=0-1'],
+    ...[`bytes=${'0-0,'.repeat(3000)}`, 'bytes=99999999-', 'bytes=--1', `bytes=0-${'9'.repeat(400)}`],
   ]);
 }
 

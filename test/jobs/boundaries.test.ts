@@ -48,6 +48,8 @@ describe('a bad source leaves everything as it was, and a failed run with its re
   });
   const n = makeFeature({ kuerzel: 'N' }, frame(400000, 452000));
   const s = makeFeature({ kuerzel: 'S' }, frame(452000, 500000));
+  const ring = (...numbers: number[]): Ring => numbers.flatMap((x, i) => (i % 2 === 0 ? [[x, numbers[i + 1] ?? 0]] : []));
+  const placed = (geometry: object | null) => makeCollection([n, s, { type: 'Feature', properties: { kuerzel: 'W' }, geometry }]);
   const withW = (...polygons: Ring[]) => makeCollection([n, s, makeFeature({ kuerzel: 'W' }, ...polygons)]);
   const lifted = (dx: number, dy: number) => frame(300000 + dx, 340000 + dx).map(([x, y]): [number, number] => [x, y + dy]);
   const limits = { bytes: 100_000, totalMs: 300, connectMs: 300 };
@@ -80,75 +82,38 @@ describe('a bad source leaves everything as it was, and a failed run with its re
       /EPSG:31467/,
     ],
     ['without a tenant', makeCollection([n, s]), 'mandanten', /^Mandant W fehlt in der Quelle\.$/],
-    [
-      'with a tenant that has no place',
-      makeCollection([n, s, { type: 'Feature', properties: { kuerzel: 'W' }, geometry: null }]),
-      'mandanten',
-      /^Mandant W fehlt in der Quelle\.$/,
-    ],
+    ['with a tenant that has no place', placed(null), 'mandanten', /^Mandant W fehlt in der Quelle\.$/],
     ['under another key', makeTenants(455000), 'inhalt', /kein Feature mit der Eigenschaft SN_L/, { key: 'SN_L' }],
     ['with a filter that nothing passes', makeTenants(455000), 'inhalt', /GF=4/, { filter: { property: 'GF', value: '4' } }],
-    [
-      'with a point for a boundary',
-      makeCollection([n, s, { type: 'Feature', properties: { kuerzel: 'W' }, geometry: { type: 'Point', coordinates: [1, 2] } }]),
-      'inhalt',
-      /Das Gebiet „W“ ist keine Fläche/,
-    ],
+    ['with a point for a boundary', placed({ type: 'Point', coordinates: [1, 2] }), 'inhalt', /Das Gebiet „W“ ist keine Fläche/],
     [
       'with coordinates that are none',
-      makeCollection([
-        n,
-        s,
-        { type: 'Feature', properties: { kuerzel: 'W' }, geometry: { type: 'Polygon', coordinates: [[['a', null], 7]] } },
-      ]),
+      placed({ type: 'Polygon', coordinates: [[['a', null], 7]] }),
       'inhalt',
       /Das Gebiet „W“ ist keine Fläche/,
     ],
     [
       'with a boundary that folds into a line',
-      withW([
-        [300000, 5500000],
-        [340000, 5500000],
-        [300000, 5500000],
-        [320000, 5500000],
-      ]),
+      withW(ring(300000, 5500000, 340000, 5500000, 300000, 5500000, 320000, 5500000)),
       'inhalt',
       /Das Gebiet „W“ ist keine Fläche/,
     ],
     [
       'with a boundary that crosses itself and loses half of its area',
-      withW([
-        [300000, 5500000],
-        [340000, 5560000],
-        [340000, 5500000],
-        [300000, 5560000],
-      ]),
+      withW(ring(300000, 5500000, 340000, 5560000, 340000, 5500000, 300000, 5560000)),
       'mandanten',
       /Fläche von W änderte sich um -50 %/,
     ],
     ['with metres that are called degrees', { ...makeTenants(455000), crs: null }, 'bezugssystem', /nicht zum Bezugssystem/],
     [
       'with degrees that are called metres',
-      withW([
-        [7, 49],
-        [8, 49],
-        [8, 50],
-      ]),
+      withW(ring(7, 49, 8, 49, 8, 50)),
       'bezugssystem',
       /„W“ hat Koordinaten, die nicht zum Bezugssystem/,
     ],
     [
       'with latitude before longitude',
-      makeCollection(
-        [
-          makeFeature({ kuerzel: 'W' }, [
-            [49, 7],
-            [49, 8],
-            [50, 8],
-          ]),
-        ],
-        null,
-      ),
+      makeCollection([makeFeature({ kuerzel: 'W' }, ring(49, 7, 49, 8, 50, 8))], null),
       'mandanten',
       /Die Grenze von W liegt außerhalb des Gebiets .* vertauscht\?/,
     ],
@@ -232,15 +197,7 @@ describe('a refresh', () => {
       source.serve(answer);
       assert.deepEqual(await refresh(), { mandanten: 0, zugeordnet: 0, maskiert: 0, uebergangen: 0 });
       const { ergebnis, grund, beendet, erzwungen, quelle } = await readLastRun(sql);
-      assert.deepEqual(
-        { ergebnis, grund, erzwungen, quelle },
-        {
-          ergebnis: 'unveraendert',
-          grund: null,
-          erzwungen: false,
-          quelle: source.url,
-        },
-      );
+      assert.deepEqual([ergebnis, grund, erzwungen, quelle], ['unveraendert', null, false, source.url]);
       assert.ok(beendet instanceof Date);
     }
     assert.deepEqual(await readBoundaries(sql), stored);
