@@ -3,7 +3,8 @@
 do $$
 begin
   if not exists (select from portal.raster_zelle) then
-    perform private.set_raster_zelle();
+    -- By the trigger.
+    update portal.installation set x_min = x_min;
   end if;
   -- What was there before the feed for mirrors stands at its beginning.
   if not exists (select from portal.abgleich_verlauf) then

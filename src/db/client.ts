@@ -26,12 +26,14 @@ export interface Database {
 // cores it would hold 128 connections of the server's and wait for itself.
 export const poolSizeOf = (cores: number) => Math.min(16, Math.max(4, 2 * cores));
 export const poolSize = poolSizeOf(availableParallelism());
+// More than these, for everybody else when one network's requests hold all of them.
+export const reservedConnections = 2;
 
-/** How requests wait for a connection: 503 within two seconds when all are busy (S5.3). One network leaves one to others. */
+/** How requests wait for a connection: 503 within two seconds when all are busy (S5.3). */
 export const callBounds = (connections: number, kind: Database['kind'] = 'postgres') => ({
-  slots: connections,
+  slots: connections + reservedConnections,
   // The embedded database answers one after the other: more than one of a network would stand before those of others.
-  share: kind === 'embedded' ? 1 : Math.max(1, connections - 1),
+  share: kind === 'embedded' ? 1 : connections,
   queue: 500,
   waitMs: 1500,
 });
@@ -123,14 +125,14 @@ function databaseOver(target: Target, size = poolSize): Database {
     return sql;
   };
   const hasPooler = pooled !== null;
-  const sql = open({ max: size, settings: requestSettings }, hasPooler);
+  const sql = open({ max: size + reservedConnections, settings: requestSettings }, hasPooler);
   return {
     kind: 'url' in target ? 'postgres' : 'embedded',
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql,
     // Where the one address is a pooler's, the other may be too: settings are the role's then, on replicas as on the primary.
-    reads: reads && open({ max: size, settings: requestSettings }, hasPooler, reads),
+    reads: reads && open({ max: size + reservedConnections, settings: requestSettings }, hasPooler, reads),
     // Requests are as many at once as there are connections (src/guard/limit.ts); jobs count nothing. With one of theirs on the same
     // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
     // answers then, it waited for ever.

@@ -8,24 +8,7 @@ const maxPairs = 50_000_000;
 /** Lines of one geometry. */
 const maxLines = 1_000_000;
 
-interface Line {
-  x1: number;
-  y1: number;
-  x2: number;
-  y2: number;
-  minX: number;
-  maxX: number;
-  minY: number;
-  maxY: number;
-}
-
-/**
- * Whether a geometry that is not valid may be repaired: its lines were all compared, and few of them cross.
- * @param coordinates of a GeoJSON Polygon or MultiPolygon, as they came
- */
-export function isRepairable(coordinates: unknown): boolean {
-  return countCrossings(coordinates) <= maxCrossings;
-}
+type Line = Record<'x1' | 'y1' | 'x2' | 'y2' | 'minX' | 'maxX' | 'minY' | 'maxY', number>;
 
 /**
  * How often the lines of a geometry cross; infinite as soon as they are more than may be repaired, or too many to be compared.

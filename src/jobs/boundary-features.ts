@@ -1,7 +1,7 @@
 // What the boundary job takes from the GeoJSON of its source. The geometries themselves are the database's to judge.
 import * as v from 'valibot';
 import type { NewGebiet } from '../db/grenzlauf.ts';
-import { isRepairable } from '../guard/geometry.ts';
+import { countCrossings, maxCrossings } from '../guard/geometry.ts';
 import { BoundaryError } from './boundary-source.ts';
 
 /** A property that a feature must have, and its value as text. */
@@ -47,7 +47,12 @@ export function readFeatures(bytes: Buffer, key: string, filter: FeatureFilter |
     keyed++;
     // A feature without a place adds nothing; whether a tenant is left without any is found out later.
     if (geometry !== null)
-      gebiete.push({ wert, geojson: JSON.stringify(geometry), srid, repairable: isRepairable(geometry.coordinates) });
+      gebiete.push({
+        wert,
+        geojson: JSON.stringify(geometry),
+        srid,
+        repairable: countCrossings(geometry.coordinates) <= maxCrossings,
+      });
   }
   if (keyed === 0) {
     const condition = filter ? ` und ${filter.property}=${filter.value}` : '';

@@ -190,19 +190,6 @@ describe('the archive of an account', () => {
       assert.equal(expected.length, (counts[index] ?? 0) + 1);
       assert.deepEqual(protokoll, [...expected]);
     }
-    const [earlier] = await sql<{ zusatz: string }[]>`
-      select zusatz from api.list_auskunft_sichtbeobachtung(nutzer_id => ${nutzerId}::bigint, after_id => 0, row_limit => 200)`;
-    assert.deepEqual(
-      JSON.parse(earlier?.zusatz ?? '[]'),
-      records.map(({ angelegt, quelle, quelle_id, bemerkung_ungekuerzt, protokoll }) => ({
-        angelegt,
-        quelle,
-        quelle_id,
-        bemerkung_ungekuerzt,
-        protokoll,
-      })),
-      'instances of the release before read all at once',
-    );
     // As written in one go, whether it was or not.
     const text = `[\n${records.map((record) => JSON.stringify(record)).join(',\n')}\n]\n`;
     assert.equal(files.get('sichtbeobachtungen.json')?.toString(), text);

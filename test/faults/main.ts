@@ -164,6 +164,7 @@ async function runWitness(seconds: number, isShort: boolean, only: string): Prom
     const env = { ...site.env, ...(!isDirect && { TRUST_PROXY: '1' }) };
     const service = await startService(env, { ended: (how) => ends.push(how), line: () => {} });
     const proxy = isDirect ? null : await startProxy('nginx', service.port);
+    atEnd(async () => proxy?.end());
     const door = proxy ?? { httpPort: service.port, httpsPort: 0, isPlain: true };
     const played = isDirect ? chosen.filter(({ isProxys }) => !isProxys) : chosen;
     const rows = await playAttacks(played, { site, door, record: await findRecord(door), seconds });

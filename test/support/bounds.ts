@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
-import { callBounds, regexpCallBounds, statementMs } from '../../src/db/client.ts';
+import { callBounds, regexpCallBounds, reservedConnections, statementMs } from '../../src/db/client.ts';
 import { felder, listFeld } from '../../src/felder.ts';
 import { maxCrossings } from '../../src/guard/geometry.ts';
 import { hashBounds } from '../../src/guard/password.ts';
@@ -110,7 +110,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'statements at once',
-      'twice the cores, 4 to 16 (`DB_POOL`); of a network or an account one fewer, of the embedded database one',
+      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}, of the embedded database one`,
       waits(callBounds(4)),
     ],
     ['statement', seconds(statementMs.usual), '503'],

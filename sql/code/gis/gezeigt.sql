@@ -9,7 +9,7 @@
 --   id        records
 -- returns     masked: any tenant protects the record; place is then the centre of its cell, point the true one, EPSG:25832; eea10, tk: the
 --             squares of other grids that place lies in
-create or replace function private.list_gezeigt(id bigint[])
+create or replace function private.list_gezeigt_raster(id bigint[])
   returns table (
     id bigint, guid uuid, art integer, anzahl integer, datum date, stadium_id integer, aktivitaet_id integer, bemerkung text,
     masked boolean, cell_x integer, cell_y integer, point public.geometry, place public.geometry, eea10 integer, tk integer)
@@ -21,7 +21,7 @@ as $$
     select s.id, s.guid, s.art, s.anzahl, s.datum, s.stadium_id, s.aktivitaet_id, s.bemerkung, m.masked, s.cell_x, s.cell_y,
       s.point, case when m.masked then s.raster_point else s.point end as place
     -- Joined with the ids, because `= any` compares each row with all of them once its plan is kept.
-    from unnest(list_gezeigt.id) u (id)
+    from unnest(list_gezeigt_raster.id) u (id)
     join portal.sichtbeobachtung s on s.id = u.id
     -- No tenant is addressed here, so it may be any of them: what one tenant protects is protected. Nobody is exempt.
     cross join lateral (
@@ -55,7 +55,7 @@ begin
     return;
   end if;
   with shown as materialized (
-    select k.* from private.list_gezeigt(set_gezeigt.id) k
+    select k.* from private.list_gezeigt_raster(set_gezeigt.id) k
   ),
   -- As it was: this statement doesn't see what it writes.
   shown_before as materialized (
@@ -135,7 +135,7 @@ begin
       and (k.tk is null or exists (select from portal.raster_feld f where f.gitter = 'mtbq' and f.x = k.tk / 10 and f.y = k.tk % 10))
       as has_feld
   into v_shown
-  from (select * from private.list_gezeigt(array[set_gezeigt_of_id.id]) offset 0) k
+  from (select * from private.list_gezeigt_raster(array[set_gezeigt_of_id.id]) offset 0) k
   left join portal.sichtbeobachtung_gezeigt g on g.id = k.id;
   if not found then
     delete from portal.sichtbeobachtung_exakt e where e.id = set_gezeigt_of_id.id;

@@ -178,10 +178,10 @@ $$;
 comment on function api.list_nutzer(bigint, portal.kurztext, portal.kurztext, integer, bigint, integer) is
   'Accounts, id descending, for administrators; the own one for everyone else: one page as JSON text';
 
--- Fails unless a reader may change these fields of an account: asked before a password is hashed, and again under the lock.
+-- Fails unless a reader may change these fields of an account.
 --   fields  names of the fields; none: whether any may be changed
 -- errors    NRCHT another account, or a field that only administrators may change
-create or replace function api.require_nutzer_right(reader bigint, id bigint, fields portal.kurztexte)
+create or replace function private.require_nutzer_right(reader bigint, id bigint, fields text[])
   returns void
   language plpgsql
   stable
@@ -192,6 +192,15 @@ begin
     raise exception 'not permitted' using errcode = 'NRCHT';
   end if;
 end
+$$;
+
+-- The same, for the service to ask before it hashes a password.
+create or replace function api.require_nutzer_right(reader bigint, id bigint, fields portal.kurztexte)
+  returns void
+  language sql
+  stable
+as $$
+  select private.require_nutzer_right(reader, id, fields)
 $$;
 comment on function api.require_nutzer_right(bigint, bigint, portal.kurztexte) is
   'Fails unless a reader may change these fields of an account';
@@ -219,7 +228,7 @@ begin
     raise exception 'the key has ended' using errcode = 'ANMLD';
   end if;
   -- Under the lock: whoever is no administrator any more when it is their turn changes nothing as one.
-  perform api.require_nutzer_right(reader, update_nutzer.id, fields);
+  perform private.require_nutzer_right(reader, update_nutzer.id, fields);
   perform from portal.nutzer u where u.id = update_nutzer.id and u.loeschung is null for no key update;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';

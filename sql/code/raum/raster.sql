@@ -65,20 +65,6 @@ as $$
 $$;
 
 -- Completes the cells of the service area. Cells are never removed: an area that shrinks leaves its records where they are.
-create or replace function private.set_raster_zelle()
-  returns void
-  language sql
-  volatile
-as $$
-  insert into portal.raster_zelle (cell_x, cell_y, cell)
-  select x.i, y.i, private.to_cell_polygon(x.i, y.i)
-  from portal.installation a,
-    generate_series(private.to_cell(a.x_min), private.to_cell(a.x_max)) x (i),
-    generate_series(private.to_cell(a.y_min), private.to_cell(a.y_max)) y (i)
-  where not exists (select from portal.raster_zelle z where z.cell_x = x.i and z.cell_y = y.i)
-  on conflict do nothing
-$$;
-
 create or replace function private.installation_after_write()
   returns trigger
   language plpgsql
@@ -87,7 +73,13 @@ create or replace function private.installation_after_write()
   set search_path = ''
 as $$
 begin
-  perform private.set_raster_zelle();
+  insert into portal.raster_zelle (cell_x, cell_y, cell)
+  select x.i, y.i, private.to_cell_polygon(x.i, y.i)
+  from portal.installation a,
+    pg_catalog.generate_series(private.to_cell(a.x_min), private.to_cell(a.x_max)) x (i),
+    pg_catalog.generate_series(private.to_cell(a.y_min), private.to_cell(a.y_max)) y (i)
+  where not exists (select from portal.raster_zelle z where z.cell_x = x.i and z.cell_y = y.i)
+  on conflict do nothing;
   return null;
 end
 $$;

@@ -232,7 +232,7 @@ begin
     end, case when v_is_feed then '},' else ',' end order by o.position)
   into v_result
   from unnest(render_sichtbeobachtung_of_all.id, render_sichtbeobachtung_of_all.gone) with ordinality o (id, gone, position)
-  -- `case`, so that no partial index fits: see private.list_gezeigt.
+  -- `case`, so that no partial index fits: see private.list_gezeigt_raster.
   left join portal.sichtbeobachtung s on s.id = o.id and o.gone is not true
     and case when s.bereich = 'oeffentlich' then s.status = 'freigegeben' else false end
   left join lateral (
