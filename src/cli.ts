@@ -61,11 +61,7 @@ async function main(): Promise<void> {
   const config = readConfig();
   await sayNewEmbedded(config);
   const { url, setting } = ownersAddress(config);
-  const database = await openDatabase({
-    ...config,
-    databaseUrl: url,
-    directDatabaseUrl: null,
-  });
+  const database = await openDatabase({ ...config, databaseUrl: url, directDatabaseUrl: null });
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     // A backup is of what is there, by a newer release too.

@@ -1,15 +1,7 @@
 // Backups: made, checked, restored.
 import type { Manifest } from '../backup/manifest.ts';
-import {
-  type Command,
-  countOf,
-  ownersAddress,
-  type PlainCommand,
-  progress,
-  requireDirectory,
-  sayNewEmbedded,
-  warn,
-} from './command.ts';
+import type { Command, PlainCommand } from './command.ts';
+import { countOf, ownersAddress, progress, requireDirectory, sayNewEmbedded, warn } from './command.ts';
 
 export const backupCommands: Record<string, Command> = {
   async backup(database, _values, rest, config) {
@@ -75,11 +67,8 @@ function warnOfMissing(count: number): void {
 }
 
 function describeBackup({ begonnen, version, anzahl, medien }: Manifest): string {
-  const moment = new Date(begonnen).toLocaleString('de-DE', {
-    timeZone: 'Europe/Berlin',
-    dateStyle: 'short',
-    timeStyle: 'short',
-  });
+  const form = { timeZone: 'Europe/Berlin', dateStyle: 'short', timeStyle: 'short' } as const;
+  const moment = new Date(begonnen).toLocaleString('de-DE', form);
   const records = countOf(anzahl.sichtbeobachtung, 'Beobachtung', 'Beobachtungen');
   return `${moment} Uhr, Version ${version}, ${records}, ${countOf(medien.anzahl, 'Datei', 'Dateien')}`;
 }

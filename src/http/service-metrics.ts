@@ -8,7 +8,7 @@ import { listQueue } from '../db/queue.ts';
 import { type Limit, listLimits } from '../guard/limit.ts';
 import { runOutsideScope } from '../guard/request.ts';
 import { mailDeadLetter } from '../jobs/boss.ts';
-import { readVersion } from '../observe/build.ts';
+import { version } from '../observe/build.ts';
 import { keepFresh, type Metrics } from '../observe/metrics.ts';
 import { listRefusals } from './server.ts';
 
@@ -26,7 +26,7 @@ export function watchService(metrics: Metrics, service: WatchedService): void {
     name: 'build_info',
     help: 'Always 1; the release that runs',
     labels: ['version'],
-    read: () => [{ labels: { version: readVersion() }, value: 1 }],
+    read: () => [{ labels: { version }, value: 1 }],
   });
   watchDatabase(metrics, service);
   watchLimits(metrics);
