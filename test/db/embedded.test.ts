@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { after, before, test } from 'node:test';
 import postgres from 'postgres';
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from '../../src/db/embedded/database.ts';
+import { makeDice } from '../support/dice.ts';
 import { beQuick, makeEmpty } from '../support/engine.ts';
 
 type Client = postgres.Sql;
@@ -35,15 +36,6 @@ function makeClient(options: object = {}, of: EmbeddedDatabase = database): Clie
   const sql: Client = postgres(all as postgres.Options<Record<string, never>>);
   clients.add(sql);
   return sql;
-}
-
-/** Small repeatable random numbers, so that a failure can be had again. */
-function makeRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
 }
 
 function sqlState(code: string): (error: unknown) => boolean {
@@ -79,7 +71,7 @@ test('3,000 mixed operations of 20 callers: every answer goes to its caller, and
   const counts = new Map<string, number>();
 
   async function call(caller: number): Promise<void> {
-    const random = makeRandom(caller + 1);
+    const random = makeDice(caller + 1).below;
     let written = 0;
     for (let round = 0; round < rounds; round++) {
       const sql = random(3) === 0 ? other : web;
