@@ -32,7 +32,7 @@ export const backupCommands: Record<string, Command> = {
 export const plainBackupCommands: Record<string, PlainCommand> = {
   async 'backup verify'(rest, readConfig) {
     const dir = requireDirectory('backup verify', rest);
-    const { checkBackup } = await import('../backup/check.ts');
+    const { checkBackup } = await import('../backup/verify.ts');
     const { manifest } = await checkBackup(dir, readConfig().programs, progress);
     console.log(`Die Sicherung ist vollständig und unverändert: ${describeBackup(manifest)}.`);
     if (manifest.medien.fehlend.length > 0) warnOfMissing(manifest.medien.fehlend.length);

@@ -38,14 +38,3 @@ async function becomePublic(tx: Transaction): Promise<string> {
     throw error;
   }
 }
-
-/** A tenant as outputs name it. */
-export interface OutputMandant {
-  kuerzel: string;
-  name: string;
-}
-
-export async function listOutputMandant(sql: Sql): Promise<OutputMandant[]> {
-  const rows = await asPublic(sql, (tx) => tx<OutputMandant[]>`select kuerzel, name from ausgabe.list_mandant()`);
-  return [...rows];
-}

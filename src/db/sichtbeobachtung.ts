@@ -1,5 +1,5 @@
 import type { FeldValues } from '../felder.ts';
-import type { Sql } from './client.ts';
+import type { Sql, Transaction } from './client.ts';
 import { toRawPage, type VersionedPage } from './page.ts';
 import type { Versioned } from './stand.ts';
 
@@ -33,6 +33,11 @@ export async function createSichtbeobachtung(
       fields => (${JSON.stringify(fields)}::text)::jsonb)`;
   if (!row) throw new Error('api.create_sichtbeobachtung returned no row');
   return row;
+}
+
+/** Stores sightings of the demo that are not there already. */
+export async function createSichtbeobachtungen(tx: Transaction, rows: object[]): Promise<void> {
+  await tx`select api.create_sichtbeobachtungen(rows => ${JSON.stringify(rows)}::text)`;
 }
 
 /** One sighting as this reader may see it: JSON array of one record. Fails with NFUND. */

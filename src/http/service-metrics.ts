@@ -1,10 +1,10 @@
 // What operators are shown beside requests: the database, the queue, the limits, the feed, the boundaries. Names are those of
 // docs/monitoring.
 import { getAbgleichLag } from '../db/abgleich.ts';
-import { getTransaktionen, isReadOnly } from '../db/check.ts';
 import type { Sql } from '../db/client.ts';
 import { getGrenzlaufAlter } from '../db/grenzlauf.ts';
 import { listQueue } from '../db/queue.ts';
+import { getTransaktionen, isReadOnly } from '../db/requirements.ts';
 import { type Limit, listLimits } from '../guard/limit.ts';
 import { runOutsideScope } from '../guard/request.ts';
 import { mailDeadLetter } from '../jobs/boss.ts';

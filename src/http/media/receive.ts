@@ -1,7 +1,7 @@
 // Photos and sound files of a form on their way into the storage.
 import type { Context } from 'hono';
-import { isReadOnly } from '../../db/check.ts';
 import { isMediumGesperrt } from '../../db/medium.ts';
+import { isReadOnly } from '../../db/requirements.ts';
 import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../../db/sichtbeobachtung.ts';
 import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../../media/medium.ts';
 import type { FileMaker } from '../../media/threads.ts';
