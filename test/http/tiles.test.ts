@@ -80,10 +80,8 @@ describe('a tile from zoom 10', () => {
   it('has the square of the cell for masked ones, with their number and nothing more', async () => {
     const { path } = await tileOf(422500, 5532500, 12);
     const { zelle = [] } = await read(path);
-    assert.deepEqual(
-      zelle.map(({ properties, type }) => [properties, type]),
-      [[{ meldungen: 3 }, 3]],
-    );
+    const found = zelle.map(({ properties, type }) => [properties, type]);
+    assert.deepEqual(found, [[{ meldungen: 3 }, 3]]);
     // Its corners are those of the cell, wherever the records are.
     for (const [x, y] of [
       [420000, 5530000],
