@@ -259,10 +259,8 @@ describe('GET /karte in a browser', { skip }, () => {
       // Not as a script of the page, which its policy forbids.
       const findings = await page.evaluate<Json>(`(() => { ${axe}; return axe.run(); })()`);
       const serious = findings.violations.filter(({ impact }: Json) => impact === 'serious' || impact === 'critical');
-      assert.deepEqual(
-        serious.map(({ id, nodes }: Json) => `${id}: ${nodes.map(({ html }: Json) => html).join(' ')}`),
-        [],
-      );
+      const listed = serious.map(({ id, nodes }: Json) => `${id}: ${nodes.map(({ html }: Json) => html).join(' ')}`);
+      assert.deepEqual(listed, []);
       await page.close();
     }
   });

@@ -130,12 +130,10 @@ describe('an anonymous read', () => {
     const { sql } = service.database;
     const path = '/stadien';
     const seen = new Set<string | null>();
-    let commit = () => {};
+    const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
     const slow = sql.begin(async (tx) => {
       await tx`insert into portal.stadium (id, name) values (50, 'Ei')`;
-      await new Promise<void>((resolve) => {
-        commit = resolve;
-      });
+      await committed;
     });
     await new Promise((resolve) => setTimeout(resolve, 50));
     seen.add((await read(path)).headers.get('etag'));

@@ -209,10 +209,8 @@ describe('what can not be taken now answers 503, without row or file', () => {
       assert.equal(answer.status, 503, answer.text);
       assert.ok(answer.headers.get('retry-after'));
       const reason = name === 'a storage that fails' ? ['away'] : [];
-      assert.deepEqual(
-        lines.flatMap((line) => ('reason' in line ? [line.reason] : [])),
-        reason,
-      );
+      const found = lines.flatMap((line) => ('reason' in line ? [line.reason] : []));
+      assert.deepEqual(found, reason);
       assert.equal(await countRows(broken), before);
       assert.deepEqual(await listFiles(broken), []);
       assert.equal((await broken.request('/sichtbeobachtungen')).status, 200);

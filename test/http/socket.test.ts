@@ -120,17 +120,12 @@ describe('over a socket', () => {
     assert.equal((await get(path, 'X-Auth-User: melder', key)).status, 200);
   });
 
-  it('S3.9 the method override twice, an unknown format, a doubled parameter, a bad callback: 400', async () => {
+  it('S3.9 the method override twice: 400', async () => {
     const token = await service.tokenOf('melder');
     const account = ['X-Auth-User: melder', `X-Auth-Token: ${token}`, 'Content-Length: 0', close];
     const override = 'X-HTTP-Method-Override: DELETE';
     const post = 'POST /api/v2/sichtbeobachtungen/1 HTTP/1.1';
     assert.equal((await send([post, 'Host: n.test', override, override, ...account])).status, 400);
-    const querys = ['format=pdf', 'format=', 'limit=1&limit=1', 'limit=1&limit=2', 'callback=1', 'callback=a(b)', 'callback='];
-    for (const query of querys) {
-      const { status, body } = await get(`/api/v2/arten?${query}`);
-      assert.equal(status, 400, `${query}: ${body}`);
-    }
   });
 
   it('the login name comes as UTF-8 or latin-1 bytes', async () => {

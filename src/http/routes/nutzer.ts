@@ -1,13 +1,13 @@
 // /nutzer
 import * as v from 'valibot';
 import type { Sql } from '../../db/client.ts';
-import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
+import { getNutzer, listNutzer, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
 import { hashPassword } from '../../guard/password.ts';
 import type { Deps } from '../context.ts';
 import { limits, requireAllowed, runRegexp } from '../limits.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
 import * as field from '../wire/fields.ts';
-import { type Output, restrictFields } from '../wire/input.ts';
+import { restrictFields } from '../wire/input.ts';
 import { regexp } from '../wire/regexp.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 
@@ -21,11 +21,6 @@ const changeNutzerFields = {
   rollen: v.optional(field.listOf(v.picklist(['expert', 'administrator']), 'expert und administrator, mit Komma dazwischen')),
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
 };
-
-async function toChange(form: Output<typeof changeNutzerFields>): Promise<NutzerChange> {
-  const { passwort, artengruppenbeschraenkung: artengruppen, ...input } = form;
-  return { ...input, artengruppen, passwordHash: passwort === undefined ? undefined : await hashPassword(passwort) };
-}
 
 export function nutzerRoutes(deps: Deps): Route[] {
   const { sql } = deps;
@@ -59,8 +54,9 @@ export function nutzerRoutes(deps: Deps): Route[] {
       if (form.passwort !== undefined) await requireNutzerRight(sql, reader, id, Object.keys(form));
       // An administrator sees all addresses anyway.
       if (form.email && id === reader) await requireAllowed(deps, limits.email, reader);
-      const change = await toChange(form);
-      await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, change);
+      const { passwort, artengruppenbeschraenkung: artengruppen, ...input } = form;
+      const passwordHash = passwort === undefined ? undefined : await hashPassword(passwort);
+      await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, { ...input, artengruppen, passwordHash });
       return JSON.stringify([{ id }]);
     },
   });

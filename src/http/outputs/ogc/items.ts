@@ -185,11 +185,10 @@ function toFilter(input: PageInput & FilterInput): FeatureFilter {
   });
 }
 
-const given = <T>(values: (T | undefined)[]) => values.filter((value) => value !== undefined);
-const latest = <T extends string | number>(values: (T | undefined)[]): T | undefined =>
-  given(values).reduce<T | undefined>((best, value) => (best === undefined || value > best ? value : best), undefined);
-const earliest = <T extends string | number>(values: (T | undefined)[]): T | undefined =>
-  given(values).reduce<T | undefined>((best, value) => (best === undefined || value < best ? value : best), undefined);
+const inOrder = <T extends string | number>(values: (T | undefined)[]) =>
+  values.filter((value) => value !== undefined).sort((a, b) => (a < b ? -1 : 1));
+const latest = <T extends string | number>(values: (T | undefined)[]) => inOrder(values).at(-1);
+const earliest = <T extends string | number>(values: (T | undefined)[]) => inOrder(values)[0];
 
 function dropMissing(filter: FeatureFilter): FeatureFilter {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
