@@ -1,7 +1,7 @@
 // Reads what a JPEG says about itself, without decoding a pixel, and decides from that whether it may be decoded.
 // A header of 700 bytes can claim four gigapixels; the decoder would believe it.
 
-import { readOrientation } from './exif.ts';
+import { readOrientation } from './orientation.ts';
 
 /**
  * Why a picture is refused. `truncated`: it ends early, or holds less data than a picture of its size needs. `unsupported`: no camera writes

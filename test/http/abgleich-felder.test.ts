@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { mediumFields } from '../../src/db/sichtbeobachtung.ts';
-import { listFeld } from '../../src/felder.ts';
+import { listFeld } from '../../src/sichtbeobachtung-felder.ts';
 import { arten } from '../support/catalogue.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
 import { keptBack, twoOf } from '../support/felder.ts';

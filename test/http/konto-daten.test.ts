@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { makeToken } from '../../src/guard/token.ts';
-import { limits } from '../../src/http/limits.ts';
+import { limits } from '../../src/http/too-often.ts';
 import { eraseBegun } from '../../src/jobs/loeschung.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { readZip } from '../support/zip.ts';

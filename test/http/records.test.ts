@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { listFeld } from '../../src/felder.ts';
 import { changeSichtbeobachtungFields, createSichtbeobachtungFields } from '../../src/http/routes/sichtbeobachtung-fields.ts';
+import { listFeld } from '../../src/sichtbeobachtung-felder.ts';
 import { arten } from '../support/catalogue.ts';
 import { type Sent, twoOf } from '../support/felder.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -8,7 +8,7 @@ import type { FileMaker } from '../../media/threads.ts';
 import type { ReceivedFile, Upload } from '../../media/uploads.ts';
 import type { Deps, Env } from '../context.ts';
 import { toPortalError } from '../errors.ts';
-import { limits, requireAllowed, requireWriteAllowed } from '../limits.ts';
+import { limits, requireAllowed, requireWriteAllowed } from '../too-often.ts';
 import { type Form, readFormWithFiles } from '../wire/form.ts';
 import { PortalError, sentences } from '../wire/portal-error.ts';
 

@@ -1,6 +1,6 @@
 // The records of the interface as JSON schemas, for the document. Members stand in the order in which the
 // service writes them (D2.18).
-import { type FeldName, listFeld } from '../../felder.ts';
+import { type FeldName, listFeld } from '../../sichtbeobachtung-felder.ts';
 import { catalogue } from '../wire/portal-error.ts';
 
 /** A JSON schema. */

@@ -12,7 +12,7 @@ import { hasLongRun, isStorable } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
 import { codeOfFault, describeFault } from '../../observe/fault.ts';
 import type { Deps, Env } from '../context.ts';
-import { limits, requireAllowed } from '../limits.ts';
+import { limits, requireAllowed } from '../too-often.ts';
 import { readForm } from '../wire/form.ts';
 import { replyPage } from './konto-page.ts';
 import { enqueueLink } from './register.ts';

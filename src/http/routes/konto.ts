@@ -7,7 +7,7 @@ import { hashPassword, sha1OfPlain } from '../../guard/password.ts';
 import { hasLongRun } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
-import { limits, networkOfRequest, requireAllowed } from '../limits.ts';
+import { limits, networkOfRequest, requireAllowed } from '../too-often.ts';
 import { readForm } from '../wire/form.ts';
 import { replyPage } from './konto-page.ts';
 

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import type { Sql } from '../../db/client.ts';
 import type { Mandant } from '../../db/mandant.ts';
 import type { Json, Page, VersionedPage } from '../../db/page.ts';
-import type { Subject, Versioned } from '../../db/stand.ts';
+import type { Subject, Versioned } from '../../db/version.ts';
 import type { Deps, Env } from '../context.ts';
 import { readOverride } from '../http-rules.ts';
 import type { Auth, Operation, Shape } from '../openapi/operation.ts';
