@@ -10,7 +10,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Database } from '../../src/db/client.ts';
-import { type Boss, type MailJob, mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
+import { type Boss, mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { type MailOptions, workMail } from '../../src/jobs/mail.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { freePort } from '../support/port.ts';
@@ -204,31 +204,6 @@ it('S2.4 headers can not be injected by a name or the portal, and the mail is te
   const header = mail.raw.slice(0, mail.raw.indexOf('\r\n\r\n'));
   assert.ok(!/^Bcc:/im.test(header), header);
   assert.match(header, /^Content-Type: text\/plain/im);
-});
-
-it('S5.3 a mail that somebody asks for goes before the rest of those that one network has asked for', async () => {
-  const { other, queue } = await startQueue({ ...testConfig, trustedHops: 1 });
-  const ask = async (path: string, form: Record<string, string>, network: string) => {
-    const answer = await other.request(path, { form, headers: { 'x-forwarded-for': network } });
-    assert.equal(answer.status, 200, answer.text);
-  };
-  for (let n = 0; n < 10; n++) {
-    const loginname = `niemand ${n}`;
-    const person = { email: `${n}@example.net`, vorname: 'Vera', nachname: 'Viel', anonymisiert: '0' };
-    await ask('/passwort', { loginname }, '192.0.2.1');
-    await ask('/konto', { konto: loginname }, '192.0.2.1');
-    await ask('/register', { loginname, ...person }, '192.0.2.1');
-  }
-  await ask('/passwort', { loginname: 'melder' }, '192.0.2.2');
-  await ask('/passwort', { loginname: 'nachbarin' }, '192.0.2.2');
-  const names = await other.database.sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
-  const order: (string | undefined)[] = [];
-  for (let n = 0; n < 32; n++) {
-    const [job] = await queue.boss.fetch<MailJob>(mailQueue);
-    order.push(names.find(({ id }) => id === job?.data.nutzerId)?.loginname);
-  }
-  assert.ok(order.indexOf('melder') < 3 && order.indexOf('nachbarin') < 6, order.join());
-  await queue.stop();
 });
 
 it('S5.3 recipients at which the server is slow hold up no mail that another network asks for', async () => {
