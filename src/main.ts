@@ -17,7 +17,6 @@ import { workAbgleich } from './jobs/abgleich.ts';
 import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
 import { workLoeschung } from './jobs/loeschung.ts';
-import { workMail } from './jobs/mail.ts';
 import { workMedia } from './jobs/media.ts';
 import { workRaster } from './jobs/raster.ts';
 import { workSweep } from './jobs/sweep.ts';
@@ -103,6 +102,8 @@ async function main(): Promise<void> {
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
+    // Its packages are loaded where mails are sent only: 10 MB.
+    const { workMail } = await import('./jobs/mail.ts');
     await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
   }
   const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;

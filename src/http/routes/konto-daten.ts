@@ -3,7 +3,6 @@
 import { once } from 'node:events';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { writeAuskunft } from '../../auskunft/archive.ts';
 import { consumeNutzerDatenLink, getNutzerDatenLink, getZugangsstand, type NutzerDatenLink } from '../../db/auskunft.ts';
 import { consumeNutzerLoeschLink, type Saetze } from '../../db/loeschung.ts';
 import { Limit } from '../../guard/limit.ts';
@@ -112,6 +111,8 @@ ${
           const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
           resolve(readable);
           try {
+            // With the package that writes zip files, which nothing else needs.
+            const { writeAuskunft } = await import('../../auskunft/archive.ts');
             await writeAuskunft({ sql, storage: media.storage }, { nutzerId, zugangsstand }, writable);
           } catch (error) {
             if (!currentScope()?.hasLeft()) log.warn(describeFault(error), 'an archive of own data was broken off');
