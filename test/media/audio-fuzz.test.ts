@@ -11,7 +11,7 @@ import { makeOgg, sumOggPage } from '../support/audio-ogg.ts';
 import { makeApe, makeId3v1, makeId3v2, makeLyrics, planted } from '../support/audio-tags.ts';
 import { makeDice } from '../support/dice.ts';
 
-const runsPerFile = Number(process.env.EIGENSCHAFT_LAEUFE ?? 500);
+const runsPerFile = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? 1000);
 
 // One change at a time, and nothing inserted: two could plant the texts in the sound itself (a longer last frame before a tag
 // without its mark). For the same reason only formats that sum their sound get holes.
