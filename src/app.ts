@@ -3,9 +3,9 @@ import { type Context, Hono } from 'hono';
 import { currentScope } from './guard/request.ts';
 import { type Deps, type Env, readerMiddleware, scopeMiddleware, tenantMiddleware } from './http/context.ts';
 import { toPortalError } from './http/errors.ts';
+import { methodsOf, protocolMiddleware, refuseOverride } from './http/http-rules.ts';
 import { isOutput, outputRoutes } from './http/outputs/outputs.ts';
 import { replyProblem } from './http/outputs/problem.ts';
-import { methodsOf, protocolMiddleware, refuseOverride } from './http/protocol.ts';
 import { noteRequests } from './http/request-log.ts';
 import { docsRoutes } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
@@ -13,9 +13,9 @@ import { kontoRoutes } from './http/routes/konto.ts';
 import { kontoDatenRoutes } from './http/routes/konto-daten.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { listRoutes } from './http/routes/routes.ts';
-import { PortalError } from './http/wire/errors.ts';
+import { createAnswerCache } from './http/wire/answer-cache.ts';
 import { answerConditionally } from './http/wire/etag.ts';
-import { keepAnswers } from './http/wire/kept.ts';
+import { PortalError } from './http/wire/portal-error.ts';
 import { replyError, respond } from './http/wire/reply.ts';
 import { codeOfFault, describeFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
@@ -40,7 +40,7 @@ export function createApp(deps: Deps): Hono<Env> {
 
   const api = new Hono<Env>();
   api.use(refuseOverride(), tenantMiddleware(deps), readerMiddleware(deps));
-  const answers = keepAnswers(deps.config.answerCacheBytes);
+  const answers = createAnswerCache(deps.config.answerCacheBytes);
   const conditionally = answerConditionally(deps, answers);
   const routes = listRoutes(deps);
   for (const { method, path, caching, answer } of routes) {
@@ -74,7 +74,7 @@ function answerErrors(app: Hono<Env>, log: Log): void {
     return replyAny(c, new PortalError('methode_nicht_erlaubt', {}, { Allow: methods.join(', ') }));
   });
   app.onError((error, c) => {
-    const known = toPortalError(error, c.get('sent') ?? c.get('query')?.parameters);
+    const known = toPortalError(error, c.get('sent'));
     // The route instead of the address, the error's code instead of its message: both may carry a user's data.
     if (!known) log.error({ route: c.req.routePath, ...describeFault(error) }, 'unexpected error');
     else if (known.code === 'ueberlastet' && !currentScope()?.hasLeft()) {

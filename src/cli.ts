@@ -8,9 +8,9 @@ import { parseCommandLine, usage } from './cli/line.ts';
 import { nutzerCommands } from './cli/nutzer.ts';
 import { sichtbeobachtungCommands } from './cli/sichtbeobachtungen.ts';
 import { loadConfig } from './config.ts';
-import { checkDatabase, readOnlySentence, type UrlSetting, unreachable } from './db/check.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
 import { isMigrated, migrateDatabase } from './db/migrate.ts';
+import { checkDatabase, readOnlySentence, type UrlSetting, unreachable } from './db/requirements.ts';
 import { codeOfFault, describeStartError } from './observe/fault.ts';
 
 const commands: Record<string, Command> = {
@@ -61,11 +61,7 @@ async function main(): Promise<void> {
   const config = readConfig();
   await sayNewEmbedded(config);
   const { url, setting } = ownersAddress(config);
-  const database = await openDatabase({
-    ...config,
-    databaseUrl: url,
-    directDatabaseUrl: null,
-  });
+  const database = await openDatabase({ ...config, databaseUrl: url, directDatabaseUrl: null });
   try {
     // PostgreSQL is migrated when its operator says so; the embedded database has nobody else to do it.
     // A backup is of what is there, by a newer release too.
@@ -94,7 +90,7 @@ async function requireReady({ sql }: Database, setting: UrlSetting): Promise<voi
 
 /** What a command's files look like; null for commands without any. */
 async function formatOf(name: string | undefined): Promise<string | null> {
-  if (name?.startsWith('catalog ')) return (await import('./catalog/format.ts')).describeFormat();
+  if (name?.startsWith('catalog ')) return (await import('./catalog/catalogue-files.ts')).describeFormat();
   if (name === 'sichtbeobachtungen import') return (await import('./catalog/sichtbeobachtung-columns.ts')).describeColumns();
   if (name === 'nutzer import') return (await import('./catalog/nutzer.ts')).describeNutzerFormat();
   return null;

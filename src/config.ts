@@ -103,7 +103,7 @@ export const settings = {
     null,
     4,
     200,
-    'Verbindungen zur Datenbank für Anfragen, aus einem Netz eine weniger; ohne Angabe: doppelt so viele wie Rechenkerne, 4 bis 16',
+    'Verbindungen zur Datenbank für Anfragen, dazu 2 als Reserve; ohne Angabe: doppelt so viele wie Rechenkerne, 4 bis 16',
   ),
   DATA_DIR: text(
     '.data',

@@ -1,9 +1,9 @@
 // Brings a database to this release before the service or a command works with it: tables, functions, the queue, rights.
 import type { Config } from './config.ts';
-import { checkDatabase, checkReads, checkSameDatabase, checkSettings } from './db/check.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { listAnalystWarnings, listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
+import { checkDatabase, checkReads, checkSameDatabase, checkSettings } from './db/requirements.ts';
 import { startBoss } from './jobs/boss.ts';
 
 /**

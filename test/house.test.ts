@@ -46,16 +46,16 @@ function roomOf(path: string): string {
 const allowedRooms: Record<string, string[]> = {
   entry: ['entry', 'app', 'auskunft', 'config', 'db', 'http', 'jobs', 'media', 'catalog', 'backup', 'guard', 'observe'],
   app: ['http', 'observe', 'guard', 'db'],
-  http: ['http', 'auskunft', 'db', 'media', 'felder', 'guard', 'observe'],
+  http: ['http', 'auskunft', 'db', 'media', 'sichtbeobachtung-felder', 'guard', 'observe'],
   jobs: ['jobs', 'db', 'media', 'guard', 'observe'],
   media: ['media', 'guard', 'observe'],
   auskunft: ['auskunft', 'db', 'media', 'guard'],
-  catalog: ['catalog', 'db', 'media', 'felder', 'guard', 'observe'],
+  catalog: ['catalog', 'db', 'media', 'sichtbeobachtung-felder', 'guard', 'observe'],
   backup: ['backup', 'db', 'media', 'guard', 'observe'],
-  db: ['db', 'felder', 'guard'],
+  db: ['db', 'sichtbeobachtung-felder', 'guard'],
   guard: ['guard'],
   observe: ['observe'],
-  felder: [],
+  'sichtbeobachtung-felder': [],
   config: [],
 };
 

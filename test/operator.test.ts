@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { sha1OfPlain } from '../src/guard/password.ts';
+import { makeCollection, makeFeature } from './support/boundaries.ts';
 import { onPostgres } from './support/database.ts';
 import { makeJpeg } from './support/photo.ts';
 import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
@@ -103,36 +104,19 @@ describe('from an empty database to the first sighting', () => {
   it('refreshes the boundaries of the catalogue from a source, and says why it does not', { skip: eachStarts }, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'grenzen-'));
     const file = join(dir, 'grenzen.geojson');
-    const square = (land: string, x1: number, x2: number) => ({
-      type: 'Feature',
-      properties: { land },
-      geometry: {
-        type: 'Polygon',
-        coordinates: [
-          [
-            [x1, 49],
-            [x2, 49],
-            [x2, 50],
-            [x1, 50],
-            [x1, 49],
-          ],
-        ],
-      },
-    });
-    const write = (border: number) =>
-      writeFile(
-        file,
-        JSON.stringify({
-          type: 'FeatureCollection',
-          features: [square('91', 7, border), square('berg', border, 9), square('x', 1, 2)],
-        }),
-      );
-    const refresh = (...more: string[]) =>
-      runCli({ ...site, env: { ...site.env, BOUNDARY_URL: pathToFileURL(file).href, BOUNDARY_KEY: 'land' } }, [
-        'grenzen',
-        'refresh',
-        ...more,
+    const square = (land: string, x1: number, x2: number) =>
+      makeFeature({ land }, [
+        [x1, 49],
+        [x2, 49],
+        [x2, 50],
+        [x1, 50],
       ]);
+    const write = (border: number) => {
+      const features = [square('91', 7, border), square('berg', border, 9), square('x', 1, 2)];
+      return writeFile(file, JSON.stringify(makeCollection(features, null)));
+    };
+    const source = { BOUNDARY_URL: pathToFileURL(file).href, BOUNDARY_KEY: 'land' };
+    const refresh = (...more: string[]) => runCli({ ...site, env: { ...site.env, ...source } }, ['grenzen', 'refresh', ...more]);
     await write(8.02);
     const moved = await refresh();
     assert.equal(moved.code, 0, moved.err);
@@ -160,25 +144,9 @@ describe('from an empty database to the first sighting', () => {
   });
 
   it('creates accounts, and refuses a name or address that is taken', async () => {
+    const names = ['--vorname', 'Jürgen', '--nachname', 'Groß', '--password-stdin'];
     const create = (loginname: string, email: string, ...more: string[]) =>
-      runCli(
-        site,
-        [
-          'nutzer',
-          'create',
-          '--loginname',
-          loginname,
-          '--email',
-          email,
-          '--vorname',
-          'Jürgen',
-          '--nachname',
-          'Groß',
-          '--password-stdin',
-          ...more,
-        ],
-        'streng geheim\n',
-      );
+      runCli(site, ['nutzer', 'create', '--loginname', loginname, '--email', email, ...names, ...more], 'streng geheim\n');
     const made = await create('Jürgen', 'j@example.org', '--rolle', 'administrator');
     assert.equal(made.code, 0, made.err);
     assert.deepEqual(Object.keys(JSON.parse(made.out)), ['id']);
@@ -320,17 +288,8 @@ describe('from an empty database to the first sighting', () => {
     assert.equal((await people('--dry-run')).out, '2 Konten in Ordnung, nichts wurde angelegt (--dry-run).\n');
     assert.equal((await people()).out, '2 Konten angelegt.\n');
     assert.equal((await people()).out, '0 Konten angelegt, 2 Konten gab es schon.\n');
-    const sightings = (...more: string[]) =>
-      runCli(site, [
-        'sichtbeobachtungen',
-        'import',
-        join(dir, 'alt.csv'),
-        '--quelle',
-        'alt',
-        '--dateien',
-        join(dir, 'bilder'),
-        ...more,
-      ]);
+    const given = [join(dir, 'alt.csv'), '--quelle', 'alt', '--dateien', join(dir, 'bilder')];
+    const sightings = (...more: string[]) => runCli(site, ['sichtbeobachtungen', 'import', ...given, ...more]);
     const refused = await sightings('--errors', join(dir, 'fehler.csv'));
     assert.equal(refused.code, 1);
     assert.match(refused.err, /^alt\.csv:1: Spalte „wetter“ ist unbekannt/m);

@@ -67,9 +67,10 @@ export async function readManifest(dir: string): Promise<Manifest | null> {
     throw error;
   }
   const json = parse(text);
-  if (isNewer(json)) {
+  const newer = v.safeParse(v.object({ format: v.pipe(v.number(), v.gtValue(format)) }), json);
+  if (newer.success) {
     throw new BackupError(
-      `Die Sicherung in ${dir} hat Format ${json.format}, dieses Programm kennt Format ${format}; bitte ein neueres.`,
+      `Die Sicherung in ${dir} hat Format ${newer.output.format}, dieses Programm kennt Format ${format}; bitte ein neueres.`,
     );
   }
   const parsed = v.safeParse(manifestSchema, json);
@@ -95,10 +96,6 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isNewer(json: unknown): json is { format: number } {
-  return typeof json === 'object' && json !== null && 'format' in json && typeof json.format === 'number' && json.format > format;
 }
 
 /** Makes a backup whole. */

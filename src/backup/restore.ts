@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Programs } from '../config.ts';
 import { createAbgleichTeil } from '../db/abgleich.ts';
-import { checkDatabase } from '../db/check.ts';
 import { type Database, embeddedDirectory, openDatabase } from '../db/client.ts';
 import { isEmptyEmbedded, majorVersion } from '../db/embedded/database.ts';
 import { deleteMediumImport } from '../db/medium.ts';
 import { migrateDatabase, readRelease } from '../db/migrate.ts';
+import { checkDatabase } from '../db/requirements.ts';
 import {
   analyzeDatabase,
   connectPatiently,
@@ -22,11 +22,11 @@ import { secretKeyPath } from '../guard/secret.ts';
 import { makeDirectory, writeDurably } from '../media/durable.ts';
 import type { Storage } from '../media/storage.ts';
 import type { Progress } from '../observe/progress.ts';
-import { checkBackup } from './check.ts';
 import { BackupError, toBackupError } from './error.ts';
 import { type Manifest, requireManifest } from './manifest.ts';
 import { openCopy, restoreMedia } from './media.ts';
 import { requireProgram, runProgram } from './programs.ts';
+import { checkBackup } from './verify.ts';
 
 /** Where a backup is restored to. */
 export interface Target {
@@ -89,14 +89,14 @@ async function restorePostgres(
     throw new BackupError('Die Sicherung ist von PostgreSQL: DATABASE_URL nennt die leere Datenbank, in die sie gehört.');
   }
   const database = await openDatabase(target);
-  const sql = connectPatiently(database);
-  try {
+  return closeOnError(database, async () => {
+    const sql = connectPatiently(database);
     await checkDatabase(sql);
     await requireServer(sql, datenbank.server);
     await requireEmptyDatabase(sql);
     await requireExtensions(sql, 'restore');
     await requireProgram(target.programs, 'pg_restore', datenbank.programm ?? datenbank.server);
-    const { manifest, files } = await restoreFiles(target, dir, progress);
+    const restored = await restoreFiles(target, dir, progress);
     progress.step('Die Datenbank wird zurückgespielt', 0, 1);
     const path = join(dir, datenbank.datei);
     const variables = listConnectionVariables(database);
@@ -104,9 +104,14 @@ async function restorePostgres(
     const args = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges', '--no-password'];
     await runProgram(target.programs, 'pg_restore', [...args, `--dbname=${variables.PGDATABASE}`, path], variables);
     await analyzeDatabase(sql);
-    await finish(database, manifest, report);
-    progress.end();
-    return { database, manifest, files };
+    await finish(database, restored.manifest, progress, report);
+    return { database, ...restored };
+  });
+}
+
+async function closeOnError<T>(database: Database, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
   } catch (error) {
     await database.close();
     throw error;
@@ -132,17 +137,13 @@ async function restoreEmbedded(
   if (!isEmptyEmbedded(place)) {
     throw new BackupError(`In ${place} ist schon eine Datenbank. Zurückgespielt wird nur, wo keine ist.`);
   }
-  const { manifest, files } = await restoreFiles(target, dir, progress);
+  const restored = await restoreFiles(target, dir, progress);
   progress.step('Die Datenbank wird zurückgespielt', 0, 1);
   const database = await openDatabase({ ...target, loadFrom: await readFile(join(dir, datenbank.datei)) });
-  try {
-    await finish(database, manifest, report);
-    progress.end();
-    return { database, manifest, files };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+  return closeOnError(database, async () => {
+    await finish(database, restored.manifest, progress, report);
+    return { database, ...restored };
+  });
 }
 
 async function restoreFiles(target: Target, dir: string, progress: Progress): Promise<{ manifest: Manifest; files: number }> {
@@ -171,7 +172,7 @@ async function prepareKey({ secretKey, dataDir }: Target, dir: string, { schlues
   };
 }
 
-async function finish(database: Database, manifest: Manifest, report: (line: string) => void): Promise<void> {
+async function finish(database: Database, manifest: Manifest, progress: Progress, report: (line: string) => void): Promise<void> {
   const there = await getUmfang(connectPatiently(database));
   const wrong = (Object.keys(there) as (keyof typeof there)[]).filter((table) => there[table] !== manifest.anzahl[table]);
   if (wrong.length > 0) {
@@ -181,4 +182,5 @@ async function finish(database: Database, manifest: Manifest, report: (line: str
   await migrateDatabase(database, { report });
   await deleteMediumImport(database.sql);
   await createAbgleichTeil(database.sql);
+  progress.end();
 }

@@ -1,7 +1,9 @@
-// CSV files with a header line; every problem is collected with its file and line.
-import { readFile } from 'node:fs/promises';
+// CSV files of any length with a header line; every problem is collected with its file and line, and the reading goes on where it can.
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { CsvError, parse } from 'csv-parse/sync';
+import { pipeline } from 'node:stream/promises';
+import { CsvError, parse } from 'csv-parse';
 import * as v from 'valibot';
 import { shorten } from '../guard/text.ts';
 
@@ -63,8 +65,127 @@ export function describeCell(name: string, value: string, allowed: string): stri
   return `${name} ist ${value.trim() === '' ? 'leer' : `„${shorten(value)}“`}, erlaubt ist ${allowed}`;
 }
 
-/** What a file is that is no CSV in UTF-8, as far as its first bytes tell; null for what may be one. */
-export function describeForeign(bytes: Buffer): string | null {
+/** A file of millions of wrong lines must not fill the memory. */
+export const keptProblems = 10_000;
+/** The same for a list that goes into a file. */
+export const keptProblemsOfFile = 1_000_000;
+
+/** The first problems of a file, and how many there are. */
+export class ProblemList {
+  readonly file: string;
+  readonly kept: Problem[] = [];
+  readonly limit: number;
+  total = 0;
+  constructor(file: string, limit: number) {
+    this.file = file;
+    this.limit = limit;
+  }
+
+  add(line: number, message: string): void {
+    this.total++;
+    if (this.kept.length < this.limit) this.kept.push({ file: this.file, line, message });
+  }
+
+  /** Adds the first problems that somebody else found, and how many those are. */
+  merge(found: { line: number; message: string }[], total: number): void {
+    for (const { line, message } of found) this.kept.push({ file: this.file, line, message });
+    this.sort();
+    this.kept.splice(this.limit);
+    this.total += total;
+  }
+
+  /** Into the order of the file, when what was done for several lines at once has added some. */
+  sort(): void {
+    this.kept.sort((a, b) => a.line - b.line);
+  }
+}
+
+// More than any record that POST would take: twelve fields of 64 KiB. A quote that is never closed ends here.
+const maxRecordBytes = 2 * 1024 * 1024;
+const chunkBytes = 256 * 1024;
+const lineFeed = 10;
+
+/**
+ * Reads a CSV file. What is another kind of file, no UTF-8 or no CSV goes to `problems`; after the latter nothing more is read, because
+ * nobody can tell any more what is inside quotes.
+ * @param report told after each piece how many bytes were read
+ * @returns records, each with the line where it begins
+ */
+export async function* streamCsv(
+  path: string,
+  problems: ProblemList,
+  report: (bytes: number) => void = () => {},
+): AsyncGenerator<{ line: number; fields: string[] }> {
+  const parser = parse({
+    bom: true,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    max_record_size: maxRecordBytes,
+  });
+  const fed = pipeline(checkBytes(path, problems, report), parser);
+  // An error of either side reaches the loop below through the parser.
+  fed.catch(() => {});
+  // The parser counts lines up to the end of a record, and CR LF inside quotes twice.
+  let ended = 0;
+  let surplus = 0;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+      let line = info.lines;
+      if (line !== ended + 1) line -= countIn(record, /[\r\n]/g);
+      yield { line: line - surplus, fields: record };
+      if (line !== info.lines) surplus += countIn(record, /\r\n/g);
+      ended = info.lines;
+    }
+    await fed;
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const unclosed = error.code === 'CSV_QUOTE_NOT_CLOSED' || error.code === 'CSV_MAX_RECORD_SIZE';
+    problems.add(
+      ended - surplus + 1,
+      `Die Zeile ist kein gültiges CSV; ${unclosed ? 'ein Anführungszeichen wird nicht geschlossen' : 'Anführungszeichen werden verdoppelt'}`,
+    );
+  }
+}
+
+const countIn = (fields: string[], pattern: RegExp) =>
+  fields.reduce((sum, field) => sum + (field.match(pattern)?.length ?? 0), 0);
+
+// Hands the file on in whole lines, so that a letter of several bytes is never cut.
+async function* checkBytes(path: string, problems: ProblemList, report: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  let line = 1;
+  let bytes = 0;
+  const check = (piece: Buffer) => {
+    const valid = isUtf8(piece);
+    for (let at = 0; at < piece.length; line++) {
+      const end = piece.indexOf(lineFeed, at);
+      const next = end < 0 ? piece.length : end + 1;
+      if (!valid && !isUtf8(piece.subarray(at, next))) problems.add(line, 'Die Zeile ist nicht UTF-8');
+      at = next;
+    }
+    return piece;
+  };
+  for await (const chunk of createReadStream(path, { highWaterMark: chunkBytes }) as AsyncIterable<Buffer>) {
+    const foreign = bytes === 0 ? describeForeign(chunk) : null;
+    if (foreign !== null) {
+      problems.add(1, foreign);
+      return;
+    }
+    bytes += chunk.length;
+    report(bytes);
+    const data = Buffer.concat([rest, chunk]);
+    // A line that goes on and on is handed on as it is: the parser refuses it.
+    const end = data.length > maxRecordBytes ? data.length : data.lastIndexOf(lineFeed) + 1;
+    rest = data.subarray(end);
+    if (end > 0) yield check(data.subarray(0, end));
+  }
+  if (rest.length > 0) yield check(rest);
+}
+
+// What a file is that is no CSV in UTF-8, as far as its first bytes tell; null for what may be one.
+function describeForeign(bytes: Buffer): string | null {
   const begin = bytes.toString('latin1', 0, 4);
   if (begin.startsWith('\xff\xfe') || begin.startsWith('\xfe\xff')) return 'Die Datei ist UTF-16, nötig ist CSV in UTF-8';
   if (begin === 'PK\x03\x04') return 'Die Datei ist eine Arbeitsmappe (.xlsx, .ods) oder ein ZIP-Archiv, nötig ist CSV in UTF-8';
@@ -104,72 +225,48 @@ export async function readCsv<C extends Columns>(
   problems: Problem[],
   ignoreUnknown = false,
 ): Promise<Row<C>[]> {
-  const file = basename(path);
-  const records = parseRecords(file, await readFile(path), problems);
-  const [header, ...body] = records;
-  if (!header) {
-    if (problems.every((problem) => problem.file !== file)) {
-      problems.push({ file, line: 1, message: `Die Kopfzeile fehlt, erwartet: ${Object.keys(columns).join(',')}` });
-    }
-    return [];
-  }
-  const names = header.fields.map((name) => name.trim());
-  const required = Object.keys(columns).filter((name) => !v.is(columns[name] as Columns[string], ''));
-  const wrong = listHeaderProblems(names, Object.keys(columns), required, ignoreUnknown);
-  problems.push(...wrong.map((message) => ({ file, line: header.line, message })));
-  if (wrong.length > 0) return [];
+  const list = new ProblemList(basename(path), Number.POSITIVE_INFINITY);
+  const rows = await readRows(path, columns, list, ignoreUnknown);
+  problems.push(...list.kept);
+  return rows;
+}
 
+async function readRows<C extends Columns>(
+  path: string,
+  columns: C,
+  problems: ProblemList,
+  ignoreUnknown: boolean,
+): Promise<Row<C>[]> {
+  const allowed = Object.keys(columns);
+  const required = allowed.filter((name) => !v.is(columns[name] as Columns[string], ''));
   const schema = v.object(columns);
-  const empty = Object.fromEntries(Object.keys(columns).map((name) => [name, '']));
   const rows: Row<C>[] = [];
-  for (const { line, fields } of body) {
-    if (fields.length !== names.length) {
-      problems.push({ file, line, message: `${fields.length} Felder statt ${names.length}` });
+  let names: string[] | null = null;
+  for await (const { line, fields } of streamCsv(path, problems)) {
+    if (names === null) {
+      names = fields.map((name) => name.trim());
+      const wrong = listHeaderProblems(names, allowed, required, ignoreUnknown);
+      for (const message of wrong) problems.add(line, message);
+      if (wrong.length > 0) return [];
       continue;
     }
-    const values = { ...empty, ...Object.fromEntries(names.map((name, index) => [name, fields[index]])) };
-    const result = v.safeParse(schema, values);
+    if (fields.length !== names.length) {
+      problems.add(line, `${fields.length} Felder statt ${names.length}`);
+      continue;
+    }
+    const given = new Map(names.map((name, index) => [name, fields[index]]));
+    const result = v.safeParse(schema, Object.fromEntries(allowed.map((name) => [name, given.get(name) ?? ''])));
     if (result.success) rows.push({ line, values: result.output as Row<C>['values'] });
     const named = new Set<string>();
     for (const issue of result.issues ?? []) {
       const name = String(issue.path?.[0]?.key);
       if (named.has(name)) continue;
       named.add(name);
-      problems.push({ file, line, message: describeCell(name, String(issue.path?.[0]?.value), issue.message) });
+      problems.add(line, describeCell(name, String(issue.path?.[0]?.value), issue.message));
     }
   }
+  if (names === null && problems.total === 0) problems.add(1, `Die Kopfzeile fehlt, erwartet: ${allowed.join(',')}`);
   return rows;
-}
-
-function parseRecords(file: string, bytes: Buffer, problems: Problem[]): { line: number; fields: string[] }[] {
-  const foreign = describeForeign(bytes);
-  if (foreign !== null) {
-    problems.push({ file, line: 1, message: foreign });
-    return [];
-  }
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    problems.push({ file, line: 1, message: 'Die Datei ist nicht UTF-8' });
-    return [];
-  }
-  try {
-    const parsed = parse(text, { info: true, relax_column_count: true, skip_empty_lines: true }) as unknown as {
-      record: string[];
-      info: { lines: number };
-    }[];
-    // The parser tells where a record ends; with line breaks inside quotes it began earlier.
-    return parsed.map(({ record, info }) => ({
-      line: info.lines - record.reduce((sum, field) => sum + (field.match(/\n/g)?.length ?? 0), 0),
-      fields: record,
-    }));
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const line = Number((error as { lines?: number }).lines ?? 1);
-    problems.push({ file, line, message: 'Die Zeile ist kein gültiges CSV; Anführungszeichen werden verdoppelt' });
-    return [];
-  }
 }
 
 /** Kinds of columns; messages say what is allowed. */
@@ -209,7 +306,5 @@ export const optional = <S extends v.GenericSchema<string, unknown>>(schema: S) 
       ),
       schema,
     ],
-    (issue) => {
-      return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
-    },
+    (issue) => v.safeParse(schema, issue.input).issues?.[0].message ?? '',
   );

@@ -5,12 +5,15 @@ import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
 import { listKnownIds, loadCatalogue } from '../db/catalogue.ts';
 import type { Database } from '../db/client.ts';
-import { createDemoNutzer, createSichtbeobachtungen, type DemoSichtbeobachtung } from '../db/demo.ts';
+import { createNutzer, getLogin } from '../db/nutzer.ts';
+import { createSichtbeobachtungen } from '../db/sichtbeobachtung.ts';
 import { hashPassword, sha1OfPlain } from '../guard/password.ts';
 import type { Progress } from '../observe/progress.ts';
+import { listFeld } from '../sichtbeobachtung-felder.ts';
 import { readCatalogue } from './catalogue.ts';
-import { column, ImportError, optional, type Problem, readCsv } from './csv.ts';
+import { ImportError, type Problem, readCsv } from './csv.ts';
 import { nutzerColumns } from './nutzer.ts';
+import { columns } from './sichtbeobachtung-columns.ts';
 
 const demoDir = fileURLToPath(new URL('../../sql/demo', import.meta.url));
 const rowsPerStep = 100;
@@ -21,31 +24,12 @@ export interface DemoLogin {
   password: string;
 }
 
-const number = v.pipe(v.string(), v.transform(Number), v.finite('eine Zahl'));
+// As in a file of an import; what is empty is what it is where it was not sent.
+const fields = [...listFeld().map(([name]) => name), 'status'] as const;
+type Cells = Record<(typeof fields)[number], v.StringSchema<undefined>>;
 const sichtbeobachtungColumns = {
-  loginname: column.text,
-  art: column.id,
-  lat: number,
-  lon: number,
-  srid: v.pipe(
-    v.string(),
-    v.regex(/^EPSG:(25832|4326|3857)$/, 'EPSG:25832, EPSG:4326 oder EPSG:3857'),
-    v.transform((value) => Number(value.slice(5))),
-  ),
-  anzahl: optional(column.id),
-  sensibel: optional(column.boolean),
-  datum: v.pipe(
-    v.string(),
-    v.regex(/^\d\d\.\d\d\.\d{4}$/, 'TT.MM.JJJJ'),
-    v.transform((value) => value.split('.').reverse().join('-')),
-  ),
-  bereich: v.picklist(['privat', 'oeffentlich'], 'privat oder oeffentlich'),
-  bemerkung: optional(column.text),
-  stadium_id: optional(column.id),
-  aktivitaet_id: optional(column.id),
-  status: optional(
-    v.picklist(['pruefung', 'hinweis', 'freigegeben', 'abgelehnt'], 'pruefung, hinweis, freigegeben oder abgelehnt'),
-  ),
+  loginname: v.string(),
+  ...(Object.fromEntries(fields.map((name) => [name, v.string()])) as Cells),
 };
 
 /**
@@ -63,18 +47,26 @@ export async function loadDemo(database: Database, progress: Progress): Promise<
   await loadCatalogue(database, catalogue, progress.step, async (tx) => {
     const ids = new Map<string, number>();
     for (const { values } of nutzer) {
+      const existing = await getLogin(tx, values.loginname);
+      if (existing) {
+        ids.set(values.loginname, existing.id);
+        continue;
+      }
       const password = makeDemoPassword();
       const passwordHash = await hashPassword(sha1OfPlain(password));
-      const { id, created } = await createDemoNutzer(tx, { ...values, artengruppen: [], passwordHash });
-      ids.set(values.loginname, id);
-      if (created) logins.push({ loginname: values.loginname, rolle: values.rolle, password });
+      ids.set(values.loginname, await createNutzer(tx, { ...values, artengruppen: [], passwordHash }));
+      logins.push({ loginname: values.loginname, rolle: values.rolle, password });
     }
     // Nobody releases their own record: the two who may release do it for each other.
     const [expert, administrator] = ['demo-expertin', 'demo-admin'].map((name) => ids.get(name) ?? 0) as [number, number];
-    const rows: DemoSichtbeobachtung[] = sichtbeobachtungen.map(({ values: { loginname, ...values } }) => {
+    const rows = sichtbeobachtungen.map(({ values: { loginname, ...cells } }) => {
       const nutzerId = ids.get(loginname) ?? 0;
-      const decided = values.status === 'freigegeben' || values.status === 'abgelehnt';
-      return { ...values, nutzer_id: nutzerId, experte_id: decided ? (nutzerId === expert ? administrator : expert) : null };
+      const decided = cells.status === 'freigegeben' || cells.status === 'abgelehnt';
+      return {
+        ...Object.fromEntries(fields.map((name) => [name, cells[name] === '' ? null : columns[name].read(cells[name])])),
+        nutzer_id: nutzerId,
+        experte_id: decided ? (nutzerId === expert ? administrator : expert) : null,
+      };
     });
     for (let at = 0; at < rows.length; at += rowsPerStep) {
       progress.step('Sichtbeobachtungen', at, rows.length);

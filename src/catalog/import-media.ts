@@ -10,8 +10,7 @@ import type { StagedMedia } from '../db/sichtbeobachtung-import.ts';
 import { describeRefusal, makeMedium, maxFileBytes } from '../media/medium.ts';
 import type { Storage } from '../media/storage.ts';
 import { type MediaThreads, MediaUnavailableError } from '../media/threads.ts';
-import { describeCell } from './csv.ts';
-import type { ProblemList } from './csv-stream.ts';
+import { describeCell, type ProblemList } from './csv.ts';
 import { columns } from './sichtbeobachtung-columns.ts';
 
 export interface ImportMedia {

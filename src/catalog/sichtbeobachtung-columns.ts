@@ -2,8 +2,8 @@
 // 200 000 rows have two million cells.
 import { type MediumField, mediumFields } from '../db/sichtbeobachtung.ts';
 import { type ImportedFeld, type StagedColumn, stagedColumns } from '../db/sichtbeobachtung-import.ts';
-import { type Feld, felder, listFeld } from '../felder.ts';
 import { hasAtMost, hasLongRun, isStorable, maxMarks, toIsoDate } from '../guard/text.ts';
+import { type Feld, felder, listFeld } from '../sichtbeobachtung-felder.ts';
 
 export interface Kind {
   allowed: string;

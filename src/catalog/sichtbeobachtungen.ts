@@ -12,8 +12,15 @@ import {
   stagedColumns,
 } from '../db/sichtbeobachtung-import.ts';
 import type { Progress } from '../observe/progress.ts';
-import { describeCell, ImportError, listHeaderProblems } from './csv.ts';
-import { keptProblems, keptProblemsOfFile, ProblemList, streamCsv } from './csv-stream.ts';
+import {
+  describeCell,
+  ImportError,
+  keptProblems,
+  keptProblemsOfFile,
+  listHeaderProblems,
+  ProblemList,
+  streamCsv,
+} from './csv.ts';
 import { type ImportMedia, type MediumKey, storeImportMedia } from './import-media.ts';
 import {
   type ColumnName,

@@ -1,15 +1,7 @@
 // Backups: made, checked, restored.
 import type { Manifest } from '../backup/manifest.ts';
-import {
-  type Command,
-  countOf,
-  ownersAddress,
-  type PlainCommand,
-  progress,
-  requireDirectory,
-  sayNewEmbedded,
-  warn,
-} from './command.ts';
+import type { Command, PlainCommand } from './command.ts';
+import { countOf, ownersAddress, progress, requireDirectory, sayNewEmbedded, warn } from './command.ts';
 
 export const backupCommands: Record<string, Command> = {
   async backup(database, _values, rest, config) {
@@ -40,7 +32,7 @@ export const backupCommands: Record<string, Command> = {
 export const plainBackupCommands: Record<string, PlainCommand> = {
   async 'backup verify'(rest, readConfig) {
     const dir = requireDirectory('backup verify', rest);
-    const { checkBackup } = await import('../backup/check.ts');
+    const { checkBackup } = await import('../backup/verify.ts');
     const { manifest } = await checkBackup(dir, readConfig().programs, progress);
     console.log(`Die Sicherung ist vollständig und unverändert: ${describeBackup(manifest)}.`);
     if (manifest.medien.fehlend.length > 0) warnOfMissing(manifest.medien.fehlend.length);
@@ -75,11 +67,8 @@ function warnOfMissing(count: number): void {
 }
 
 function describeBackup({ begonnen, version, anzahl, medien }: Manifest): string {
-  const moment = new Date(begonnen).toLocaleString('de-DE', {
-    timeZone: 'Europe/Berlin',
-    dateStyle: 'short',
-    timeStyle: 'short',
-  });
+  const form = { timeZone: 'Europe/Berlin', dateStyle: 'short', timeStyle: 'short' } as const;
+  const moment = new Date(begonnen).toLocaleString('de-DE', form);
   const records = countOf(anzahl.sichtbeobachtung, 'Beobachtung', 'Beobachtungen');
   return `${moment} Uhr, Version ${version}, ${records}, ${countOf(medien.anzahl, 'Datei', 'Dateien')}`;
 }

@@ -10,7 +10,7 @@ import { UsageError } from './line.ts';
 export const catalogCommands: Record<string, Command> = {
   async 'catalog export'(database, _values, [dir]) {
     if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog export VERZEICHNIS');
-    const { exportCatalogue } = await import('../catalog/format.ts');
+    const { exportCatalogue } = await import('../catalog/catalogue-files.ts');
     await exportCatalogue(database.sql, dir);
     console.log(`Der Katalog steht in ${dir}.`);
   },
@@ -60,7 +60,7 @@ export const catalogCommands: Record<string, Command> = {
 export const plainCatalogCommands: Record<string, PlainCommand> = {
   async 'catalog template'([dir]) {
     if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog template VERZEICHNIS');
-    const { writeTemplate } = await import('../catalog/format.ts');
+    const { writeTemplate } = await import('../catalog/catalogue-files.ts');
     await writeTemplate(dir);
     console.log(`Ein leerer Katalog steht in ${dir}; was hineingehört: npm run cli -- catalog import --help`);
   },

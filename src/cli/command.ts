@@ -2,8 +2,8 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import type { UrlSetting } from '../db/check.ts';
 import { type Database, embeddedDirectory } from '../db/client.ts';
+import type { UrlSetting } from '../db/requirements.ts';
 import { createProgress } from '../observe/progress.ts';
 import { UsageError, type Values } from './line.ts';
 

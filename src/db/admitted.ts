@@ -4,17 +4,15 @@ import type { Limit } from '../guard/limit.ts';
 import type { Sql } from './connection.ts';
 
 /**
- * The same client, whose calls and transactions are admitted by the limit. They are plain promises that may be asked for `raw` bytes: no
+ * The same client, each of whose calls and transactions goes through `send`. They are plain promises that may be asked for `raw` bytes: no
  * fragments, no cursors.
- * @param runMs longest run of a call in milliseconds: the driver may wait for ever for a server that is cut off
+ * @param send calls in the next microtask at the earliest: by then the caller has said that it wants bytes
  */
-export function admitCalls(sql: Sql, limit: Limit, runMs: number): Sql {
-  const send = (call: () => unknown) => limit.run(() => withDeadline(call(), runMs, () => limit.refusal('no_answer')));
+export function sendCalls(sql: Sql, send: (call: (client: Sql) => unknown) => object): Sql {
   return new Proxy(sql, {
-    apply: (target, _self, args: Parameters<Sql>) => {
+    apply: (_target, _self, args: Parameters<Sql>) => {
       let isRaw = false;
-      // Sent in a microtask at the earliest: by then the caller has said that it wants bytes.
-      const answer = send(() => (isRaw ? target(...args).raw() : target(...args)));
+      const answer = send((client) => (isRaw ? client(...args).raw() : client(...args)));
       return Object.assign(answer, {
         raw() {
           isRaw = true;
@@ -23,8 +21,18 @@ export function admitCalls(sql: Sql, limit: Limit, runMs: number): Sql {
       });
     },
     get: (target, name) =>
-      name === 'begin' ? (...args: Parameters<Sql['begin']>) => send(() => target.begin(...args)) : Reflect.get(target, name),
+      name === 'begin'
+        ? (...args: Parameters<Sql['begin']>) => send((client) => client.begin(...args))
+        : Reflect.get(target, name),
   });
+}
+
+/**
+ * The same client, whose calls and transactions are admitted by the limit.
+ * @param runMs longest run of a call in milliseconds: the driver may wait for ever for a server that is cut off
+ */
+export function admitCalls(sql: Sql, limit: Limit, runMs: number): Sql {
+  return sendCalls(sql, (call) => limit.run(() => withDeadline(call(sql), runMs, () => limit.refusal('no_answer'))));
 }
 
 /** The result; fails with another error after so many milliseconds, whatever becomes of it. */

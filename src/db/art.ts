@@ -1,6 +1,6 @@
 import type { Sql } from './client.ts';
 import { toVersionedPage, type VersionedPage } from './page.ts';
-import type { Versioned } from './stand.ts';
+import type { Versioned } from './version.ts';
 
 export interface ArtengruppeFilter {
   isAnimal: boolean | null;

@@ -1,7 +1,7 @@
 // Pages of features for GIS programs (O2), as the database makes them.
 import { readPublic } from './ausgabe.ts';
 import type { Sql, Transaction } from './client.ts';
-import type { Versioned } from './stand.ts';
+import type { Versioned } from './version.ts';
 
 /** A system that geometries are asked for in. */
 export interface OutputSystem {

@@ -1,6 +1,6 @@
 // What the outputs beside the interface read (O0.1): as gis_public, which can read nothing that not everybody may see.
 import type { Sql, Transaction } from './client.ts';
-import type { Versioned } from './stand.ts';
+import type { Versioned } from './version.ts';
 
 /** The service can't become gis_public: there is no such role, or it is no member. Outputs answer nothing then. */
 export class OutputRoleError extends Error {
@@ -37,15 +37,4 @@ async function becomePublic(tx: Transaction): Promise<string> {
       throw new OutputRoleError('the service cannot become gis_public', { cause: error });
     throw error;
   }
-}
-
-/** A tenant as outputs name it. */
-export interface OutputMandant {
-  kuerzel: string;
-  name: string;
-}
-
-export async function listOutputMandant(sql: Sql): Promise<OutputMandant[]> {
-  const rows = await asPublic(sql, (tx) => tx<OutputMandant[]>`select kuerzel, name from ausgabe.list_mandant()`);
-  return [...rows];
 }

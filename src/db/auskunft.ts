@@ -42,53 +42,51 @@ export async function getNutzerAuskunft(sql: Sql, { nutzerId, zugangsstand }: In
   return row.result;
 }
 
-/** Sightings as their owner is shown them, and what else is stored with each, of a page at a time. */
-export async function* listAuskunftSichtbeobachtung(sql: Sql, { nutzerId, zugangsstand }: Inhaber): AsyncGenerator<SaetzePage> {
-  for (let afterId = 0; ; ) {
-    const [row] = await sql<(SaetzePage & { last_id: number | null })[]>`
-      select * from api.list_auskunft_sichtbeobachtung(
-        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), after_id => ${afterId}::bigint, row_limit => ${pageRows}::integer,
-        protokoll_limit => ${protokollRows}::integer)`;
-    if (!row || row.last_id === null) return;
-    yield row;
-    afterId = row.last_id;
+async function* readPages<R extends { last_id: number | null }, P>(
+  read: (afterId: number) => Promise<R[]>,
+  pageOf: (row: R) => P,
+  afterId = 0,
+): AsyncGenerator<P> {
+  for (let after: number | null = afterId; ; ) {
+    const [row]: R[] = await read(after);
+    after = row?.last_id ?? null;
+    if (!row || after === null) return;
+    yield pageOf(row);
   }
 }
+
+/** Sightings as their owner is shown them, and what else is stored with each, of a page at a time. */
+export const listAuskunftSichtbeobachtung = (sql: Sql, { nutzerId, zugangsstand }: Inhaber): AsyncGenerator<SaetzePage> =>
+  readPages(
+    (afterId) => sql<(SaetzePage & { last_id: number | null })[]>`
+      select * from api.list_auskunft_sichtbeobachtung(
+        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), after_id => ${afterId}::bigint,
+        row_limit => ${pageRows}::integer, protokoll_limit => ${protokollRows}::integer)`,
+    (row) => row,
+  );
+
+type LogRow = { result: string; last_id: number | null };
 
 /** What follows in the change log of one sighting, of a page at a time: JSON arrays. */
-export async function* listAuskunftProtokoll(
-  sql: Sql,
-  { nutzerId, zugangsstand }: Inhaber,
-  id: number,
-  afterId: number,
-): AsyncGenerator<string> {
-  for (let after = afterId; ; ) {
-    const [row] = await sql<{ result: string; last_id: number | null }[]>`
+export const listAuskunftProtokoll = (sql: Sql, { nutzerId, zugangsstand }: Inhaber, id: number, afterId: number) =>
+  readPages(
+    (after) => sql<LogRow[]>`
       select * from api.list_auskunft_protokoll(
-        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), sichtbeobachtung_id => ${id}::bigint, after_id => ${after}::bigint,
-        row_limit => ${logRows}::integer)`;
-    if (!row || row.last_id === null) return;
-    yield row.result;
-    after = row.last_id;
-  }
-}
+        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), sichtbeobachtung_id => ${id}::bigint,
+        after_id => ${after}::bigint, row_limit => ${logRows}::integer)`,
+    ({ result }) => result,
+    afterId,
+  );
 
 /** Entries of the QS log, of a page at a time: JSON arrays. */
-export async function* listAuskunftQs(
-  sql: Sql,
-  { nutzerId, zugangsstand }: Inhaber,
-  alsExperte: boolean,
-): AsyncGenerator<string> {
-  for (let afterId = 0; ; ) {
-    const [row] = await sql<{ result: string; last_id: number | null }[]>`
+export const listAuskunftQs = (sql: Sql, { nutzerId, zugangsstand }: Inhaber, alsExperte: boolean) =>
+  readPages(
+    (afterId) => sql<LogRow[]>`
       select * from api.list_auskunft_qs(
-        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), als_experte => ${alsExperte}::boolean, after_id => ${afterId}::bigint,
-        row_limit => ${logRows}::integer)`;
-    if (!row || row.last_id === null) return;
-    yield row.result;
-    afterId = row.last_id;
-  }
-}
+        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), als_experte => ${alsExperte}::boolean,
+        after_id => ${afterId}::bigint, row_limit => ${logRows}::integer)`,
+    ({ result }) => result,
+  );
 
 /** Stores a link to the own data to be mailed to this address; false when that is not the account's any more. */
 export async function setNutzerDatenLink(sql: Sql, id: number, hash: Buffer, email: string): Promise<boolean> {

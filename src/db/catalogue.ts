@@ -155,19 +155,9 @@ export async function loadCatalogue(
   }
 }
 
-/** A tenant as it is, its boundary in EPSG:4326 with nine decimals (a tenth of a millimetre). */
-export interface PresentMandant {
-  kuerzel: string;
-  name: string;
-  schluessel: string | null;
-  domains: string[];
-  bemerkung_geschuetzter: string;
-  geojson: string;
-}
-
-/** Tenants as they are, those that came first first. */
-export async function listPresentMandant(sql: Sql): Promise<PresentMandant[]> {
-  const rows = await sql<(Omit<PresentMandant, 'domains'> & { domains: string })[]>`
+/** Tenants as they are, those that came first first; boundaries with nine decimals (a tenth of a millimetre). */
+export async function listPresentMandant(sql: Sql): Promise<NewMandant[]> {
+  const rows = await sql<(Omit<NewMandant, 'domains'> & { domains: string })[]>`
     select m.kuerzel, m.name, m.schluessel, array_to_json(m.domains)::text as domains, m.bemerkung_geschuetzter,
       st_asgeojson(st_transform(m.boundary, 4326), 9) as geojson
     from portal.mandant m

@@ -26,12 +26,14 @@ export interface Database {
 // cores it would hold 128 connections of the server's and wait for itself.
 export const poolSizeOf = (cores: number) => Math.min(16, Math.max(4, 2 * cores));
 export const poolSize = poolSizeOf(availableParallelism());
+// More than these, for everybody else when one network's requests hold all of them.
+export const reservedConnections = 2;
 
-/** How requests wait for a connection: 503 within two seconds when all are busy (S5.3). One network leaves one to others. */
+/** How requests wait for a connection: 503 within two seconds when all are busy (S5.3). */
 export const callBounds = (connections: number, kind: Database['kind'] = 'postgres') => ({
-  slots: connections,
+  slots: connections + reservedConnections,
   // The embedded database answers one after the other: more than one of a network would stand before those of others.
-  share: kind === 'embedded' ? 1 : Math.max(1, connections - 1),
+  share: kind === 'embedded' ? 1 : connections,
   queue: 500,
   waitMs: 1500,
 });
@@ -77,71 +79,49 @@ export const embeddedDirectory = (dataDir: string) => join(dataDir, 'database');
  * yet: `checkDatabase` does.
  */
 export async function openDatabase(options: DatabasePlace | { embedded: EmbeddedDatabase }): Promise<Database> {
-  if ('embedded' in options) return databaseOver({ embedded: options.embedded });
-  const { databaseUrl, directDatabaseUrl = null, readDatabaseUrl = null } = options;
-  if (databaseUrl !== null)
-    return databaseOver({ url: databaseUrl, directUrl: directDatabaseUrl, readUrl: readDatabaseUrl }, options.dbPool);
+  if ('embedded' in options) return databaseOver(options.embedded);
+  const { databaseUrl, dbPool, onCrash, loadFrom } = options;
+  if (databaseUrl !== null) return databaseOver({ ...options, databaseUrl }, dbPool);
   await mkdir(options.dataDir, { recursive: true });
-  const { onCrash, loadFrom } = options;
   const dataDir = embeddedDirectory(options.dataDir);
-  const embedded = await openEmbedded({ dataDir, ...(onCrash && { onCrash }), ...(loadFrom && { loadFrom }) });
-  return databaseOver({ embedded }, options.dbPool);
+  return databaseOver(await openEmbedded({ dataDir, ...(onCrash && { onCrash }), ...(loadFrom && { loadFrom }) }), dbPool);
 }
 
-/** The ways to a database. */
-interface Routes {
-  /** Past a pooler. */
-  direct: Route;
-  /** Through the pooler, where there is one. */
-  pooled: Route | null;
-  reads: Route | null;
-  close(): Promise<unknown>;
-}
-
-type Target = { url: string; directUrl: string | null; readUrl: string | null } | { embedded: EmbeddedDatabase };
-
-function routesOver(target: Target): Routes {
-  if ('embedded' in target) {
-    const { embedded } = target;
-    return { direct: { url: null, socket: embedded.socket }, pooled: null, reads: null, close: () => embedded.close() };
-  }
-  const { url, directUrl, readUrl } = target;
-  return {
-    direct: { url: directUrl ?? url },
-    pooled: directUrl === null ? null : { url },
-    reads: readUrl === null ? null : { url: readUrl },
-    close: async () => {},
-  };
-}
-
-function databaseOver(target: Target, size = poolSize): Database {
+function databaseOver(target: EmbeddedDatabase | (DatabasePlace & { databaseUrl: string }), size = poolSize): Database {
   const clients: Sql[] = [];
-  const { direct, pooled, reads, close } = routesOver(target);
-  const open = (connect: ConnectOptions, isPooled: boolean, route = (isPooled && pooled) || direct): Sql => {
+  const place = 'databaseUrl' in target ? target : null;
+  const embedded = 'databaseUrl' in target ? null : target;
+  const directUrl = place?.directDatabaseUrl ?? null;
+  const routeOf = (url: string | null): Route => (embedded ? { url: null, socket: embedded.socket } : { url });
+  const pooled = routeOf(place?.databaseUrl ?? null);
+  const direct = routeOf(directUrl ?? pooled.url);
+  const hasPooler = directUrl !== null;
+  const open = (connect: ConnectOptions, isPooled: boolean, route = isPooled ? pooled : direct): Sql => {
     const sql = openClient(route, connect, isPooled);
     clients.push(sql);
     return sql;
   };
-  const hasPooler = pooled !== null;
-  const sql = open({ max: size, settings: requestSettings }, hasPooler);
+  const sql = open({ max: size + reservedConnections, settings: requestSettings }, hasPooler);
   return {
-    kind: 'url' in target ? 'postgres' : 'embedded',
+    kind: embedded ? 'embedded' : 'postgres',
     // Plans of the static statements are kept for all values: 0.54 ms a page instead of 0.86.
     // A request that waits for a lock or computes for long holds a connection that others need.
     sql,
     // Where the one address is a pooler's, the other may be too: settings are the role's then, on replicas as on the primary.
-    reads: reads && open({ max: size, settings: requestSettings }, hasPooler, reads),
+    reads: place?.readDatabaseUrl
+      ? open({ max: size + reservedConnections, settings: requestSettings }, hasPooler, { url: place.readDatabaseUrl })
+      : null,
     // Requests are as many at once as there are connections (src/guard/limit.ts); jobs count nothing. With one of theirs on the same
     // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
     // answers then, it waited for ever.
-    work: 'url' in target ? open({ max: 2, settings: requestSettings }, false) : sql,
+    work: embedded ? sql : open({ max: 2, settings: requestSettings }, false),
     // What a role was given for requests behind a pooler would end a migration.
     connect: ({ settings, ...others } = {}) =>
       open({ ...others, settings: { statement_timeout: 0, lock_timeout: 0, ...settings } }, false),
-    dump: 'embedded' in target ? () => target.embedded.dump() : null,
+    dump: embedded ? () => embedded.dump() : null,
     async close() {
       await Promise.all(clients.map((client) => client.end({ timeout: 5 })));
-      await close();
+      await embedded?.close();
     },
   };
 }

@@ -57,79 +57,52 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
           to_regrole('portal_dienst'), to_regrole('gis_public'),
           case when current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end),
         false) as dienst_output`;
-  const warnings: string[] = [];
-  if (facts && facts.roles.length > 0) {
-    warnings.push(
-      `Für Auswertungen fehlen Rollen, und diese Datenbankrolle darf keine anlegen. Als Administrator, und danach noch einmal npm run migrate: ${facts.roles.map((role) => `create role ${role} nologin;`).join(' ')}`,
-    );
-  }
+  if (!facts) return [];
+  const { roles, functions, packer, locks, temporary, definitions, queueless, dienst } = facts;
+  const keepers = facts.keepers.join(', ');
   // Which role serves is not known here: the one that migrates, or one of the group.
   const outputs = 'antworten Karten und GIS-Programme (/ogc und was sonst neben /api/v2 steht) mit 503';
-  if (facts?.dienst_output) {
-    warnings.push(
-      `Läuft der Dienst mit einer Datenbankrolle aus portal_dienst, ${outputs}, bis der Administrator diese Gruppe in die andere aufnimmt: grant gis_public to portal_dienst;`,
-    );
-  }
-  if (facts?.output) {
-    warnings.push(
-      `Läuft der Dienst mit dieser Datenbankrolle, ${outputs}, bis der Administrator sie in die Gruppe aufnimmt: grant gis_public to ${facts.output};`,
-    );
-  }
-  if (facts && facts.functions.length > 0) {
-    // Maps are made with them, by functions of this owner.
-    const packing = facts.functions.filter((name) => /^(public\.)?st_asmvt\(/.test(name));
-    const kept = packing.length > 0 ? `grant execute on function ${packing.join(', ')} to ${facts.packer}; ` : '';
-    warnings.push(
-      `PostGIS verrät jeder Rolle geschützte Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: ${kept}revoke execute on function ${facts.functions.join(', ')} from public;`,
-    );
-  }
-  if (facts?.open_schema) {
-    warnings.push(
-      'Jede Rolle darf im Schema public anlegen, was sie will, bis sein Eigentümer es verbietet: revoke create on schema public from public;',
-    );
-  }
-  if (!facts) return warnings;
-  const keepers = facts.keepers.join(', ');
+  // Maps are made with them, by functions of this owner.
+  const packing = functions.filter((name) => /^(public\.)?st_asmvt\(/.test(name));
+  const kept = packing.length > 0 ? `grant execute on function ${packing.join(', ')} to ${packer}; ` : '';
   // Of the functions that take locks the queue needs two, and the service's group gets no others, and no temporary tables.
-  const toQueue = (roles: string[]) =>
-    `grant execute on function pg_advisory_xact_lock(bigint), pg_try_advisory_xact_lock(bigint) to ${roles.join(', ')}`;
+  const toQueue = (names: Iterable<string>) =>
+    `grant execute on function pg_advisory_xact_lock(bigint), pg_try_advisory_xact_lock(bigint) to ${[...names].join(', ')}`;
+  const queue = new Set([...(dienst ? ['portal_dienst'] : []), ...queueless]);
   // PostgreSQL has a role for whoever watches the server.
-  const counters = facts.locks.filter((name) => name.startsWith('pg_stat_get_'));
-  if (facts.locks.length > 0 || facts.temporary !== null) {
-    const queue = new Set([...(facts.dienst ? ['portal_dienst'] : []), ...facts.queueless]);
-    const statements = [
-      ...(facts.locks.length > 0
-        ? [
-            `grant execute on function ${facts.locks.join(', ')} to ${keepers}`,
-            ...(counters.length > 0 ? [`grant execute on function ${counters.join(', ')} to pg_monitor`] : []),
-            ...(queue.size > 0 ? [toQueue([...queue])] : []),
-            `revoke execute on function ${facts.locks.join(', ')} from public`,
-          ]
-        : []),
-      ...(facts.temporary !== null
-        ? [
-            `grant temporary on database ${facts.temporary} to ${keepers}`,
-            `revoke temporary on database ${facts.temporary} from public`,
-          ]
-        : []),
-    ];
-    warnings.push(
-      `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten und an dessen Zählern sehen, was andere für sich behalten, bis sein Administrator es in dieser Datenbank verbietet: ${statements.join('; ')};`,
-    );
-  }
-  if (facts.definitions.length > 0) {
-    warnings.push(
-      `Wer auswertet, kann mit einer Definition (create rule …) den ganzen Server aufhalten, bis sein Administrator es in dieser Datenbank verbietet: ${facts.definitions.join('; ')};`,
-    );
-  }
-  // Taken from everybody by hand, and not given to both: the worker would ask for ever.
-  if (facts.locks.length === 0 && facts.queueless.length > 0) {
-    warnings.push(
-      `Mails und andere Aufträge bleiben liegen, bis der Administrator in dieser Datenbank erlaubt, was sie brauchen: ${toQueue(facts.queueless)};`,
-    );
-  }
-  return warnings;
+  const counters = locks.filter((name) => name.startsWith('pg_stat_get_'));
+  const hasLocks = locks.length > 0;
+  const closing = onlyTexts([
+    hasLocks && `grant execute on function ${locks.join(', ')} to ${keepers}`,
+    counters.length > 0 && `grant execute on function ${counters.join(', ')} to pg_monitor`,
+    hasLocks && queue.size > 0 && toQueue(queue),
+    hasLocks && `revoke execute on function ${locks.join(', ')} from public`,
+    temporary !== null && `grant temporary on database ${temporary} to ${keepers}`,
+    temporary !== null && `revoke temporary on database ${temporary} from public`,
+  ]);
+  return onlyTexts([
+    roles.length > 0 &&
+      `Für Auswertungen fehlen Rollen, und diese Datenbankrolle darf keine anlegen. Als Administrator, und danach noch einmal npm run migrate: ${roles.map((role) => `create role ${role} nologin;`).join(' ')}`,
+    facts.dienst_output &&
+      `Läuft der Dienst mit einer Datenbankrolle aus portal_dienst, ${outputs}, bis der Administrator diese Gruppe in die andere aufnimmt: grant gis_public to portal_dienst;`,
+    facts.output &&
+      `Läuft der Dienst mit dieser Datenbankrolle, ${outputs}, bis der Administrator sie in die Gruppe aufnimmt: grant gis_public to ${facts.output};`,
+    functions.length > 0 &&
+      `PostGIS verrät jeder Rolle geschützte Orte und lässt sie den ganzen Server beenden, bis der Eigentümer der Erweiterung es verbietet: ${kept}revoke execute on function ${functions.join(', ')} from public;`,
+    facts.open_schema &&
+      'Jede Rolle darf im Schema public anlegen, was sie will, bis sein Eigentümer es verbietet: revoke create on schema public from public;',
+    closing.length > 0 &&
+      `Jede Rolle kann mit einer Verbindung den ganzen Server aufhalten und an dessen Zählern sehen, was andere für sich behalten, bis sein Administrator es in dieser Datenbank verbietet: ${closing.join('; ')};`,
+    definitions.length > 0 &&
+      `Wer auswertet, kann mit einer Definition (create rule …) den ganzen Server aufhalten, bis sein Administrator es in dieser Datenbank verbietet: ${definitions.join('; ')};`,
+    // Taken from everybody by hand, and not given to both: the worker would ask for ever.
+    !hasLocks &&
+      queueless.length > 0 &&
+      `Mails und andere Aufträge bleiben liegen, bis der Administrator in dieser Datenbank erlaubt, was sie brauchen: ${toQueue(queueless)};`,
+  ]);
 }
+
+const onlyTexts = (texts: (string | false | null)[]) => texts.filter((text) => typeof text === 'string');
 
 interface AnalystRight {
   rolle: string;
@@ -162,26 +135,14 @@ export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
   const owners = rights.filter(({ eigenes }) => eigenes > 0);
   const revokes = rights.flatMap(({ anweisungen }) => anweisungen);
   const stop = 'und können damit den ganzen Server mit einer Verbindung aufhalten';
-  return [
-    ...(owners.length > 0
-      ? [
-          `Logins für Auswertungen haben in dieser Datenbank Eigenes ${stop}: ${owners.slice(0, listedAtMost).map(describeOwn).join('; ')}${owners.length > listedAtMost ? ' …' : ''}. Was sie behalten wollen, kopieren sie auf einen anderen Server; danach löscht es ein Administrator, jedes für sich.`,
-        ]
-      : []),
-    ...(revokes.length > 0
-      ? [
-          `Logins für Auswertungen dürfen in dieser Datenbank mehr als lesen ${stop}, bis ein Administrator es verbietet${revokes.length > listedAtMost ? ` (die ersten ${listedAtMost} von ${revokes.length})` : ''}: ${revokes.slice(0, listedAtMost).join('; ')};`,
-        ]
-      : []),
-    ...(databases.length > 0
-      ? [
-          `${nameSome(logins)} dürfen in andere Datenbanken dieses Servers und können ihn von dort mit einer Verbindung aufhalten, bis sein Administrator es verbietet: revoke connect on database ${databases.join(', ')} from public;`,
-        ]
-      : []),
-    ...(unseen !== null
-      ? [
-          `Transaktionen, die ein Login für Auswertungen offen lässt, sieht der Dienst nicht und meldet sie nicht, bis ein Administrator es erlaubt: grant pg_read_all_stats to ${unseen};`,
-        ]
-      : []),
-  ];
+  return onlyTexts([
+    owners.length > 0 &&
+      `Logins für Auswertungen haben in dieser Datenbank Eigenes ${stop}: ${owners.slice(0, listedAtMost).map(describeOwn).join('; ')}${owners.length > listedAtMost ? ' …' : ''}. Was sie behalten wollen, kopieren sie auf einen anderen Server; danach löscht es ein Administrator, jedes für sich.`,
+    revokes.length > 0 &&
+      `Logins für Auswertungen dürfen in dieser Datenbank mehr als lesen ${stop}, bis ein Administrator es verbietet${revokes.length > listedAtMost ? ` (die ersten ${listedAtMost} von ${revokes.length})` : ''}: ${revokes.slice(0, listedAtMost).join('; ')};`,
+    databases.length > 0 &&
+      `${nameSome(logins)} dürfen in andere Datenbanken dieses Servers und können ihn von dort mit einer Verbindung aufhalten, bis sein Administrator es verbietet: revoke connect on database ${databases.join(', ')} from public;`,
+    unseen !== null &&
+      `Transaktionen, die ein Login für Auswertungen offen lässt, sieht der Dienst nicht und meldet sie nicht, bis ein Administrator es erlaubt: grant pg_read_all_stats to ${unseen};`,
+  ]);
 }

@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
-import { checkDatabase } from './check.ts';
 import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
 import { readCode } from './code.ts';
 import { completeRaster } from './raster.ts';
+import { checkDatabase } from './requirements.ts';
 import { isLocked, makeOnce, migrateTables, runPatiently } from './tables.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

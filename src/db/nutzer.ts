@@ -17,7 +17,7 @@ export async function getReader(sql: Sql, loginname: string, tokenHash: Buffer, 
 }
 
 /** What the password check of a login needs; null for an unknown name. */
-export async function getLogin(sql: Sql, loginname: string): Promise<Login | null> {
+export async function getLogin(sql: Sql | Transaction, loginname: string): Promise<Login | null> {
   const [row] = await sql<{ id: number; name: string; loginname_out: string; password_hash: string | null; status: number }[]>`
     select * from api.get_login(loginname => ${loginname}::text)`;
   return row
@@ -104,7 +104,7 @@ export async function createNutzerOfImport(
 }
 
 /** Creates an account and returns its id. Fails with SQLSTATE NTZER when name or address are taken. */
-export async function createNutzer(sql: Sql, nutzer: NewNutzer): Promise<number> {
+export async function createNutzer(sql: Sql | Transaction, nutzer: NewNutzer): Promise<number> {
   const [row] = await sql<{ id: number }[]>`
     select api.create_nutzer(
       loginname => ${nutzer.loginname}::text, email => ${nutzer.email}::text, vorname => ${nutzer.vorname}::text,

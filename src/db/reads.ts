@@ -1,4 +1,5 @@
 // Where those are read for who are not logged in: DATABASE_READ_URL, an address behind which the operator's engine chooses (P3.3).
+import { sendCalls } from './admitted.ts';
 import type { Sql } from './connection.ts';
 
 // A try to connect that fails takes the driver's pause: for so long nobody tries again.
@@ -11,13 +12,11 @@ const isBehind = (code: string) => code === '42883';
 
 /**
  * The client for reading, whose calls are asked at the primary once where it is away: they change nothing, so they may be asked twice.
- * Its calls are plain promises that may be asked for `raw` bytes: no fragments, no cursors.
  * @param tell told what it failed of
  */
 export function readFrom(reads: Sql, primary: Sql, tell: (error: unknown) => void): Sql {
   let awayUntil = 0;
-  const send = async (call: (sql: Sql) => unknown) => {
-    // Later than the next microtask: by then the caller has said whether it wants bytes.
+  return sendCalls(reads, async (call) => {
     await null;
     if (performance.now() >= awayUntil)
       try {
@@ -29,19 +28,5 @@ export function readFrom(reads: Sql, primary: Sql, tell: (error: unknown) => voi
         tell(error);
       }
     return call(primary);
-  };
-  return new Proxy(reads, {
-    apply: (_target, _self, args: Parameters<Sql>) => {
-      let isRaw = false;
-      const answer = send((sql) => (isRaw ? sql(...args).raw() : sql(...args)));
-      return Object.assign(answer, {
-        raw() {
-          isRaw = true;
-          return answer;
-        },
-      });
-    },
-    get: (target, name) =>
-      name === 'begin' ? (...args: Parameters<Sql['begin']>) => send((sql) => sql.begin(...args)) : Reflect.get(target, name),
   });
 }

@@ -1,7 +1,7 @@
 // Bulk import of sightings: COPY into a staging table, checks, and into place, in one transaction.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type FeldName, type felder, listFeld } from '../felder.ts';
+import { type FeldName, type felder, listFeld } from '../sichtbeobachtung-felder.ts';
 import { type Database, DatabaseError } from './client.ts';
 import { type MediumField, mediumFields } from './sichtbeobachtung.ts';
 import { analyzeRecords } from './statistics.ts';

@@ -1,7 +1,7 @@
-import type { FeldValues } from '../felder.ts';
-import type { Sql } from './client.ts';
+import type { FeldValues } from '../sichtbeobachtung-felder.ts';
+import type { Sql, Transaction } from './client.ts';
 import { toRawPage, type VersionedPage } from './page.ts';
-import type { Versioned } from './stand.ts';
+import type { Versioned } from './version.ts';
 
 /** The files that a sighting may have. */
 export const mediumFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;
@@ -33,6 +33,11 @@ export async function createSichtbeobachtung(
       fields => (${JSON.stringify(fields)}::text)::jsonb)`;
   if (!row) throw new Error('api.create_sichtbeobachtung returned no row');
   return row;
+}
+
+/** Stores sightings of the demo that are not there already. */
+export async function createSichtbeobachtungen(tx: Transaction, rows: object[]): Promise<void> {
+  await tx`select api.create_sichtbeobachtungen(rows => ${JSON.stringify(rows)}::text)`;
 }
 
 /** One sighting as this reader may see it: JSON array of one record. Fails with NFUND. */

@@ -9,18 +9,18 @@ import type { FeedWatch } from '../db/abgleich.ts';
 import type { Sql } from '../db/client.ts';
 import { listMandant, type Mandant } from '../db/mandant.ts';
 import { getReader } from '../db/nutzer.ts';
+import { coalesce } from '../guard/coalesce.ts';
 import { networkOf, trustedEntry } from '../guard/network.ts';
 import type { Quota } from '../guard/rate.ts';
-import { currentScope, type RequestScope, runInScope, runOutsideScope } from '../guard/request.ts';
+import { currentScope, type RequestScope, runInScope } from '../guard/request.ts';
 import { hasLongRun, isStorable } from '../guard/text.ts';
 import { hashToken } from '../guard/token.ts';
 import type { Queue } from '../jobs/boss.ts';
 import type { Media } from '../media/medium.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { PortalError } from './wire/errors.ts';
-import { Query } from './wire/format.ts';
-import { type Parameters, queryOf } from './wire/query.ts';
+import { PortalError } from './wire/portal-error.ts';
+import type { Parameters } from './wire/query.ts';
 
 export interface Deps {
   sql: Sql;
@@ -64,8 +64,7 @@ export interface Env {
     origin: string;
     reader: number | null;
     tokenHash?: Buffer;
-    query?: Query;
-    /** The fields of the form, once they are checked. */
+    /** The parameters of the address or, once they are checked, the fields of the form. */
     sent?: Parameters;
   };
 }
@@ -90,43 +89,26 @@ export function scopeMiddleware({ config }: { config: Pick<Config, 'trustedHops'
 // Domains change when a catalogue is imported; a look-up of its own would double the statements of every request.
 const directoryLifetimeMs = 5000;
 
-// By then it is known that a primary hangs, and a replica is asked the next time; and what waited for it has, with the time of a call,
-// ended within 12 s.
-const directoryPatienceMs = 1900;
-
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const error = Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' });
-  const timer = setTimeout(() => reject(error), directoryPatienceMs);
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
-}
-
 /** Finds the tenant that a request is addressed to (D1.15) and the address under which its client reaches it (D1.13). */
 export function tenantMiddleware({ reads, config }: Deps): MiddlewareHandler<Env> {
   let mandanten: Mandant[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | null = null;
-  const read = async () => {
-    mandanten = await inTime(listMandant(reads));
+  const refresh = coalesce(async () => {
+    mandanten = await listMandant(reads);
     readAt = performance.now();
-  };
-  // Once for all requests that find the list old; they go on with the old one, unless there is none.
-  const refresh = () => {
-    reading ??= runOutsideScope(read).finally(() => {
-      reading = null;
-    });
-    return reading;
-  };
+  });
   return async (c, next) => {
     const host = requestHost(c, config.trustedHops);
     const domain = domainOf(host);
     const age = performance.now() - readAt;
-    if (age > 2 * directoryLifetimeMs)
-      await refresh().catch((error: unknown) => {
+    if (age > directoryLifetimeMs) {
+      const isWaiting = age > 2 * directoryLifetimeMs;
+      const reading = refresh().catch((error: unknown) => {
         // An old one is better than none.
-        if (mandanten.length === 0) throw error;
+        if (isWaiting && mandanten.length === 0) throw error;
       });
-    else if (age > directoryLifetimeMs) refresh().catch(() => {});
+      if (isWaiting) await reading;
+    }
     const addressed = mandanten.find((mandant) => mandant.domains.includes(domain));
     const tenant =
       addressed ?? mandanten.find((mandant) => mandant.kuerzel.toLowerCase() === config.defaultTenant?.toLowerCase());
@@ -166,51 +148,34 @@ export function readerMiddleware({ sql, config }: Deps): MiddlewareHandler<Env> 
   };
 }
 
-/** What the address of a request asks for; read when it is needed first. */
-export function queryOfRequest(c: Context<Env>): Query {
-  const known = c.get('query');
-  if (known) return known;
-  const query = new Query(queryOf(c.req.url));
-  c.set('query', query);
-  return query;
-}
-
 /** What X-Auth-User and X-Auth-Token may hold: far more than any login name or access key. */
 export const maxLoginnameBytes = 1000;
 export const maxTokenLength = 256;
 
 /** D1.16: Node hands header bytes over as latin-1; they are UTF-8, or latin-1 where they are no UTF-8. Null for what is no text. */
-export function decodeHeader(value: string): string | null {
+function decodeHeader(value: string): string | null {
   const bytes = Buffer.from(value, 'latin1');
   const text = isUtf8(bytes) ? bytes.toString('utf8') : value;
   return isStorable(text) && !hasLongRun(text) ? text.normalize('NFC') : null;
 }
 
 /** Address of the client, as far as it can be known. */
-export function clientAddress(c: Context<Env>, trustedHops: number): string {
+function clientAddress(c: Context<Env>, trustedHops: number): string {
   return forwarded(c, 'x-forwarded-for', trustedHops) || c.env?.incoming?.socket.remoteAddress || 'unknown';
 }
 
 /** The host that the client asked for, as it wrote it. */
 export function requestHost(c: Context<Env>, trustedHops: number): string {
   const host = (forwarded(c, 'x-forwarded-host', trustedHops) || c.req.header('host') || new URL(c.req.url).host).toLowerCase();
-  if (!readable.has(host)) {
-    // Addresses are made of it, one for each row of an answer.
-    if (host.length > maxHostLength || !isHost.test(host) || !URL.canParse(`http://${host}`))
-      throw new PortalError('ungueltige_anfrage');
-    if (readable.size >= readableAtMost) readable.clear();
-    readable.add(host);
-  }
+  // Addresses are made of it, one for each row of an answer.
+  if (host.length > maxHostLength || !isHost.test(host) || !URL.canParse(`http://${host}`))
+    throw new PortalError('ungueltige_anfrage');
   return host;
 }
 
 /** A name of the Internet, of 253 letters at most, or an address, and a port. */
 export const maxHostLength = 253 + ':65535'.length;
 const isHost = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/;
-
-/** Hosts that were looked at: nearly all requests name one of a few. */
-const readable = new Set<string>();
-const readableAtMost = 100;
 
 /** The address under which this client reaches the service, whether its host is a tenant's or not. */
 export function requestOrigin(c: Context<Env>, trustedHops: number): string {

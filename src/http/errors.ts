@@ -1,6 +1,6 @@
 // What was thrown, as users are told of it: the errors of the database by their SQLSTATE, and what is away or overloaded.
 import { shorten } from '../guard/text.ts';
-import { type ErrorCode, PortalError } from './wire/errors.ts';
+import { type ErrorCode, PortalError } from './wire/portal-error.ts';
 
 interface StateEntry {
   code: ErrorCode;
@@ -60,22 +60,9 @@ const regexpReasons: [RegExp, string][] = [
 // The database is away, starting, full, can only be read, or its locks are taken.
 const unavailable = [/^08/, /^25006$/, /^53/, /^57014$/, /^57P0/, /^55P03$/, /^40/, /^25P0/];
 const unavailableCodes = new Set([
-  'OVERLOADED',
-  'STORAGE',
-  'MEDIA_UNAVAILABLE',
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
+  ...['OVERLOADED', 'STORAGE', 'MEDIA_UNAVAILABLE', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'],
+  ...['CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH'],
+  ...['ENOTFOUND', 'EAI_AGAIN'],
 ]);
 
 /**

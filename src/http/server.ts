@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { networkOf } from '../guard/network.ts';
 import { limitRate } from '../guard/rate.ts';
 import { closesAfterAnswer, type ParserError, readRawLine } from './raw-line.ts';
-import { answerError, type ErrorCode, PortalError } from './wire/errors.ts';
+import { answerError, type ErrorCode, PortalError } from './wire/portal-error.ts';
 
 export type ServerSettings = Pick<
   Config,

@@ -1,21 +1,18 @@
 // What operators are shown beside requests: the database, the queue, the limits, the feed, the boundaries. Names are those of
 // docs/monitoring.
 import { getAbgleichLag } from '../db/abgleich.ts';
-import { getTransaktionen, isReadOnly } from '../db/check.ts';
 import type { Sql } from '../db/client.ts';
 import { getGrenzlaufAlter } from '../db/grenzlauf.ts';
 import { listQueue } from '../db/queue.ts';
-
+import { getTransaktionen, isReadOnly } from '../db/requirements.ts';
 import { type Limit, listLimits } from '../guard/limit.ts';
-
 import { runOutsideScope } from '../guard/request.ts';
 import { mailDeadLetter } from '../jobs/boss.ts';
-import { readVersion } from '../observe/build.ts';
-import { type Figure, keepFresh, type Metrics } from '../observe/metrics.ts';
-
+import { version } from '../observe/build.ts';
+import { keepFresh, type Metrics } from '../observe/metrics.ts';
 import { listRefusals } from './server.ts';
 
-export interface WatchedService {
+interface WatchedService {
   sql: Sql;
   /** Null where no requests are answered. */
   feed: { readonly waiting: number } | null;
@@ -29,7 +26,7 @@ export function watchService(metrics: Metrics, service: WatchedService): void {
     name: 'build_info',
     help: 'Always 1; the release that runs',
     labels: ['version'],
-    read: () => [{ labels: { version: readVersion() }, value: 1 }],
+    read: () => [{ labels: { version }, value: 1 }],
   });
   watchDatabase(metrics, service);
   watchLimits(metrics);
@@ -66,26 +63,33 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
   // Whoever asks first asks for all: the statements are not theirs.
   const ask = keepFresh(() => runOutsideScope(read));
 
+  type Read = NonNullable<Awaited<ReturnType<typeof ask>>>;
+  const watch = (name: string, help: string, of: (read: Read) => number | boolean | null | undefined) =>
+    metrics.watch({
+      name,
+      help,
+      read: async () => {
+        const seen = await ask();
+        const value = seen && of(seen);
+        return value == null ? Number.NaN : Number(value);
+      },
+    });
   metrics.watch({
     name: 'database_up',
     help: 'Whether the database answered within two seconds',
     read: async () => Number((await ask()) !== null),
   });
-  metrics.watch({
-    name: 'database_read_only',
-    help: 'Whether the database can only be read at present',
-    read: async () => toNumber((await ask())?.readOnly),
-  });
-  metrics.watch({
-    name: 'database_oldest_transaction_seconds',
-    help: 'Age of the oldest transaction that keeps the database from tidying up what changed since',
-    read: async () => toNumber((await ask())?.transactions?.oldestSeconds),
-  });
-  metrics.watch({
-    name: 'database_transaction_numbers_used',
-    help: 'Numbers of transactions used since the oldest that is still needed; at 2147 million the server stops writing',
-    read: async () => toNumber((await ask())?.transactions?.numbersUsed),
-  });
+  watch('database_read_only', 'Whether the database can only be read at present', ({ readOnly }) => readOnly);
+  watch(
+    'database_oldest_transaction_seconds',
+    'Age of the oldest transaction that keeps the database from tidying up what changed since',
+    ({ transactions }) => transactions?.oldestSeconds,
+  );
+  watch(
+    'database_transaction_numbers_used',
+    'Numbers of transactions used since the oldest that is still needed; at 2147 million the server stops writing',
+    ({ transactions }) => transactions?.numbersUsed,
+  );
   const queues: [name: string, help: string, of: 'jobs' | 'oldestSeconds' | 'overdueSeconds'][] = [
     ['queue_jobs', 'Jobs that wait for their time or for a worker, counted up to 10000', 'jobs'],
     ['queue_oldest_job_age_seconds', 'Time since the oldest of them was put into the queue', 'oldestSeconds'],
@@ -101,17 +105,12 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
         return live.map((queue) => ({ labels: { queue: queue.name }, value: queue[of] }));
       },
     });
-  metrics.watch({
-    name: 'mails_dead',
-    help: 'Mails that were given up in the last 30 days, counted up to 10000',
-    read: async () => toNumber((await ask())?.queues?.find(({ name }) => name === mailDeadLetter)?.jobs),
-  });
-  if (feed)
-    metrics.watch({
-      name: 'feed_lag_seconds',
-      help: 'Age of the oldest writing transaction, which the feed waits for',
-      read: async () => toNumber((await ask())?.lag),
-    });
+  watch(
+    'mails_dead',
+    'Mails that were given up in the last 30 days, counted up to 10000',
+    ({ queues: all }) => all?.find(({ name }) => name === mailDeadLetter)?.jobs,
+  );
+  if (feed) watch('feed_lag_seconds', 'Age of the oldest writing transaction, which the feed waits for', ({ lag }) => lag);
   if (hasBoundarySource)
     metrics.watch({
       name: 'boundary_run_age_seconds',
@@ -127,27 +126,16 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
 }
 
 function watchLimits(metrics: Metrics): void {
-  const ofLimits = (read: (limit: Limit) => number): Figure[] =>
-    [...listLimits()].map(([name, limit]) => ({ labels: { limit: name }, value: read(limit) }));
-  const labels = ['limit'];
-  metrics.watch({
-    name: 'admission_slots',
-    help: 'Runs that a limit admits at once',
-    labels,
-    read: () => ofLimits(({ slots }) => slots),
-  });
-  metrics.watch({
-    name: 'admission_running',
-    help: 'Runs that a limit has admitted; of the database, connections in use',
-    labels,
-    read: () => ofLimits(({ running }) => running),
-  });
-  metrics.watch({
-    name: 'admission_waiting',
-    help: 'Runs that wait to be admitted',
-    labels,
-    read: () => ofLimits(({ waiting }) => waiting),
-  });
+  const watch = (name: string, help: string, of: (limit: Limit) => number) =>
+    metrics.watch({
+      name,
+      help,
+      labels: ['limit'],
+      read: () => [...listLimits()].map(([limit, state]) => ({ labels: { limit }, value: of(state) })),
+    });
+  watch('admission_slots', 'Runs that a limit admits at once', ({ slots }) => slots);
+  watch('admission_running', 'Runs that a limit has admitted; of the database, connections in use', ({ running }) => running);
+  watch('admission_waiting', 'Runs that wait to be admitted', ({ waiting }) => waiting);
   metrics.watch({
     name: 'admission_refusals_total',
     help: 'Runs that were not admitted, or given up',
@@ -159,5 +147,3 @@ function watchLimits(metrics: Metrics): void {
       ),
   });
 }
-
-const toNumber = (value: number | boolean | null | undefined) => (value == null ? Number.NaN : Number(value));

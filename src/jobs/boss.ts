@@ -22,7 +22,7 @@ export const mailDeadLetter = 'mail_unzustellbar';
 
 /** What handlers may do with the queue. */
 export interface Queue {
-  /** Stores a mail to be sent, in the given transaction; the more the network that is answered asked for lately, the later, and never all at once. */
+  /** Stores a mail to be sent, in the given transaction. What the network that is answered asks for never takes all workers. */
   enqueueMail(tx: Transaction, job: MailJob): Promise<void>;
 }
 

@@ -11,23 +11,12 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createGunzip } from 'node:zlib';
 
-/** What went wrong with a run of the boundary job. */
-export type BoundaryFault =
-  | 'adresse'
-  | 'unerreichbar'
-  | 'zeit'
-  | 'groesse'
-  | 'status'
-  | 'umleitung'
-  | 'unvollstaendig'
-  | 'inhalt'
-  | 'bezugssystem'
-  | 'mandanten'
-  | 'laeuft'
-  | 'gesperrt';
+// What may be over in ten minutes, and then what is not.
+const passing = ['unerreichbar', 'zeit', 'status', 'unvollstaendig', 'inhalt', 'gesperrt'] as const;
+type Lasting = 'adresse' | 'groesse' | 'umleitung' | 'bezugssystem' | 'mandanten' | 'laeuft';
 
-// What may be over in ten minutes.
-const passing: readonly BoundaryFault[] = ['unerreichbar', 'zeit', 'status', 'unvollstaendig', 'inhalt', 'gesperrt'];
+/** What went wrong with a run of the boundary job. */
+export type BoundaryFault = (typeof passing)[number] | Lasting;
 
 /** A run that changed nothing; the message is a German sentence for the operator, without secrets. */
 export class BoundaryError extends Error {
@@ -37,7 +26,7 @@ export class BoundaryError extends Error {
   constructor(fault: BoundaryFault, message: string) {
     super(message);
     this.fault = fault;
-    this.passing = passing.includes(fault);
+    this.passing = passing.some((each) => each === fault);
   }
 }
 
@@ -90,34 +79,20 @@ export function describeSource(url: string): string {
 }
 
 // Two lists, because one takes ::/3 for all of IPv4 too.
-const privateRanges = { ipv4: new BlockList(), ipv6: new BlockList() };
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const) {
-  privateRanges.ipv4.addSubnet(network, prefix, 'ipv4');
-}
-// Of IPv6 everything outside of 2000::/3, and therein what is for documentation or carries IPv4 addresses.
-for (const [network, prefix] of [
-  ['::', 3],
-  ['4000::', 2],
-  ['8000::', 1],
-  ['2001::', 32],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-] as const) {
-  privateRanges.ipv6.addSubnet(network, prefix, 'ipv6');
+const privateRanges = {
+  ipv4: makeRanges(
+    'ipv4',
+    ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+    ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
+  ),
+  // Everything outside of 2000::/3, and therein what is for documentation or carries IPv4 addresses.
+  ipv6: makeRanges('ipv6', '::/3', '4000::/2', '8000::/1', '2001::/32', '2001:db8::/32', '2002::/16'),
+};
+
+function makeRanges(family: 'ipv4' | 'ipv6', ...networks: string[]): BlockList {
+  const list = new BlockList();
+  for (const [network = '', prefix] of networks.map((each) => each.split('/'))) list.addSubnet(network, Number(prefix), family);
+  return list;
 }
 
 /** Whether an IP address is loopback, private, link-local or otherwise not in the public network. */
@@ -235,9 +210,7 @@ async function readLocalFile(url: URL, limits: SourceLimits): Promise<Buffer> {
     return await readFile(path);
   } catch (error) {
     if (error instanceof BoundaryError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unbekannter Fehler';
-    const reasons: Record<string, string> = { ENOENT: 'es gibt sie nicht', EACCES: 'kein Zugriff' };
-    throw new BoundaryError('unerreichbar', `Die Datei der Quelle ist nicht lesbar (${reasons[code] ?? code}).`);
+    throw new BoundaryError('unerreichbar', `Die Datei der Quelle ist nicht lesbar (${describeCode(error)}).`);
   }
 }
 
@@ -245,22 +218,29 @@ function tooLarge(limits: SourceLimits): BoundaryError {
   return new BoundaryError('groesse', `Die Quelle ist größer als ${Math.floor(limits.bytes / 1024 / 1024)} MiB.`);
 }
 
-// The code alone: messages of the network may hold the address with its account.
 function describeNetworkError(error: unknown): BoundaryError {
+  return new BoundaryError('unerreichbar', `Die Quelle ist nicht erreichbar (${describeCode(error)}).`);
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'es gibt sie nicht',
+  EACCES: 'kein Zugriff',
+  ECONNREFUSED: 'Verbindung abgelehnt',
+  ECONNRESET: 'Verbindung abgebrochen',
+  ENOTFOUND: 'Name unbekannt',
+  EAI_AGAIN: 'Name nicht auflösbar',
+  EHOSTUNREACH: 'kein Weg dorthin',
+  ENETUNREACH: 'kein Weg dorthin',
+  ETIMEDOUT: 'keine Antwort',
+  CERT_HAS_EXPIRED: 'Zertifikat abgelaufen',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'Zertifikat nicht vertrauenswürdig',
+  SELF_SIGNED_CERT_IN_CHAIN: 'Zertifikat nicht vertrauenswürdig',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'Zertifikat nicht vertrauenswürdig',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Zertifikat gilt für einen anderen Namen',
+};
+
+// The code alone: messages of the network may hold the address with its account.
+function describeCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unbekannter Fehler';
-  const reasons: Record<string, string> = {
-    ECONNREFUSED: 'Verbindung abgelehnt',
-    ECONNRESET: 'Verbindung abgebrochen',
-    ENOTFOUND: 'Name unbekannt',
-    EAI_AGAIN: 'Name nicht auflösbar',
-    EHOSTUNREACH: 'kein Weg dorthin',
-    ENETUNREACH: 'kein Weg dorthin',
-    ETIMEDOUT: 'keine Antwort',
-    CERT_HAS_EXPIRED: 'Zertifikat abgelaufen',
-    DEPTH_ZERO_SELF_SIGNED_CERT: 'Zertifikat nicht vertrauenswürdig',
-    SELF_SIGNED_CERT_IN_CHAIN: 'Zertifikat nicht vertrauenswürdig',
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'Zertifikat nicht vertrauenswürdig',
-    ERR_TLS_CERT_ALTNAME_INVALID: 'Zertifikat gilt für einen anderen Namen',
-  };
-  return new BoundaryError('unerreichbar', `Die Quelle ist nicht erreichbar (${reasons[code] ?? code}).`);
+  return reasons[code] ?? code;
 }

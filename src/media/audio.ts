@@ -6,7 +6,7 @@ import { hasText } from './audio/bytes.ts';
 import { cleanFlac } from './audio/flac.ts';
 import { startsWithFrames } from './audio/frames.ts';
 import { cleanMp4, isMp4 } from './audio/mp4.ts';
-import { cleanAdts, cleanMp3, readAdtsFrame, readMp3Frame } from './audio/mpeg.ts';
+import { cleanFrames, readAdtsFrame, readMp3Frame } from './audio/mpeg.ts';
 import { cleanOgg } from './audio/ogg.ts';
 import { AudioRefusedError } from './audio/refusal.ts';
 import { cleanWav } from './audio/riff.ts';
@@ -16,9 +16,9 @@ import { skipLeadingTags } from './audio/tags.ts';
 export type AudioKind = 'mp3' | 'wav' | 'aac' | 'amr' | 'awb' | 'm4a' | 'oga' | 'flac';
 
 const cleaners: Record<AudioKind, (bytes: Buffer) => Buffer> = {
-  mp3: cleanMp3,
+  mp3: (bytes) => cleanFrames(bytes, readMp3Frame),
   wav: cleanWav,
-  aac: cleanAdts,
+  aac: (bytes) => cleanFrames(bytes, readAdtsFrame),
   amr: (bytes) => cleanAmr(bytes, 'amr'),
   awb: (bytes) => cleanAmr(bytes, 'awb'),
   m4a: cleanMp4,

@@ -1,28 +1,15 @@
 // Reads what a JPEG says about itself, without decoding a pixel, and decides from that whether it may be decoded.
 // A header of 700 bytes can claim four gigapixels; the decoder would believe it.
 
-import { readOrientation } from './exif.ts';
+import { readOrientation } from './orientation.ts';
 
-/** Why a picture is refused. */
+/**
+ * Why a picture is refused. `truncated`: it ends early, or holds less data than a picture of its size needs. `unsupported`: no camera writes
+ * it so, as with arithmetic, lossless or hierarchical coding, 12 bits, two components. `cmyk`: the decoder knows screens only.
+ */
 export type JpegRefusal =
-  /** its first bytes are not those of a JPEG */
-  | 'no_jpeg'
-  /** pictures of other kinds, which people do send */
-  | 'heic'
-  | 'avif'
-  | 'png'
-  | 'webp'
-  | 'gif'
-  /** a JPEG in part, but not to be made sense of */
-  | 'damaged'
-  /** it ends early, or holds less data than a picture of its size needs */
-  | 'truncated'
-  /** a kind of JPEG that no camera writes: arithmetic, lossless or hierarchical coding, 12 bits, two components */
-  | 'unsupported'
-  /** four inks for a printing press; the decoder knows screens only */
-  | 'cmyk'
-  /** more than `maxPixels` */
-  | 'too_many_pixels';
+  | ('no_jpeg' | 'heic' | 'avif' | 'png' | 'webp' | 'gif')
+  | ('damaged' | 'truncated' | 'unsupported' | 'cmyk' | 'too_many_pixels');
 
 export type JpegCoding = 'baseline' | 'extended' | 'progressive' | 'lossless' | 'hierarchical' | 'arithmetic';
 
@@ -66,19 +53,9 @@ const marker = { soi: 0xd8, eoi: 0xd9, sos: 0xda, app1: 0xe1 };
 
 // C4 (DHT), C8 (reserved) and CC (DAC) are no frames.
 const codings: Record<number, JpegCoding> = {
-  192: 'baseline',
-  193: 'extended',
-  194: 'progressive',
-  195: 'lossless',
-  197: 'hierarchical',
-  198: 'hierarchical',
-  199: 'hierarchical',
-  201: 'arithmetic',
-  202: 'arithmetic',
-  203: 'arithmetic',
-  205: 'arithmetic',
-  206: 'arithmetic',
-  207: 'arithmetic',
+  ...{ 192: 'baseline', 193: 'extended', 194: 'progressive', 195: 'lossless' },
+  ...{ 197: 'hierarchical', 198: 'hierarchical', 199: 'hierarchical' },
+  ...{ 201: 'arithmetic', 202: 'arithmetic', 203: 'arithmetic', 205: 'arithmetic', 206: 'arithmetic', 207: 'arithmetic' },
 };
 
 /**
@@ -135,7 +112,7 @@ export function readJpeg(bytes: Uint8Array): Jpeg | null {
 }
 
 /** What a file is that is no JPEG, by its first bytes. */
-export function nameStranger(bytes: Uint8Array): 'heic' | 'avif' | 'png' | 'webp' | 'gif' | 'no_jpeg' {
+export function nameStranger(bytes: Uint8Array): JpegRefusal {
   const begin = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   if (begin.startsWith('\x89PNG')) return 'png';
   if (begin.startsWith('GIF8')) return 'gif';
@@ -172,15 +149,13 @@ export function findRefusal(jpeg: Jpeg | null): JpegRefusal | null {
  * A grey 48-megapixel picture, written with tables made for it, has 281 531 bytes; this says 281 250.
  */
 export function countLeastBits(frame: JpegFrame): number {
-  const most = {
-    horizontal: Math.max(...frame.components.map((component) => component.horizontal)),
-    vertical: Math.max(...frame.components.map((component) => component.vertical)),
-  };
-  const blocks = frame.components.map(
-    ({ horizontal, vertical }) =>
-      Math.ceil((frame.width * horizontal) / most.horizontal / 8) * Math.ceil((frame.height * vertical) / most.vertical / 8),
-  );
-  return blocks.reduce((sum, count) => sum + count, 0) * (frame.coding === 'progressive' ? 1 : 2);
+  const { width, height, components } = frame;
+  const across = Math.max(...components.map(({ horizontal }) => horizontal));
+  const down = Math.max(...components.map(({ vertical }) => vertical));
+  let blocks = 0;
+  for (const { horizontal, vertical } of components)
+    blocks += Math.ceil((width * horizontal) / across / 8) * Math.ceil((height * vertical) / down / 8);
+  return blocks * (frame.coding === 'progressive' ? 1 : 2);
 }
 
 /** Index of the next marker's second byte, past fill bytes and entropy-coded data; the length when there is none. */
@@ -204,9 +179,7 @@ function readFrame(coding: JpegCoding, content: Uint8Array): JpegFrame | null {
     const factors = content[6 + 3 * index + 1] ?? 0;
     return { horizontal: factors >> 4, vertical: factors & 15 };
   });
-  const sampled = components.every(({ horizontal, vertical }) => {
-    return horizontal >= 1 && horizontal <= 4 && vertical >= 1 && vertical <= 4;
-  });
-  if (!sampled) return null;
+  const isFactor = (factor: number) => factor >= 1 && factor <= 4;
+  if (!components.every(({ horizontal, vertical }) => isFactor(horizontal) && isFactor(vertical))) return null;
   return { coding, bits, width: (widthHigh << 8) | widthLow, height: (heightHigh << 8) | heightLow, components };
 }

@@ -11,18 +11,6 @@ export interface ReceivedFile {
   bytes: number;
 }
 
-/** The files of one request. */
-export interface Upload {
-  /**
-   * Writes a file to disk; what comes beyond `maxBytes` is read and dropped.
-   * @returns null when it is larger than that, and nothing is kept
-   * @throws StorageError when the disk is full or can't be written; the stream's own error when it breaks off
-   */
-  receive(stream: Readable, maxBytes: number): Promise<ReceivedFile | null>;
-  /** Removes the files and makes room for the next request. */
-  end(): Promise<void>;
-}
-
 export interface Uploads {
   /**
    * Takes a place for the files of the request that is being answered.
@@ -33,22 +21,17 @@ export interface Uploads {
   removeLeftovers(olderThan: Date): Promise<void>;
 }
 
-/** Requests with files at once. */
-export interface UploadBounds {
-  all: number;
-  perAccount: number;
-}
-
-/** Of so many requests with files at once, those of one network: whoever sends slowly keeps a place for minutes. */
-export const placesOfNetwork = (all: number) => Math.ceil(all / 4);
-
-/** @param directory for the files, made when it is missing */
-export function createUploads(directory: string, { all, perAccount }: UploadBounds): Uploads {
-  const share = placesOfNetwork(all);
+/**
+ * @param directory for the files, made when it is missing
+ * @param bounds requests with files at once
+ */
+export function createUploads(directory: string, { all, perAccount }: { all: number; perAccount: number }): Uploads {
+  // Of one network: whoever sends slowly keeps a place for minutes.
+  const share = Math.ceil(all / 4);
   // Nobody waits: a client that is not read from goes on sending.
   const limit = new Limit({ name: 'uploads', slots: all, share, accountShare: perAccount, queue: 0, waitMs: 0 });
   return {
-    begin: async () => new UploadOnDisk(directory, await limit.enter()),
+    begin: async () => new Upload(directory, await limit.enter()),
     async removeLeftovers(olderThan) {
       for (const name of await readdir(directory).catch(() => [])) {
         const path = join(directory, name);
@@ -59,7 +42,8 @@ export function createUploads(directory: string, { all, perAccount }: UploadBoun
   };
 }
 
-class UploadOnDisk implements Upload {
+/** The files of one request. */
+export class Upload {
   readonly #directory: string;
   readonly #free: () => void;
   readonly #paths: string[] = [];
@@ -68,6 +52,11 @@ class UploadOnDisk implements Upload {
     this.#free = free;
   }
 
+  /**
+   * Writes a file to disk; what comes beyond `maxBytes` is read and dropped.
+   * @returns null when it is larger than that, and nothing is kept
+   * @throws StorageError when the disk is full or can't be written; the stream's own error when it breaks off
+   */
   async receive(stream: Readable, maxBytes: number): Promise<ReceivedFile | null> {
     const path = join(this.#directory, randomUUID());
     this.#paths.push(path);
@@ -101,6 +90,7 @@ class UploadOnDisk implements Upload {
     return open(path, 'wx', 0o600);
   }
 
+  /** Removes the files and makes room for the next request. */
   async end(): Promise<void> {
     await Promise.all(this.#paths.map((path) => rm(path, { force: true }).catch(() => {})));
     this.#free();

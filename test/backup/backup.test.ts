@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createApp } from '../../src/app.ts';
-import { checkBackup } from '../../src/backup/check.ts';
 import { createBackup, type Source } from '../../src/backup/create.ts';
 import { type Restored, restoreBackup, type Target } from '../../src/backup/restore.ts';
+import { checkBackup } from '../../src/backup/verify.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { isMigrated } from '../../src/db/migrate.ts';
@@ -52,6 +52,7 @@ const backQuickly = (changes: Partial<Source> = {}, dir = backup) => {
   return back({ database: { ...service.database, dump }, ...changes }, dir);
 };
 const check = (dir = backup) => checkBackup(dir, programs, progress);
+const restore = (target: Target, dir = backup) => restoreBackup(target, dir, progress, () => {});
 
 let photo: Blob;
 let places = 0;
@@ -99,7 +100,7 @@ async function makeTarget(): Promise<Target & { remove(): Promise<void> }> {
 async function withRestored(dir: string, look: (restored: Restored, target: Target) => Promise<void>): Promise<void> {
   const target = await makeTarget();
   try {
-    const restored = await restoreBackup(target, dir, progress, () => {});
+    const restored = await restore(target, dir);
     try {
       await look(restored, target);
     } finally {
@@ -295,10 +296,7 @@ async function listRights(sql: Sql): Promise<string[]> {
 async function refuses(dir: string, sentence: RegExp): Promise<void> {
   const target = await makeTarget();
   try {
-    await assert.rejects(
-      restoreBackup(target, dir, progress, () => {}),
-      { message: sentence },
-    );
+    await assert.rejects(restore(target, dir), { message: sentence });
     assert.deepEqual(await readdir(target.dataDir).catch(() => []), []);
     if (target.databaseUrl === null) return;
     const database = await openDatabase(target);
@@ -403,7 +401,7 @@ describe('a restore', () => {
   it('refuses a place that is not empty, and says what is there', async () => {
     const target = await makeTarget();
     if (onPostgres) {
-      const { database } = await restoreBackup(target, backup, progress, () => {});
+      const { database } = await restore(target);
       await database.close();
       await target.storage.remove(await namesOf(target.storage));
     } else {
@@ -413,10 +411,7 @@ describe('a restore', () => {
     const found = onPostgres
       ? /^Die Datenbank ist nicht leer\. Gefunden: Schema api .*portal \(\d+ Tabellen\)/
       : /schon eine Datenbank/;
-    await assert.rejects(
-      restoreBackup(target, backup, progress, () => {}),
-      { message: found },
-    );
+    await assert.rejects(restore(target), { message: found });
     assert.deepEqual(await namesOf(target.storage), [], 'nothing was touched');
     await target.remove();
   });
@@ -435,22 +430,16 @@ describe('a restore', () => {
     const target = await makeTarget();
     await openStorage({ directory: join(target.dataDir, 'media') }).put(makeMediumName('jpg'), new Uint8Array([1]), '');
     await writeFile(join(target.dataDir, 'secret.key'), 'the key of somebody else, 32 or more\n');
-    await assert.rejects(
-      restoreBackup(target, backup, progress, () => {}),
-      { message: /ein anderer Schlüssel/ },
-    );
+    await assert.rejects(restore(target), { message: /ein anderer Schlüssel/ });
     assert.equal((await namesOf(target.storage)).length, 1);
     await target.remove();
   });
 
   it('of the other kind of database says where it belongs', async () => {
     const target = { ...(await makeTarget()), databaseUrl: onPostgres ? null : 'postgres://127.0.0.1:1/x' };
-    await assert.rejects(
-      restoreBackup(target, backup, progress, () => {}),
-      {
-        message: onPostgres ? /DATABASE_URL nennt die leere Datenbank/ : /zurückgespielt wird sie ohne DATABASE_URL/,
-      },
-    );
+    await assert.rejects(restore(target), {
+      message: onPostgres ? /DATABASE_URL nennt die leere Datenbank/ : /zurückgespielt wird sie ohne DATABASE_URL/,
+    });
   });
 });
 

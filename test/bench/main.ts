@@ -6,7 +6,6 @@ import { parseArgs } from 'node:util';
 import { openDatabase, poolSize, type Sql } from '../../src/db/client.ts';
 import type { Call } from './calls.ts';
 import { type Case, readCases, type Side, sides } from './cases.ts';
-import { drawChart } from './chart.ts';
 import { readFacts } from './facts.ts';
 import { databaseUrlOf, prepareDatabase } from './generate.ts';
 import { type Measure, medianOf, runLoad, runPgbench } from './measure.ts';
@@ -28,12 +27,11 @@ const usage = `npm run bench -- [options]
   --rounds 5                        the sides of a case take turns this often; the median counts
   --seconds 3                       length of one measurement
   --keep DIR                        keep the cluster there: ten million sightings are made once
-  --write                           write test/bench/RESULTS.md and latency.svg
+  --write                           write test/bench/RESULTS.md
   --json FILE                       write the figures as JSON
   --generate                        make the databases, measure nothing
 
 BENCH_DATABASE_URL: a PostgreSQL to use instead of a private one; databases bench_SIZE are created there.
-BOUNDARY_URL, BOUNDARY_KEY, BOUNDARY_FILTER: real boundaries for the task boundaries.
 
 cases: ${cases.map(({ name }) => name).join(', ')}
 tasks: ${tasks.map(({ name }) => name).join(', ')}`;
@@ -110,7 +108,6 @@ async function main(): Promise<void> {
     const facts = await readRunFacts(database.sql, `--rounds ${plan.rounds} --seconds ${plan.seconds}`);
     await database.close();
     await writeFile(join(root, 'test/bench/RESULTS.md'), formatDocument(results, facts));
-    await writeFile(join(root, 'test/bench/latency.svg'), drawChart(results));
   }
 }
 

@@ -61,7 +61,7 @@ function formatCell(side: Side, entry: Entry): string {
   return `${formatNumber(measure.rate)}${failed}`;
 }
 
-export function formatSize(size: number): string {
+function formatSize(size: number): string {
   return size >= 1e6 ? `${size / 1e6} million` : `${size}`;
 }
 
@@ -143,8 +143,6 @@ as long as nothing changes, while nothing changes. "constant body" is a handler 
 memory, "naive" one that reads the same records as rows and makes JSON of them, "PostGraphile" a view with the same columns.
 Cases with several requests vary them: boxes, species, tenants, readers. Before its rounds each case runs for a second that
 does not count, so that what it reads is in memory.
-
-![p50 in the database against the number of sightings](latency.svg)
 
 ## What must be reached
 

@@ -1,6 +1,5 @@
 // What is measured otherwise than by requests: jobs and commands, by their own figures.
 import type { Sql } from '../../src/db/client.ts';
-import { measureBoundaries } from './boundaries.ts';
 import { measureImport } from './import.ts';
 import { measurePhotos } from './photos.ts';
 
@@ -28,6 +27,5 @@ export interface Task {
 
 export const tasks: Task[] = [
   { name: 'import', run: measureImport },
-  { name: 'boundaries', run: measureBoundaries },
   { name: 'photos', once: true, run: measurePhotos },
 ];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { v5 } from 'uuid';
-import { listFeld } from '../../src/felder.ts';
+import { listFeld } from '../../src/sichtbeobachtung-felder.ts';
 import type { Account } from '../support/catalogue.ts';
 import { twoOf } from '../support/felder.ts';
 import { importCsv } from '../support/import.ts';

@@ -6,7 +6,7 @@ import { startTestService } from '../support/service.ts';
 
 let sql: Sql;
 before(async () => {
-  sql = (await startTestService()).database.connect();
+  sql = (await startTestService()).database.connect({ settings: { plan_cache_mode: 'force_generic_plan' } }); // as requests have it
 });
 
 it('a page of own records reads no more than a page, also where another index looks as good', async () => {
@@ -19,8 +19,6 @@ it('a page of own records reads no more than a page, also where another index lo
   // As with many accounts, after many changes and no vacuum: of no page is known what an index would tell alone.
   await sql`alter table portal.sichtbeobachtung alter column nutzer_id set (n_distinct = 1000)`;
   await sql`analyze portal.sichtbeobachtung`;
-  // As requests have them.
-  await sql`set plan_cache_mode = force_generic_plan`;
   for (const bereich of ['persoenlich', 'privat']) {
     const call = `api.list_sichtbeobachtung(1, ${reader}, '{"bereich":"${bereich}"}', null, 10)`;
     const read = async () => {

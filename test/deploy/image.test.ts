@@ -21,17 +21,7 @@ const skip = !engine && 'takes minutes: ABBILD=docker or ABBILD=podman builds an
 const run = promisify(execFile);
 const image = `species-sighting-test-${process.pid}`;
 // What compose.yaml takes away.
-const confined = [
-  '--read-only',
-  '--tmpfs',
-  '/tmp',
-  '--cap-drop',
-  'all',
-  '--security-opt',
-  'no-new-privileges',
-  '--network',
-  'host',
-];
+const confined = '--read-only --tmpfs /tmp --cap-drop all --security-opt no-new-privileges --network host'.split(' ');
 
 /** Runs the engine; its code and what it wrote. */
 async function call(...args: string[]): Promise<{ code: number; out: string; err: string }> {
@@ -132,15 +122,8 @@ describe('the image', { skip }, () => {
   });
 
   it('holds what is needed to run it, and nothing else', async () => {
-    const list = await succeed(
-      'run',
-      '--rm',
-      '--entrypoint',
-      'sh',
-      image,
-      '-c',
-      'ls -a /app /app/node_modules /app/node_modules/.bin',
-    );
+    const command = 'ls -a /app /app/node_modules /app/node_modules/.bin';
+    const list = await succeed('run', '--rm', '--entrypoint', 'sh', image, '-c', command);
     for (const name of ['tsx', 'hono', 'src', 'sql']) assert.match(list, new RegExp(`^${name}$`, 'm'));
     assert.doesNotMatch(list, /^(typescript|playwright-core|node-linux-.*|test|docs|\.git|\.data|node)$/m);
   });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -10,8 +11,8 @@ import type { ServerType } from '@hono/node-server';
 import { loadConfig } from '../../src/config.ts';
 import { maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { listen } from '../../src/http/server.ts';
-import { answerError, type ErrorCode, PortalError } from '../../src/http/wire/errors.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
+import { answerError, type ErrorCode, PortalError } from '../../src/http/wire/portal-error.ts';
 import { fileWaitMs } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import { onPostgres } from '../support/database.ts';
@@ -224,15 +225,16 @@ describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DA
     try {
       const askAs = (localAddress: string, path: string, count: number, question: Question = {}) =>
         Array.from({ length: count }, () => ask(proxy, 'n.test', path, { localAddress, ...question }));
-      const answers = await Promise.all(askAs('127.0.0.5', '/api/v2/stadien', 400));
-      const tooOften = answers.filter(({ status }) => status === 429);
-      assert.ok(tooOften.length > 0 && tooOften.length < 250, String(tooOften.length));
+      const findTooOften = async (localAddress: string) => {
+        const agent = new Agent({ keepAlive: true, maxSockets: 40, localAddress });
+        const answers = await Promise.all(askAs(localAddress, '/api/v2/stadien', 1000, { agent }));
+        agent.destroy();
+        return answers.filter(({ status }) => status === 429);
+      };
+      const tooOften = await findTooOften('127.0.0.5');
+      assert.ok(tooOften.length > 0 && tooOften.length <= 800, String(tooOften.length));
       assertIsError(tooOften[0] as Reply, 'zu_oft');
-      const known = await Promise.all(askAs(knownAddress, '/api/v2/stadien', 400));
-      assert.deepEqual(
-        known.filter(({ status }) => status !== 200),
-        [],
-      );
+      assert.equal((await findTooOften(knownAddress)).length, 0);
 
       const { cursor } = await followFeed(service, null);
       const path = `/abgleich/v1/sichtbeobachtungen?seit=${cursor}&warten=30`;

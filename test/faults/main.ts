@@ -4,10 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../../src/db/client.ts';
 import { atEnd, closeAll } from '../bench/process.ts';
-import { readGauges } from '../fuzz/gauges.ts';
 import { findLogProblem, startService } from '../fuzz/service.ts';
 import { makeSite } from '../fuzz/site.ts';
-import { findMemoryProblem, megabytes, memoryLimits } from '../fuzz/watch.ts';
+import { findMemoryProblem, megabytes, memoryLimits, readGauges } from '../fuzz/watch.ts';
 import { startCluster, withoutCluster } from '../support/cluster.ts';
 import { assertAgrees, type Entry, report } from '../support/ledger.ts';
 import { startProxy, withoutProxy } from '../support/proxy.ts';
@@ -71,12 +70,11 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
   const databaseUrl = site.env.DATABASE_URL ?? '';
   const env: Record<string, string> = { ...site.env, ...(await asServiceRole(databaseUrl, hasPooler)) };
   const service = await startService(env, { ended: (how) => ends.push(how), line });
-  const { port, pid } = service;
-  const signal = new AbortController().signal;
+  const { port } = service;
   const idle = async () => {
     await sleep(idleMs);
     await service.collectGarbage();
-    return readGauges(port, signal);
+    return readGauges(port);
   };
   const kept: boolean[] = [];
   const page = '/api/v2/sichtbeobachtungen?limit=20';
@@ -137,14 +135,13 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
   );
   for (const outage of outages) {
     const seconds = outage.isFrozen ? length.frozen : length.stopped;
-    const rows = await playOutage(outage, { cluster, port, ledger, pid, seconds, leeway: length.leeway });
+    const rows = await playOutage(outage, { cluster, port, ledger, seconds, leeway: length.leeway });
     kept.push(printTable(`${outage.title} after ${seconds} s (S5.2)`, rows));
   }
   isOver = true;
   await Promise.all(reporters);
   const agreement = await checkLedger(databaseUrl, env.DATA_DIR ?? '', ledger);
   kept.push(printTable('In the end', [agreement, none('ends of the service', ends), none('faults in its log', faults)]));
-  service.expectEnd();
   if (kept.includes(false)) console.log(`\nlast lines of the service:\n${service.lastLines().join('\n')}`);
   return !kept.includes(false);
 }
@@ -167,6 +164,7 @@ async function runWitness(seconds: number, isShort: boolean, only: string): Prom
     const env = { ...site.env, ...(!isDirect && { TRUST_PROXY: '1' }) };
     const service = await startService(env, { ended: (how) => ends.push(how), line: () => {} });
     const proxy = isDirect ? null : await startProxy('nginx', service.port);
+    atEnd(async () => proxy?.end());
     const door = proxy ?? { httpPort: service.port, httpsPort: 0, isPlain: true };
     const played = isDirect ? chosen.filter(({ isProxys }) => !isProxys) : chosen;
     const rows = await playAttacks(played, { site, door, record: await findRecord(door), seconds });

@@ -1,37 +1,24 @@
 // Accounts as their owners use them, several things at a time: what is answered belongs to what comes next.
 import type { Dice } from '../support/dice.ts';
-import { readAnswers } from './answer.ts';
-import { credentialsOf, encodeRequest, escapeText } from './encode.ts';
-import type { Draft, Shot, ShotMaker } from './plan.ts';
-import type { Outcome } from './wire.ts';
+import { credentialsOf, encodeForm, escapeText } from './encode.ts';
+import type { Draft, ShotMaker } from './plan.ts';
+import type { Outcome, Shot } from './send.ts';
 import { tenantHosts, type World } from './world.ts';
 
 type Credentials = { loginname: string; token: string } | null;
+type Form = Record<string, string>;
 
-function makeShot(host: string, method: string, path: string, as: Credentials, form: Record<string, string> | null = null): Shot {
-  const body =
-    form &&
-    Object.entries(form)
-      .map(([name, value]) => `${name}=${escapeText(value)}`)
-      .join('&');
-  const bytes = encodeRequest({
-    method,
-    target: `/api/v2${path}`,
-    headers: [
-      ['Host', host],
-      ...credentialsOf(as),
-      ...(body === null ? [] : [['Content-Type', 'application/x-www-form-urlencoded'] as const]),
-      ['Connection', 'close'],
-    ],
-    ...(body !== null && { body: Buffer.from(body) }),
-  });
-  return { bytes, methods: [method] };
+function makeShot(host: string, method: string, path: string, as: Credentials, form: Form | null = null): Shot {
+  const headers = [['Host', host] as const, ...credentialsOf(as)];
+  if (form === null) return { method, target: `/api/v2${path}`, headers };
+  headers.push(['Content-Type', 'application/x-www-form-urlencoded']);
+  return { method, target: `/api/v2${path}`, headers, body: encodeForm(form) };
 }
 
 /** The access key of a login that succeeded. */
 function tokenOf(outcome: Outcome | undefined): string | null {
-  const [answer] = readAnswers(outcome?.received ?? Buffer.alloc(0), null, true).answers;
-  return /"token":"([^"]+)"/.exec(answer?.body.toString() ?? '')?.[1] ?? null;
+  const text = outcome && 'body' in outcome ? outcome.body.toString() : '';
+  return /"token":"([^"]+)"/.exec(text)?.[1] ?? null;
 }
 
 /** @param findLinks addresses of pages on which a password is set, from the mails that were sent so far */
@@ -76,6 +63,10 @@ export function draftAccounts(dice: Dice, world: World, findLinks: () => string[
         : null;
     };
 
+  const { loginname } = account;
+  const otherwise = dice.pick([loginname.toUpperCase(), ` ${loginname}`, `${loginname}\u200b`, loginname.replace('w', 'ｗ')]);
+  const mailbox = dice.pick(['niemand@example.org', 'wegwerf-3@example.org']);
+  const lost: Form = dice.chance(0.5) ? { loginname } : { email: mailbox };
   const ways: [note: string, shots: ShotMaker[], atOnce?: boolean][] = [
     [
       'login, read, logout, read',
@@ -102,12 +93,7 @@ export function draftAccounts(dice: Dice, world: World, findLinks: () => string[
     ['login while being blocked', [login(), change({ status: '0' }), login(), change({ status: '1' })], true],
     [
       'changes at once',
-      [
-        change({ rollen: 'expert' }),
-        change({ rollen: '' }),
-        change({ vorname: 'A' }),
-        change({ artengruppenbeschraenkung: '1,2' }),
-      ],
+      [{ rollen: 'expert' }, { rollen: '' }, { vorname: 'A' }, { artengruppenbeschraenkung: '1,2' }].map((form) => change(form)),
       true,
     ],
     [
@@ -126,40 +112,14 @@ export function draftAccounts(dice: Dice, world: World, findLinks: () => string[
     ['logins at once', [login(), login(), login()], true],
     ['wrong password', [login(wrong)]],
     ['unknown name', [login(wrong, `niemand ${number}`)]],
-    [
-      'name in other letters',
-      [
-        login(
-          account.sha1,
-          dice.pick([
-            account.loginname.toUpperCase(),
-            ` ${account.loginname}`,
-            `${account.loginname}\u200b`,
-            account.loginname.replace('w', 'ｗ'),
-          ]),
-        ),
-      ],
-    ],
+    ['name in other letters', [login(account.sha1, otherwise)]],
     ['registration', [makeShot(host, 'POST', '/register', null, registration)]],
     [
       'the same registration at once',
       [makeShot(host, 'POST', '/register', null, registration), makeShot(host, 'POST', '/register', null, registration)],
       true,
     ],
-    [
-      'lost password',
-      [
-        makeShot(
-          host,
-          'POST',
-          '/passwort',
-          null,
-          dice.chance(0.5)
-            ? { loginname: account.loginname }
-            : { email: dice.pick(['niemand@example.org', 'wegwerf-3@example.org']) },
-        ),
-      ],
-    ],
+    ['lost password', [makeShot(host, 'POST', '/passwort', null, lost)]],
     [
       'a link',
       [

@@ -1,8 +1,6 @@
 // Whether an answer is as every answer must be, whatever it was the answer to.
-import { catalogue } from '../../src/http/wire/errors.ts';
-import { type Answer, headerOf, readAnswers } from './answer.ts';
-import { mustBeAnswered, type Shot } from './plan.ts';
-import type { Outcome } from './wire.ts';
+import { catalogue } from '../../src/http/wire/portal-error.ts';
+import type { Answer, Outcome, Shot } from './send.ts';
 import { findXmlProblem } from './xml-check.ts';
 
 export interface Problem {
@@ -13,31 +11,13 @@ export interface Problem {
 const fine = new Set([400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 416, 417, 421, 429, 431, 503]);
 // A service that refuses a large body early resets the connection, and its answer may be lost with it.
 const earlyRefusal = 60_000;
+const resets = ['ECONNRESET', 'EPIPE'];
 
 /** Everything that is wrong with what came back. */
-export function checkOutcome(outcome: Outcome): Problem[] {
-  const { shot, by, received } = outcome;
-  const head = shot.bytes.toString('latin1', 0, 8);
-  const known = shot.methods ?? (head.startsWith('HEAD ') ? ['HEAD'] : null);
-  // Who is answered before its body has come, and then ends in the middle of it, is told so by Node in a second answer.
-  const methods = known && shot.cut?.how === 'end' ? [...known, 'GET'] : known;
-  const isClosed = by === 'closed';
-  const { answers, problem, isPartial } = readAnswers(received, methods, isClosed);
-  const problems = answers.flatMap((answer) => checkAnswer(answer, shot));
-  if (problem !== null) problems.push({ kind: 'framing', detail: problem });
-  if (!mustBeAnswered(shot) || by === 'refused' || by === 'given up') return problems;
-  if (isPartial && isClosed) problems.push({ kind: 'framing', detail: 'an answer that ends too soon' });
-
-  const final = answers.filter(({ status }) => status >= 200);
-  const last = final.at(-1);
-  const isOver = last !== undefined && headerOf(last, 'connection')?.toLowerCase() === 'close';
-  if (final.length < (methods?.length ?? 0) && !isOver && problem === null) {
-    if (by === 'too late')
-      problems.push({ kind: 'no answer', detail: `nothing complete after ${Math.round(outcome.end - outcome.begin)} ms` });
-    else if (by === 'closed') problems.push({ kind: 'no answer', detail: 'the connection was closed without one' });
-    else if (shot.bytes.length < earlyRefusal) problems.push({ kind: 'no answer', detail: 'the connection was reset' });
-  }
-  return problems;
+export function checkOutcome(shot: Shot, outcome: Outcome): Problem[] {
+  if ('status' in outcome) return checkAnswer(outcome, shot);
+  const isRefused = resets.includes(outcome.code) && (shot.body?.length ?? 0) >= earlyRefusal;
+  return isRefused ? [] : [{ kind: 'no answer', detail: `${outcome.code}: ${outcome.detail}` }];
 }
 
 function checkAnswer(answer: Answer, shot: Shot): Problem[] {
@@ -46,20 +26,20 @@ function checkAnswer(answer: Answer, shot: Shot): Problem[] {
   const add = (kind: string, detail: string) => problems.push({ kind, detail });
   const text = body.toString();
   if (status >= 400 && !fine.has(status)) add(`status ${status}`, text.slice(0, 200));
-  if ((status === 503 || status === 429) && !/^[1-9]\d*$/.test(headerOf(answer, 'retry-after') ?? ''))
+  if ((status === 503 || status === 429) && !/^[1-9]\d*$/.test(answer.header('retry-after') ?? ''))
     add(`${status} without Retry-After`, text.slice(0, 200));
   for (const name of ['server', 'x-powered-by', 'via']) {
-    if (headerOf(answer, name) !== null) add('leak', `header ${name}`);
+    if (answer.header(name) !== null) add('leak', `header ${name}`);
   }
-  const type = headerOf(answer, 'content-type') ?? '';
+  const type = answer.header('content-type') ?? '';
   // Of the documentation, as its package has them.
   const isAsset = /^(text\/javascript|text\/css|image\/png)/.test(type);
-  const leak = isAsset ? null : findLeak(`${answer.headers.flat().join('\n')}\n${type.startsWith('image/') ? '' : text}`, shot);
+  const leak = isAsset ? null : findLeak(`${answer.head}\n${type.startsWith('image/') ? '' : text}`, shot);
   if (leak !== null) add('leak', leak);
   if (body.length === 0) {
-    const isLogin = status === 200 && shot.bytes.toString('latin1', 0, 200).includes('/login');
+    const isLogin = status === 200 && shot.target.includes('/login');
     // Where to go, or what range there is, stands in the headers; a HEAD has no body.
-    const mayBeEmpty = isLogin || status < 200 || [204, 301, 302, 304, 416].includes(status) || answer.framing === 'none';
+    const mayBeEmpty = isLogin || [204, 301, 302, 304, 416].includes(status) || shot.method === 'HEAD';
     if (!mayBeEmpty && !type.startsWith('audio/')) add('empty answer', `status ${status}`);
     return problems;
   }
@@ -134,10 +114,13 @@ const leaks: readonly [what: string, pattern: RegExp][] = [
 ];
 
 // What the client sent itself may be repeated to it.
-function findLeak(text: string, { bytes }: Shot): string | null {
+function findLeak(text: string, { target, headers, body = Buffer.alloc(0) }: Shot): string | null {
   for (const [what, pattern] of leaks) {
     const [found] = pattern.exec(text) ?? [];
-    if (found !== undefined && !bytes.includes(found.trim())) return `${what}: ${JSON.stringify(found.slice(0, 100))}`;
+    if (found === undefined) continue;
+    const own = found.trim();
+    const isRepeated = [target, ...headers.map(([, value]) => value), body].some((part) => part.includes(own));
+    if (!isRepeated) return `${what}: ${JSON.stringify(found.slice(0, 100))}`;
   }
   return null;
 }

@@ -1,26 +1,7 @@
-// Requests as bytes. Nothing is checked or mended on the way: what is wrong in the parts is wrong in the bytes.
+// Parts of requests as bytes. Nothing is checked or mended on the way: what is wrong in the parts is wrong in the bytes.
 
 /** Bytes as they are, or text for UTF-8. */
 export type Content = string | Buffer;
-
-export interface RequestParts {
-  method: string;
-  target: string;
-  version?: string;
-  headers: readonly (readonly [name: string, value: Content])[];
-  body?: Buffer;
-  /** Sizes of the chunks of the body; without it the length is told. */
-  chunks?: readonly number[];
-}
-
-export function encodeRequest({ method, target, version = '1.1', headers, body, chunks }: RequestParts): Buffer {
-  const parts: Content[] = [`${method} ${target} HTTP/${version}\r\n`];
-  for (const [name, value] of headers) parts.push(`${name}: `, value, '\r\n');
-  if (body && chunks) parts.push('Transfer-Encoding: chunked\r\n\r\n', encodeChunks(body, chunks));
-  else if (body) parts.push(`Content-Length: ${body.length}\r\n\r\n`, body);
-  else parts.push('\r\n');
-  return join(parts);
-}
 
 export function credentialsOf(account: { loginname: string; token: string } | null): (readonly [string, string])[] {
   return account
@@ -58,31 +39,22 @@ export function encodeMultipart(parts: readonly FormPart[], boundary: string, en
   ]);
 }
 
+export function encodeForm(form: Record<string, string>): Buffer {
+  const pairs = Object.entries(form).map(([name, value]) => `${name}=${escapeText(value)}`);
+  return Buffer.from(pairs.join('&'));
+}
+
 /** All bytes but letters and digits escaped; half a surrogate pair as the three bytes that it would have. */
 export function escapeText(text: string): string {
-  return text.replace(/[^A-Za-z0-9.,_~*'()!-]+/gu, (letters) =>
-    letters.isWellFormed() ? escapeBytes(Buffer.from(letters)) : Array.from(letters, escapeLetter).join(''),
-  );
+  return text.replace(/[^A-Za-z0-9.,_~*'()!-]+/gu, (letters) => Array.from(letters, escapeLetter).join(''));
 }
 
 function escapeLetter(letter: string): string {
-  if (letter.isWellFormed()) return escapeBytes(Buffer.from(letter));
   const code = letter.charCodeAt(0);
-  return escapeBytes(Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)]));
-}
-
-function escapeBytes(bytes: Buffer): string {
+  const bytes = letter.isWellFormed()
+    ? Buffer.from(letter)
+    : Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)]);
   return bytes.toString('hex').toUpperCase().replaceAll(/../g, '%$&');
-}
-
-function encodeChunks(body: Buffer, sizes: readonly number[]): Buffer {
-  const parts: Content[] = [];
-  for (let at = 0, index = 0; at < body.length; index++) {
-    const size = Math.min(sizes[index % sizes.length] ?? body.length, body.length - at);
-    parts.push(`${size.toString(16)}\r\n`, body.subarray(at, at + size), '\r\n');
-    at += size;
-  }
-  return join([...parts, '0\r\n\r\n']);
 }
 
 function join(parts: readonly Content[]): Buffer {

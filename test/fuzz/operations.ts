@@ -1,8 +1,9 @@
 // Requests made from the service's own description: within its bounds, and just or far outside of them.
 import type { Dice } from '../support/dice.ts';
-import { type Content, credentialsOf, encodeRequest, escapeText } from './encode.ts';
+import { type Content, credentialsOf, escapeText } from './encode.ts';
 import { type Body, type FormField, makeBody } from './forms.ts';
-import type { Draft, Shot } from './plan.ts';
+import type { Draft } from './plan.ts';
+import type { Shot } from './send.ts';
 import type { Account } from './site.ts';
 import { makeBroken, makeValid, type Value } from './values.ts';
 import { type Field, type Operation, tenantHosts, type World } from './world.ts';
@@ -22,39 +23,28 @@ export function draftForm(dice: Dice, world: World): Draft {
   return draftOf(dice, world, dice.pick(forms));
 }
 
-/** What a request must have, in place of anything else wrong with it. */
-export type Chosen = { field: Field; value: Value } | { header: [name: string, value: string] };
-
-export function draftOf(dice: Dice, world: World, operation: Operation, chosen: Chosen | null = null): Draft {
+function draftOf(dice: Dice, world: World, operation: Operation): Draft {
   const notes: string[] = [];
   // Half of the requests are as they should be: what is refused at once never reaches the rest of the service.
-  let violations = chosen ? 0 : dice.pick([0, 0, 1, 1, 1, 2]);
+  let violations = dice.pick([0, 0, 1, 1, 1, 2]);
   const isBroken = (share: number) => violations > 0 && dice.chance(share) && violations-- > 0;
 
   const method = operation.method;
   const account = pickAccount(dice, world, operation);
   const path = operation.path.replace(/\{(\w+)\}/, () => makePathPart(dice, world, operation, notes, isBroken(0.2)));
-  const query = makeQuery(dice, world, operation, notes, () => isBroken(0.5), chosen);
+  const query = makeQuery(dice, world, operation, notes, () => isBroken(0.5));
   const headers: [string, Content][] = [['Host', makeHost(dice, notes, isBroken(0.1))]];
   headers.push(...credentialsOf(account).map(([name, value]): [string, Content] => [name, value]));
-  if (chosen && 'header' in chosen) {
-    const [name, value] = chosen.header;
-    const at = headers.findIndex(([header]) => header === name);
-    if (at >= 0) headers.splice(at, 1);
-    else if (name === 'X-Auth-User') headers.push(['X-Auth-Token', 'x']);
-    headers.push([name, value]);
-  }
   for (const field of operation.parameters.filter((parameter) => parameter.in === 'header')) {
     if (field.required || dice.chance(0.4)) headers.push([field.name, makeValid(dice, field, world)]);
   }
   if (isBroken(0.4)) breakHeaders(dice, headers, notes);
   let body: Body | null = null;
   if (operation.form) {
-    const fields = makeFields(dice, world, operation.form, notes, () => isBroken(0.6), chosen);
+    const fields = makeFields(dice, world, operation.form, notes, () => isBroken(0.6));
     body = makeBody(dice, fields, notes, isBroken(0.5));
     if (body.type !== null) headers.push(['Content-Type', body.type]);
   }
-  if (dice.chance(0.5)) headers.push(['Connection', dice.chance(0.8) ? 'close' : 'keep-alive']);
   if (operation.path.startsWith('/medien') && dice.chance(0.5)) headers.push(['Range', makeRange(dice)]);
 
   let sentMethod = method;
@@ -63,14 +53,11 @@ export function draftOf(dice: Dice, world: World, operation: Operation, chosen: 
     sentMethod = 'POST';
   } else if (method === 'GET' && dice.chance(0.08)) sentMethod = dice.pick(['HEAD', 'OPTIONS', 'PUT', 'PATCH', 'QUERY']);
   const shot: Shot = {
-    bytes: encodeRequest({
-      method: sentMethod,
-      target: `/api/v2${path}${query === '' ? '' : `?${query}`}`,
-      headers,
-      ...(body && { body: body.bytes }),
-      ...(body?.chunks && { chunks: body.chunks }),
-    }),
-    methods: [sentMethod],
+    method: sentMethod,
+    target: `/api/v2${path}${query === '' ? '' : `?${query}`}`,
+    headers,
+    ...(body && { body: body.bytes }),
+    ...(body?.chunks && { chunks: body.chunks }),
   };
   return { kind: `operation ${operation.operationId}`, note: notes.join('; '), shots: [shot] };
 }
@@ -97,52 +84,24 @@ function makePathPart(dice: Dice, world: World, { path }: Operation, notes: stri
   if (!isBroken) return good;
   notes.push('path');
   return dice.pick([
-    '0',
-    '-1',
-    '99999999',
-    '999999999999999999999',
-    `${good}%00`,
-    `0${good}`,
-    `%20${good}`,
-    '%',
-    '%ff',
-    '..%2f..%2f',
-    'null',
-    '1e0',
-    '__proto__',
-    'x'.repeat(5000),
-    '%2e%2e',
-    `${good}/`,
-    `${good};a=b`,
-    '%F0%9F%98%80',
+    ...['0', '-1', '99999999', '999999999999999999999', `0${good}`, `${good}/`, `${good};a=b`, `${good}%00`, `%20${good}`],
+    ...['%', '%ff', '..%2f..%2f', '%2e%2e', '%F0%9F%98%80', 'null', '1e0', '__proto__', 'x'.repeat(5000)],
   ]);
 }
 
-function makeQuery(
-  dice: Dice,
-  world: World,
-  operation: Operation,
-  notes: string[],
-  isBroken: () => boolean,
-  chosen: Chosen | null,
-): string {
+function makeQuery(dice: Dice, world: World, operation: Operation, notes: string[], isBroken: () => boolean): string {
   const fields = operation.parameters.filter((parameter) => parameter.in === 'query');
   const isChosen = (field: Field) => {
     if (field.required) return true;
     // A cursor belongs to one query; JSONP and XML exclude each other.
     return dice.chance(field.name === 'callback' || field.name === 'cursor' ? 0.07 : field.name === 'limit' ? 0.5 : 0.16);
   };
-  if (operation.operationId === 'listSichtbeobachtungen' && !chosen && dice.chance(0.12))
-    return dice.pick(world.nexts).split('?')[1] ?? '';
+  if (operation.operationId === 'listSichtbeobachtungen' && dice.chance(0.12)) return dice.pick(world.nexts).split('?')[1] ?? '';
   const pairs = fields
     .filter(isChosen)
     // Each costs the database up to half a second, and they are limited.
     .filter(({ name }) => name !== 'name_regexp_ci' || dice.chance(0.5))
     .map((field) => ({ field, value: { text: makeValid(dice, field, world) } as Value }));
-  if (chosen && 'field' in chosen && chosen.field.in === 'query') {
-    const others = pairs.filter(({ field }) => field.name !== chosen.field.name);
-    return write([...others, chosen]);
-  }
   if (fields.length > 0 && isBroken()) {
     const field = dice.pick(fields);
     const pair = pairs.find((other) => other.field === field);
@@ -176,23 +135,12 @@ function write(pairs: readonly { field: Field; value: Value }[]): string {
   return pairs.map(({ field, value }) => `${field.name}=${'text' in value ? escapeText(value.text) : value.raw}`).join('&');
 }
 
-function makeFields(
-  dice: Dice,
-  world: World,
-  form: readonly Field[],
-  notes: string[],
-  isBroken: () => boolean,
-  chosen: Chosen | null,
-): FormField[] {
+function makeFields(dice: Dice, world: World, form: readonly Field[], notes: string[], isBroken: () => boolean): FormField[] {
   const sent = form.filter((field) => field.required || dice.chance(isFile(field) ? 0.05 : 0.4));
   const fields: FormField[] = sent.map((field) => ({
     name: field.name,
     value: { text: isFile(field) ? '' : makeValid(dice, field, world) },
   }));
-  if (chosen && 'field' in chosen && chosen.field.in === 'form') {
-    const { field, value } = chosen;
-    return [...fields.filter(({ name }) => name !== field.name), { name: field.name, value }];
-  }
   const texts = form.filter((field) => !isFile(field));
   if (texts.length > 0 && isBroken()) {
     const field = dice.pick(texts);
@@ -211,41 +159,16 @@ function makeHost(dice: Dice, notes: string[], isBroken: boolean): Content {
   if (!isBroken) return dice.pick([...tenantHosts, 'localhost', 'localhost']);
   notes.push('Host');
   return dice.pick<Content>([
-    'nirgends.example',
-    '',
-    'localhost:99999',
-    'localhost:',
-    'a b',
-    'localhost, he.localhost',
-    '[::1',
-    `${'a.'.repeat(4000)}x`,
-    'localhost@evil.example',
-    'localhost/..',
-    Buffer.from([0xe4, 0xff]),
-    'LOCALHOST:80:80',
-    'xn--zckzah',
-    '%00',
-    '0',
-    '-',
-    '127.1',
-    `localhost${'.'.repeat(5000)}`,
+    ...['nirgends.example', '', 'localhost:99999', 'localhost:', 'a b', 'localhost, he.localhost', '[::1', 'localhost/..'],
+    ...[`${'a.'.repeat(4000)}x`, 'localhost@evil.example', 'LOCALHOST:80:80', 'xn--zckzah', '%00', '0', '-', '127.1'],
+    ...[Buffer.from([0xe4, 0xff]), `localhost${'.'.repeat(5000)}`],
   ]);
 }
 
 function makeRange(dice: Dice): string {
   return dice.pick([
-    'bytes=0-0',
-    'bytes=-1',
-    'bytes=5-',
-    'bytes=0-99999999',
-    'bytes=9-1',
-    'bytes=a-b',
-    'bytes=0-0,2-3',
-    `bytes=${'0-0,'.repeat(3000)}`,
-    'items=0-1',
-    'bytes=99999999-',
-    'bytes=--1',
-    `bytes=0-${'9'.repeat(400)}`,
+    ...['bytes=0-0', 'bytes=-1', 'bytes=5-', 'bytes=0-99999999', 'bytes=9-1', 'bytes=a-b', 'bytes=0-0,2-3', 'items=0-1'],
+    ...[`bytes=${'0-0,'.repeat(3000)}`, 'bytes=99999999-', 'bytes=--1', `bytes=0-${'9'.repeat(400)}`],
   ]);
 }
 

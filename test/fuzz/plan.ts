@@ -1,29 +1,17 @@
-// What is sent to the service: made completely before it is sent, so that it can be shown, and sent once more.
-import type { Outcome } from './wire.ts';
+// Which request comes when. Each number of a seed has dice of its own, so that one request can be made again alone.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Dice, makeDice } from '../support/dice.ts';
+import { draftAccounts } from './accounts.ts';
+import { draftForm, draftOperation } from './operations.ts';
+import type { Outcome, Shot } from './send.ts';
+import { draftUpload, type Samples } from './uploads.ts';
+import type { World } from './world.ts';
 
-/** How a connection is given up by this side: half-closed, closed, or reset. */
-export type Giving = 'end' | 'destroy' | 'reset';
-
-/** What goes over one connection. */
-export interface Shot {
-  bytes: Buffer;
-  /** Methods of the requests in `bytes`, one for each answer that must come; null: nobody can say what the service makes of it. */
-  methods: readonly string[] | null;
-  /** Stops sending before this byte. */
-  cut?: { at: number; how: Giving };
-  /** Sends this many bytes every so many milliseconds. */
-  pace?: { bytes: number; ms: number };
-  /** Reads this many bytes of the answer at most; then waits without reading, and gives the connection up. */
-  reads?: { bytes: number; waitMs: number; how: Giving };
-  /** How long an answer may take. */
-  patienceMs?: number;
-}
-
-/** A shot, or how it is made from the answers to those before it; null when these give nothing to go on with. */
+/** A request, or how it is made from the answers to those before it; null when these give nothing to go on with. */
 export type ShotMaker = Shot | ((before: readonly Outcome[]) => Shot | null);
 
-export interface Plan {
-  number: number;
+export interface Draft {
   kind: string;
   /** What is special about it, in a few words. */
   note: string;
@@ -32,13 +20,41 @@ export interface Plan {
   atOnce?: boolean;
 }
 
-/** What a maker of plans leaves to whoever numbers them. */
-export type Draft = Omit<Plan, 'number'>;
+export interface Plan extends Draft {
+  number: number;
+}
 
-/**
- * Whether every byte of a well-formed request is sent and its answers are read: then they must come. Node takes a client that
- * half-closes for one that has left: no finding.
- */
-export function mustBeAnswered(shot: Shot): boolean {
-  return shot.methods !== null && shot.cut === undefined && shot.reads === undefined;
+/** @returns makes the plan of a number */
+export function makeMix(seed: number, world: World, samples: Samples): (number: number) => Plan {
+  const findLinks = makeLinkFinder(join(world.env.DATA_DIR ?? '', 'mail'));
+  // Each as often as it stands there.
+  const lots: ((dice: Dice) => Draft)[] = [
+    ...Array(5).fill((dice: Dice) => draftOperation(dice, world)),
+    ...Array(2).fill((dice: Dice) => draftForm(dice, world)),
+    ...Array(2).fill((dice: Dice) => draftUpload(dice, world, samples)),
+    (dice) => draftAccounts(dice, world, findLinks),
+  ];
+  return (number) => {
+    const dice = makeDice(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b));
+    return { number, ...dice.pick(lots)(dice) };
+  };
+}
+
+// Mails become files of the service's own: their links are what its users would click.
+function makeLinkFinder(directory: string): () => string[] {
+  let links: string[] = [];
+  let readAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - readAt < 2000) return links;
+    readAt = performance.now();
+    try {
+      const texts = readdirSync(directory)
+        .sort()
+        .map((name) => readFileSync(join(directory, name), 'utf8'));
+      links = texts.flatMap((text) => /\/api\/v2(\/konto\/[\w-]+)/.exec(text)?.[1] ?? []);
+    } catch {
+      // No mail yet, or one that is just being written.
+    }
+    return links;
+  };
 }

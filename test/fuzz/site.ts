@@ -34,12 +34,11 @@ const spareTokenCount = 120;
 
 /**
  * Makes database and data directory, which are removed at the end of the run: on this PostgreSQL, embedded without one.
- * @param isServerOwn the whole PostgreSQL is removed
  * @param sightings so many of the benchmark's instead of the demo
  */
-export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerOwn = false, sightings = 0 } = {}): Promise<Site> {
+export async function makeSite(serverUrl = process.env.DATABASE_URL, { sightings = 0 } = {}): Promise<Site> {
   const dataDir = await makeDir();
-  const databaseUrl = serverUrl ? await createDatabase(serverUrl, isServerOwn) : null;
+  const databaseUrl = serverUrl ? await createDatabase(serverUrl) : null;
   const database = await openDatabase({ databaseUrl, dataDir });
   try {
     if (sightings > 0) await fillDatabase(database, sightings, console.log);
@@ -94,12 +93,12 @@ export async function makeSite(serverUrl = process.env.DATABASE_URL, { isServerO
   }
 }
 
-async function createDatabase(serverUrl: string, isServerOwn: boolean): Promise<string> {
+async function createDatabase(serverUrl: string): Promise<string> {
   const server = await openDatabase({ databaseUrl: serverUrl, dataDir: '' });
   const name = `sighting_fuzz_${process.pid}`;
   await server.sql.unsafe(`create database ${name}`);
   atEnd(async () => {
-    if (!isServerOwn) await server.sql.unsafe(`drop database ${name} with (force)`);
+    await server.sql.unsafe(`drop database ${name} with (force)`);
     await server.close();
   });
   const url = new URL(serverUrl);

@@ -2,9 +2,10 @@
 import { audioKinds, makeAudio } from '../support/audio.ts';
 import type { Dice } from '../support/dice.ts';
 import { claimFrame, claimSize, makeBomb, makeInks, makeJpeg, strangers } from '../support/photo.ts';
-import { credentialsOf, encodeRequest } from './encode.ts';
+import { credentialsOf } from './encode.ts';
 import { type FormField, makeBody } from './forms.ts';
 import type { Draft } from './plan.ts';
+import type { Shot } from './send.ts';
 import { tenantHosts, type World } from './world.ts';
 
 /** Whole files, to be damaged. */
@@ -61,24 +62,20 @@ export function draftUpload(dice: Dice, world: World, samples: Samples): Draft {
   }
   const body = makeBody(dice, fields, notes, dice.chance(0.08));
   const account = dice.pick([world.roles.reporter, world.roles.neighbour, world.roles.expert, world.roles.restricted, null]);
-  const bytes = encodeRequest({
+  const shot: Shot = {
     method: isChange ? 'PUT' : 'POST',
     target: `/api/v2/sichtbeobachtungen${isChange ? `/${dice.pick(world.records.slice(0, 24))}` : ''}${dice.pick(['', '?format=xml', '?callback=f'])}`,
     headers: [
       ['Host', dice.pick(tenantHosts)],
       ...credentialsOf(account),
       ...(body.type === null ? [] : [['Content-Type', body.type] as const]),
-      ['Connection', 'close'],
     ],
     body: body.bytes,
     ...(body.chunks && { chunks: body.chunks }),
-  });
-  return {
-    kind: 'upload',
-    note: `${names.join(', ')}: ${notes.join('; ')}`,
     // Photos wait for their turn for up to a minute; then each is worked on.
-    shots: [{ bytes, methods: [isChange ? 'PUT' : 'POST'], patienceMs: 90_000 }],
+    patienceMs: 90_000,
   };
+  return { kind: 'upload', note: `${names.join(', ')}: ${notes.join('; ')}`, shots: [shot] };
 }
 
 function damage(dice: Dice, whole: Buffer, pool: readonly Buffer[], notes: string[]): Buffer {
@@ -145,20 +142,10 @@ function damage(dice: Dice, whole: Buffer, pool: readonly Buffer[], notes: strin
     ['noise behind', () => Buffer.concat([file, Buffer.alloc(dice.pick([1, 5000, 1_000_000]), dice.below(256))])],
     [
       'markers behind',
-      () =>
-        Buffer.concat([
-          file,
-          Buffer.alloc(
-            dice.pick([1000, 900_000]),
-            dice.pick([
-              Buffer.from([0xff, 0xd8]),
-              Buffer.from([0xff]),
-              Buffer.from('ID3'),
-              Buffer.from('OggS'),
-              Buffer.from([0xff, 0xfb, 0x90]),
-            ]),
-          ),
-        ]),
+      () => {
+        const marker = dice.pick(['\xff\xd8', '\xff', 'ID3', 'OggS', '\xff\xfb\x90']);
+        return Buffer.concat([file, Buffer.alloc(dice.pick([1000, 900_000]), marker, 'latin1')]);
+      },
     ],
   ];
   const [note, make] = dice.pick(ways);

@@ -1,58 +1,68 @@
-// Watches the service from outside, once a second: how long its event loop stood still, how much memory it has.
-import { type Gauges, readGauges, readMainThread } from './gauges.ts';
-import type { Service } from './service.ts';
+// Watches the service from outside: how long its event loop stood still, how much memory it has.
+import { readFileSync } from 'node:fs';
+import { ask } from '../support/proxy.ts';
 
-/** What one reading says about the time since the one before. */
-export interface Reading extends Gauges {
-  /** Seconds in which no event was handled because the service computed. */
-  blocked: number;
-  /** Share of the time in which the main thread waited for a core that others had. */
-  starved: number;
-  /** When the time to which the reading belongs began. */
-  since: number;
+export interface Gauges {
+  /** Longest time since the last reading in which no event was handled, in seconds. */
+  lag: number;
+  /** Bytes. */
+  resident: number;
+  heap: number;
 }
 
-export const blockedLimit = 0.25;
-
-export interface Watch {
-  /** Reads now; null when the service does not answer. */
-  read(signal: AbortSignal): Promise<Reading | null>;
-}
-
-export function makeWatch(service: Service): Watch {
-  let before = { pid: 0, at: performance.now(), computed: 0, waited: 0 };
+/** Reads /metrics as another client than the traffic; null when it does not answer. The reading resets the lag: only one may read. */
+export async function readGauges(port: number): Promise<Gauges | null> {
+  const door = { httpPort: port, httpsPort: 0, isPlain: true };
+  const question = { localAddress: '127.0.0.3', signal: AbortSignal.timeout(30_000) };
+  const reply = await ask(door, '127.0.0.1', '/metrics', question).catch(() => null);
+  if (reply?.status !== 200) return null;
+  const text = reply.body.toString();
+  const figureOf = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
   return {
-    async read(signal) {
-      const gauges = await readGauges(service.port, signal);
-      const now = { pid: service.pid(), at: performance.now(), ...(readMainThread(service.pid()) ?? { computed: 0, waited: 0 }) };
-      const since = before.at;
-      const isSame = now.pid === before.pid;
-      const computed = isSame ? now.computed - before.computed : 0;
-      const waited = isSame ? now.waited - before.waited : 0;
-      before = now;
-      if (gauges === null) return null;
-      // While the loop lags, the thread either computes or waits for a core that others have.
-      const share = computed + waited > 0 ? computed / (computed + waited) : 1;
-      // The first reading of a process includes its start.
-      return { ...gauges, blocked: isSame ? gauges.lag * share : 0, starved: (waited * 1000) / (now.at - since), since };
-    },
+    lag: figureOf('nodejs_eventloop_lag_max_seconds'),
+    resident: figureOf('process_resident_memory_bytes'),
+    heap: figureOf('nodejs_heap_size_used_bytes'),
   };
 }
 
-const heapLimit = 32 * 1024 * 1024;
-const residentLimit = 224 * 1024 * 1024;
-export const memoryLimits = `heap ${heapLimit / 2 ** 20} MB, resident ${residentLimit / 2 ** 20} MB more than after the warm-up`;
+/**
+ * Told once a second for how long the loop stood still. On a busy machine it lags because others compute, which is no fault of the
+ * service: where the system tells it, the main thread's wait for a core is left out.
+ * @returns seconds since the last call in which it computed, and the share of the time for which it waited; null: no answer
+ */
+export function watchLoop(port: number, pid: number): () => Promise<{ blocked: number; starved: number } | null> {
+  let before = { ...readMainThread(pid), at: performance.now() };
+  return async () => {
+    const gauges = await readGauges(port);
+    const now = { ...readMainThread(pid), at: performance.now() };
+    const [computed, waited] = [now.computed - before.computed, now.waited - before.waited];
+    const seconds = (now.at - before.at) / 1000;
+    before = now;
+    return gauges && { blocked: gauges.lag * (computed > 0 ? computed / (computed + waited) : 1), starved: waited / seconds };
+  };
+}
+
+/** Seconds that the main thread of a process has computed, and has waited for a core. */
+function readMainThread(pid: number): { computed: number; waited: number } {
+  try {
+    const [computed = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number);
+    return { computed: computed / 1e9, waited: waited / 1e9 };
+  } catch {
+    return { computed: 0, waited: 0 };
+  }
+}
+
+const limits = { heap: 32 * 2 ** 20, resident: 224 * 2 ** 20 };
+export const memoryLimits = `heap ${megabytes(limits.heap)}, resident ${megabytes(limits.resident)} more than after the warm-up`;
 
 /** What of the memory stayed, beyond the limits; null: nothing. */
 export function findMemoryProblem(warm: Gauges, idle: Gauges): string | null {
-  const parts: string[] = [];
-  for (const [name, limit] of [
-    ['heap', heapLimit],
-    ['resident', residentLimit],
-  ] as const) {
-    if (idle[name] - warm[name] > limit) parts.push(`${name} ${megabytes(warm[name])} -> ${megabytes(idle[name])}`);
-  }
+  const parts = (['heap', 'resident'] as const).flatMap((name) =>
+    idle[name] - warm[name] > limits[name] ? [`${name} ${megabytes(warm[name])} -> ${megabytes(idle[name])}`] : [],
+  );
   return parts.length > 0 ? parts.join(', ') : null;
 }
 
-export const megabytes = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MB`;
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MB`;
+}

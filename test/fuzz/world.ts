@@ -2,10 +2,9 @@
 // seed makes the same requests.
 import { makeAudio } from '../support/audio.ts';
 import { makeJpeg } from '../support/photo.ts';
-import { type Answer, headerOf, readAnswers } from './answer.ts';
-import { credentialsOf, encodeMultipart, encodeRequest } from './encode.ts';
+import { credentialsOf, encodeMultipart, type FormPart } from './encode.ts';
+import { type Answer, send } from './send.ts';
 import type { Account, Site } from './site.ts';
-import { fire } from './wire.ts';
 
 export interface World extends Site {
   /** Records that traffic may change and delete; those of the reporter among them. */
@@ -41,49 +40,36 @@ const hosts = ['localhost', 'rp.localhost', 'he.localhost', 'by.localhost', 'HE.
 export const tenantHosts: readonly string[] = hosts;
 
 /** Reports a few records and reads the service's description. */
-export async function exploreWorld(site: Site, port: number, signal: AbortSignal): Promise<World> {
-  const ask = async (method: string, path: string, account: Account | null, fields: [string, string | Buffer][] = []) => {
-    const body =
-      fields.length > 0
-        ? encodeMultipart(
-            fields.map(([name, content]) => ({ name, content })),
-            'warmup',
-          )
-        : undefined;
-    const bytes = encodeRequest({
-      method,
-      target: `/api/v2${path}`,
-      headers: [
-        ['Host', 'localhost'],
-        ['Connection', 'close'],
-        ...credentialsOf(account),
-        ...(body ? [['Content-Type', 'multipart/form-data; boundary=warmup'] as const] : []),
-      ],
-      ...(body && { body }),
-    });
-    const { received } = await fire(port, { bytes, methods: [method], patienceMs: 30_000 }, signal);
-    const [answer] = readAnswers(received, [method], true).answers;
-    if (!answer || answer.status >= 400) throw new Error(`${method} ${path}: ${answer?.status} ${answer?.body}`);
+export async function exploreWorld(site: Site, port: number): Promise<World> {
+  const ask = async (method: string, path: string, account: Account | null, parts: FormPart[] = []): Promise<Answer> => {
+    const headers = [['Host', 'localhost'] as const, ...credentialsOf(account)];
+    if (parts.length > 0) headers.push(['Content-Type', 'multipart/form-data; boundary=warmup']);
+    const body = parts.length > 0 && { body: encodeMultipart(parts, 'warmup') };
+    const answer = await send(port, { method, target: `/api/v2${path}`, headers, patienceMs: 30_000, ...body });
+    if ('code' in answer || answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return answer;
   };
   const { reporter, neighbour, expert } = site.roles;
   const photo = await makeJpeg({ width: 320, height: 240, personal: true });
   const records: number[] = [];
   for (let i = 0; i < 24; i++) {
-    const answer = await ask('POST', '/sichtbeobachtungen', i % 3 === 0 ? neighbour : reporter, [
-      ['art', String(20 + i)],
-      ['lat', String(5_540_000 + 100 * i)],
-      ['lon', '420000'],
-      ['datum', '1.5.2024'],
-      ['bereich', i % 2 === 0 ? 'oeffentlich' : 'privat'],
-      ['bemerkung', 'vor dem Sturm & <ruhig>'],
-      ...(i % 8 === 0 ? ([['foto', photo]] as [string, Buffer][]) : []),
-      ...(i % 8 === 2 ? ([['audio', makeAudio('mp3', { tags: true })]] as [string, Buffer][]) : []),
-    ]);
+    const fields: Record<string, string | Buffer> = {
+      art: String(20 + i),
+      lat: String(5_540_000 + 100 * i),
+      lon: '420000',
+      datum: '1.5.2024',
+      bereich: i % 2 === 0 ? 'oeffentlich' : 'privat',
+      bemerkung: 'vor dem Sturm & <ruhig>',
+      ...(i % 8 === 0 && { foto: photo }),
+      ...(i % 8 === 2 && { audio: makeAudio('mp3', { tags: true }) }),
+    };
+    const parts = Object.entries(fields).map(([name, content]) => ({ name, content }));
+    const answer = await ask('POST', '/sichtbeobachtungen', i % 3 === 0 ? neighbour : reporter, parts);
     records.push(rowsOf(answer)[0]?.id as number);
   }
   for (const id of records.slice(0, 6)) {
-    if (records.indexOf(id) % 2 === 0) await ask('PUT', `/sichtbeobachtungen/${id}`, expert, [['status', 'freigegeben']]);
+    if (records.indexOf(id) % 2 === 0)
+      await ask('PUT', `/sichtbeobachtungen/${id}`, expert, [{ name: 'status', content: 'freigegeben' }]);
   }
   const [frozen, ...demo] = rowsOf(await ask('GET', '/sichtbeobachtungen?limit=40&restrict=id&datum_bis=31.12.2023', null));
   const media: string[] = [];
@@ -93,15 +79,11 @@ export async function exploreWorld(site: Site, port: number, signal: AbortSignal
   }
   const nexts: string[] = [];
   const tags: string[] = [];
-  for (const path of [
-    '/sichtbeobachtungen?limit=3',
-    '/sichtbeobachtungen?limit=5&is_animal=true',
-    '/arten?limit=5',
-    '/protokoll?limit=7',
-  ]) {
-    const answer = await ask('GET', path, null);
+  const lists = ['sichtbeobachtungen?limit=3', 'sichtbeobachtungen?limit=5&is_animal=true', 'arten?limit=5', 'protokoll?limit=7'];
+  for (const path of lists) {
+    const answer = await ask('GET', `/${path}`, null);
     nexts.push(...[...answer.body.toString().matchAll(/"next":"[^"]*?\/api\/v2([^"]+)"/g)].map(([, next = '']) => next));
-    tags.push(headerOf(answer, 'etag') ?? '');
+    tags.push(answer.header('etag') ?? '');
   }
   const description = JSON.parse((await ask('GET', '/openapi.json', null)).body.toString());
   return {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { mediumFields } from '../../src/db/sichtbeobachtung.ts';
-import { listFeld } from '../../src/felder.ts';
+import { listFeld } from '../../src/sichtbeobachtung-felder.ts';
 import { arten } from '../support/catalogue.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
 import { keptBack, twoOf } from '../support/felder.ts';
@@ -76,10 +76,8 @@ describe('what a tenant may keep back of a protected record', () => {
     assert.deepEqual(await heardOf(() => setTenants('verbergen', 'N')), idsOfKeptBack());
     const after = await textsOf();
     // Those that are kept back indeed, and no others.
-    assert.deepEqual(
-      records.flatMap(({ id }, index) => (before[index] === after[index] ? [] : [id])),
-      idsOfKeptBack(),
-    );
+    const found = records.flatMap(({ id }, index) => (before[index] === after[index] ? [] : [id]));
+    assert.deepEqual(found, idsOfKeptBack());
     assert.deepEqual(await heardOf(() => setTenants('zeigen', 'N')), idsOfKeptBack());
     assert.deepEqual(await textsOf(), before);
   });

@@ -9,7 +9,7 @@ import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { type Dice, makeDice } from '../support/dice.ts';
 import { settleFeed } from '../support/feed.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, startTestService, type TestService, walkList } from '../support/service.ts';
 
 const changes = Number(process.env.ABGLEICH_AENDERUNGEN ?? (onPostgres ? 600 : 200));
 const mirrorCount = Number(process.env.ABGLEICH_SPIEGEL ?? (onPostgres ? 10 : 3));
@@ -125,13 +125,8 @@ class Mirror {
 
 /** All that the list shows. */
 async function readList(host: string, filter: string): Promise<Map<number, string>> {
-  const records = new Map<number, string>();
-  for (let path: string | null = `/sichtbeobachtungen?limit=1000${filter}`; path !== null; ) {
-    const { json } = await service.request(path, { host });
-    for (const row of json.result as Json[]) records.set(row.id, JSON.stringify(row));
-    path = json.next ? json.next.slice(json.next.indexOf('/sichtbeobachtungen')) : null;
-  }
-  return records;
+  const rows = await walkList(service, `/sichtbeobachtungen?limit=1000${filter}`, { host });
+  return new Map(rows.map((row) => [row.id, JSON.stringify(row)]));
 }
 
 describe('mirrors of a service that is written to', () => {

@@ -4,7 +4,7 @@ import crypto, { createSecretKey } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { before, describe, it } from 'node:test';
 import { createApp } from '../../src/app.ts';
-import { feedCursors } from '../../src/http/outputs/cursor.ts';
+import { feedCursors } from '../../src/http/outputs/feed-cursor.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { type FollowOptions, followFeed, idsOf, settleFeed } from '../support/feed.ts';
@@ -31,10 +31,8 @@ describe('a first copy', () => {
       const { told } = await follow(null, { host });
       assert.equal(new Set(told.map(({ id }) => id)).size, told.length);
       const list = (await service.request('/sichtbeobachtungen?limit=1000', { host })).json.result;
-      assert.deepEqual(
-        told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id),
-        list,
-      );
+      const found = told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id);
+      assert.deepEqual(found, list);
       assert.ok(!told.some(({ id, geloescht }) => id === hidden || id === deleted || geloescht));
       assert.ok(told.some(({ id }) => id === sensitive));
     }
@@ -163,10 +161,8 @@ describe('the feed of one tenant’s records', () => {
     const first = await follow(null, { query });
     assert.ok(idsOf(first.told).includes(north));
     const listed = (await service.request('/sichtbeobachtungen?mandant=N&limit=1000')).json.result;
-    assert.deepEqual(
-      first.told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id),
-      listed,
-    );
+    const found = first.told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id);
+    assert.deepEqual(found, listed);
     // Into S: gone for N, new for S.
     const south = await follow(null, { query: '&mandant=S' });
     await sql`update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(460000, 5534000), 25832) where id = ${north}`;
@@ -320,10 +316,7 @@ describe('the feed', () => {
     const { cursor } = await follow(null);
     const other = service.database.connect();
     let open = Promise.resolve<unknown>(undefined);
-    let finish = () => {};
-    const held = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    const { promise: held, resolve: finish } = Promise.withResolvers<void>();
     await new Promise<void>((resolve) => {
       open = other.begin(async (tx) => {
         await tx`update portal.sichtbeobachtung set anzahl = 41 where id = ${early}`;

@@ -120,11 +120,7 @@ describe('the line of a request', () => {
     for (const [name, value] of Object.entries({ art: String(arten.amsel), lat: '5530123', lon: '420123', bemerkung: 'geheim' }))
       body.set(name, value);
     const paths = [
-      '/api/v2/konto/geheim',
-      '/geheim',
-      '/api/v2/geheim/x',
-      '/api/v2/medien/geheim.jpg',
-      '/api/v2/arten?geheim=geheim',
+      ...['/api/v2/konto/geheim', '/geheim', '/api/v2/geheim/x', '/api/v2/medien/geheim.jpg', '/api/v2/arten?geheim=geheim'],
     ];
     for (const path of [...paths, '/api/v2/sichtbeobachtungen?bbox=420123,5530123,420124,5530124'])
       for (const method of ['GET', 'POST', 'GEHEIM']) {
@@ -183,15 +179,8 @@ describe('the line of a request', () => {
 describe('X-Request-Id', () => {
   it('is the client’s own, back in every answer and in the log', async () => {
     const headers = { 'X-Request-Id': 'Portal-7.a_B' };
-    for (const path of [
-      '/api/v2/arten',
-      '/api/v2/nirgends',
-      '/nirgends',
-      '/karte',
-      '/health/live',
-      '/ogc/collections/x',
-      '/tiles/x',
-    ])
+    const paths = ['/api/v2/arten', '/api/v2/nirgends', '/nirgends', '/karte', '/health/live', '/ogc/collections/x', '/tiles/x'];
+    for (const path of paths)
       for (const method of ['GET', 'HEAD', 'OPTIONS']) {
         const noted = await ask(path, { method, headers });
         assert.equal(idOf(noted), 'Portal-7.a_B', `${method} ${path}`);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { PassThrough, type Readable } from 'node:stream';
 import { it } from 'node:test';
 import { readBody } from '../../src/http/wire/body.ts';
-import { PortalError } from '../../src/http/wire/errors.ts';
+import { PortalError } from '../../src/http/wire/portal-error.ts';
 
 async function readAll(body: Readable, maxBytes = 1000): Promise<string> {
   const chunks: Buffer[] = [];

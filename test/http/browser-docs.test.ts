@@ -1,42 +1,26 @@
 // The documentation page in a real browser: it loads from this service alone, and its requests work.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { type ServerType, serve } from '@hono/node-server';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { onPostgres } from '../support/database.ts';
+import { serveApp } from '../support/listen.ts';
 import { type Json, startTestService, type TestService, testConfig } from '../support/service.ts';
 
-const executablePath = '/usr/bin/chromium';
 // The documents know no database.
-const skip =
-  (onPostgres && 'the same as without DATABASE_URL') ||
-  (existsSync(executablePath) ? false : `there is no ${executablePath}: apt install chromium`);
-
-const args = [
-  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync'],
-];
+const skip = (onPostgres && 'the same as without DATABASE_URL') || withoutBrowser;
 
 describe('GET /api/v2 in a browser', { skip }, () => {
   let service: TestService;
-  let server: ServerType;
   let origin: string;
   let browser: Browser;
   before(async () => {
     // 127.0.0.1 is no tenant's domain.
     service = await startTestService({ config: { ...testConfig, defaultTenant: 'N' } });
-    await new Promise<void>((resolve) => {
-      server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 }, () => resolve());
-    });
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await chromium.launch({ executablePath, args });
+    origin = `http://127.0.0.1:${await serveApp(service.app.fetch)}`;
+    browser = await launchBrowser();
   });
-  after(async () => {
-    await browser?.close();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  after(() => browser?.close());
 
   /** Opens the page, and collects what it complains about and what it asks others for. */
   async function openPage(path: string, width = 1280): Promise<{ page: Page; complaints: string[]; foreign: string[] }> {
@@ -137,10 +121,8 @@ describe('GET /api/v2 in a browser', { skip }, () => {
     assert.deepEqual(names, ['anzahl']);
     await operation.locator('.live-responses-table .response').first().waitFor();
     // Chromium itself notes that the answer was 401.
-    assert.deepEqual(
-      complaints.filter((text) => !/401 \(Unauthorized\)/.test(text)),
-      [],
-    );
+    const found = complaints.filter((text) => !/401 \(Unauthorized\)/.test(text));
+    assert.deepEqual(found, []);
     await page.close();
   });
 });

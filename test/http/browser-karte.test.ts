@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServerType, serve } from '@hono/node-server';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
+import { serveApp } from '../support/listen.ts';
 import { type Json, startTestService, type TestService, testConfig } from '../support/service.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -29,16 +28,9 @@ const skip = (!onPostgres && 'the same as with DATABASE_URL') || withoutBrowser;
 describe('GET /karte in a browser', { skip }, () => {
   let service: TestService;
   let browser: Browser;
-  const servers: ServerType[] = [];
   let origin: string;
 
-  const start = async (fetch: TestService['app']['fetch']): Promise<string> => {
-    const server = await new Promise<ServerType>((resolve) => {
-      const opened = serve({ fetch, hostname: '127.0.0.1', port: 0 }, () => resolve(opened));
-    });
-    servers.push(server);
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  };
+  const start = async (fetch: TestService['app']['fetch']) => `http://127.0.0.1:${await serveApp(fetch)}`;
 
   before(async () => {
     if (skip) return;
@@ -49,10 +41,7 @@ describe('GET /karte in a browser', { skip }, () => {
     origin = await start(service.app.fetch);
     browser = await launchBrowser();
   });
-  after(async () => {
-    await browser?.close();
-    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  });
+  after(() => browser?.close());
 
   async function openMap(hash = '', { at = origin, width = 1280, height = 800, waits = true } = {}): Promise<Opened> {
     const page = await browser.newPage({ viewport: { width, height } });
@@ -270,10 +259,8 @@ describe('GET /karte in a browser', { skip }, () => {
       // Not as a script of the page, which its policy forbids.
       const findings = await page.evaluate<Json>(`(() => { ${axe}; return axe.run(); })()`);
       const serious = findings.violations.filter(({ impact }: Json) => impact === 'serious' || impact === 'critical');
-      assert.deepEqual(
-        serious.map(({ id, nodes }: Json) => `${id}: ${nodes.map(({ html }: Json) => html).join(' ')}`),
-        [],
-      );
+      const listed = serious.map(({ id, nodes }: Json) => `${id}: ${nodes.map(({ html }: Json) => html).join(' ')}`);
+      assert.deepEqual(listed, []);
       await page.close();
     }
   });

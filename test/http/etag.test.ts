@@ -21,7 +21,7 @@ const read = (path: string, tag?: string | null, host = 'n.test') =>
 describe('an anonymous read', () => {
   it('carries an ETag, and is 304 without a body as long as nothing changes', async () => {
     await service.makeReleased({ lon: '416000' });
-    for (const path of [
+    const paths = [
       '/sichtbeobachtungen?limit=3',
       '/arten',
       '/arten/1',
@@ -29,7 +29,8 @@ describe('an anonymous read', () => {
       '/stadien',
       '/aktivitaeten',
       '/protokoll',
-    ]) {
+    ];
+    for (const path of paths) {
       const first = await read(path);
       const tag = first.headers.get('etag');
       assert.match(tag ?? '', /^"[\w-]+"$/, path);
@@ -129,12 +130,10 @@ describe('an anonymous read', () => {
     const { sql } = service.database;
     const path = '/stadien';
     const seen = new Set<string | null>();
-    let commit = () => {};
+    const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
     const slow = sql.begin(async (tx) => {
       await tx`insert into portal.stadium (id, name) values (50, 'Ei')`;
-      await new Promise<void>((resolve) => {
-        commit = resolve;
-      });
+      await committed;
     });
     await new Promise((resolve) => setTimeout(resolve, 50));
     seen.add((await read(path)).headers.get('etag'));
@@ -169,13 +168,9 @@ describe('an answer that was the same twice', () => {
   };
   before(() => service.makeReleased({ lon: '416100' }));
   const paths = [
-    '/sichtbeobachtungen?limit=2',
-    '/sichtbeobachtungen?limit=2&format=xml',
-    '/sichtbeobachtungen?limit=2&callback=zeige',
-    '/sichtbeobachtungen?limit=2&restrict=id,datum',
-    '/arten?limit=2',
-    '/artengruppen',
-    '/protokoll?limit=2',
+    ...['/sichtbeobachtungen?limit=2', '/sichtbeobachtungen?limit=2&format=xml'],
+    ...['/sichtbeobachtungen?limit=2&callback=zeige', '/sichtbeobachtungen?limit=2&restrict=id,datum', '/arten?limit=2'],
+    ...['/artengruppen', '/protokoll?limit=2'],
   ];
 
   it('S5.3 is sent from memory while statements of another network have all places that it may', {

@@ -22,111 +22,54 @@ async function ask(config: Partial<Deps['config']>, host: string, headers: Recor
 }
 
 describe('the tenant is the one whose domain the request is addressed to (D1.15)', () => {
-  const rows: [
-    title: string,
-    config: Partial<Deps['config']>,
-    host: string,
-    headers: Record<string, string>,
-    answer: unknown[],
-  ][] = [
-    ['a domain', {}, 'n.test', {}, [200, 'N', 'http://n.test']],
-    ['another domain of the same tenant', {}, 'n2.test', {}, [200, 'N', 'http://n2.test']],
-    ['any case, any port', {}, 'S.Test:1234', {}, [200, 'S', 'http://s.test:1234']],
-    ['an unknown host is 421', {}, 'fremd.example', {}, [421, undefined, undefined]],
-    ['part of a domain is 421', {}, 'test', {}, [421, undefined, undefined]],
-    ['below a domain is 421', {}, 'x.n.test', {}, [421, undefined, undefined]],
-    ['an IPv6 address is 421', {}, '[::1]:8080', {}, [421, undefined, undefined]],
+  type Headers = Record<string, string>;
+  const hops = (trustedHops: number): Partial<Deps['config']> => ({ trustedHops });
+  const at = (host: string): Headers => ({ 'X-Forwarded-Host': host });
+  const by = (protocol: string): Headers => ({ 'X-Forwarded-Proto': protocol });
+  const fixed = { defaultTenant: 'S', publicUrl: 'https://portal.example/' };
+  /** Of the answer the tenant and the address in `next`, or 421. */
+  const rows: [title: string, config: Partial<Deps['config']>, host: string, headers: Headers, answer: string][] = [
+    ['a domain', {}, 'n.test', {}, 'N http://n.test'],
+    ['another domain of the same tenant', {}, 'n2.test', {}, 'N http://n2.test'],
+    ['any case, any port', {}, 'S.Test:1234', {}, 'S http://s.test:1234'],
+    ['an unknown host is 421', {}, 'fremd.example', {}, '421'],
+    ['part of a domain is 421', {}, 'test', {}, '421'],
+    ['below a domain is 421', {}, 'x.n.test', {}, '421'],
+    ['an IPv6 address is 421', {}, '[::1]:8080', {}, '421'],
+    ['PUBLIC_URL is the address of DEFAULT_TENANT', { defaultTenant: 'S' }, 'fremd.example', {}, 'S http://s.test:8080'],
+    ['DEFAULT_TENANT in another case', { defaultTenant: 'w' }, '127.0.0.1:8080', {}, 'W http://w.test:8080'],
+    ['DEFAULT_TENANT takes IPv6 addresses', { defaultTenant: 'N' }, '[::1]:8080', {}, 'N http://n.test:8080'],
+    ['DEFAULT_TENANT leaves known hosts alone', { defaultTenant: 'S' }, 'n.test', {}, 'N http://n.test'],
+    ['an unknown DEFAULT_TENANT is 421', { defaultTenant: 'X' }, 'fremd.example', {}, '421'],
+    ['PUBLIC_URL without {domain}', fixed, 'fremd.example', {}, 'S https://portal.example'],
+    ['X-Forwarded-Host without TRUST_PROXY', {}, 'n.test', at('s.test'), 'N http://n.test'],
+    ['X-Forwarded-Proto without TRUST_PROXY', {}, 'n.test', by('https'), 'N http://n.test'],
+    ['X-Forwarded-Host', hops(1), 'inside:9', at('s.test'), 'S http://s.test'],
+    ['what the proxy appended, not the client (D6.6)', hops(1), 'inside', at('n.test, S.test:444 '), 'S http://s.test:444'],
     [
-      'DEFAULT_TENANT takes unknown hosts, PUBLIC_URL is their address',
-      { defaultTenant: 'S' },
-      'fremd.example',
-      {},
-      [200, 'S', 'http://s.test:8080'],
+      ...(['with two proxies, what the outer one appended', hops(2), 'inside'] as const),
+      ...([{ ...at('w.test, s.test, n.test'), ...by('http, https, http') }, 'S https://s.test'] as const),
     ],
-    ['DEFAULT_TENANT in another case', { defaultTenant: 'w' }, '127.0.0.1:8080', {}, [200, 'W', 'http://w.test:8080']],
-    ['DEFAULT_TENANT takes IPv6 addresses', { defaultTenant: 'N' }, '[::1]:8080', {}, [200, 'N', 'http://n.test:8080']],
-    ['DEFAULT_TENANT leaves known hosts alone', { defaultTenant: 'S' }, 'n.test', {}, [200, 'N', 'http://n.test']],
-    ['an unknown DEFAULT_TENANT is 421', { defaultTenant: 'X' }, 'fremd.example', {}, [421, undefined, undefined]],
-    [
-      ...(['PUBLIC_URL without {domain}', { defaultTenant: 'S', publicUrl: 'https://portal.example/' }] as const),
-      ...(['fremd.example', {}, [200, 'S', 'https://portal.example']] as [string, Record<string, string>, unknown[]]),
-    ],
-    ['X-Forwarded-Host without TRUST_PROXY', {}, 'n.test', { 'X-Forwarded-Host': 's.test' }, [200, 'N', 'http://n.test']],
-    ['X-Forwarded-Proto without TRUST_PROXY', {}, 'n.test', { 'X-Forwarded-Proto': 'https' }, [200, 'N', 'http://n.test']],
-    ['X-Forwarded-Host', { trustedHops: 1 }, 'inside:9', { 'X-Forwarded-Host': 's.test' }, [200, 'S', 'http://s.test']],
-    [
-      'what the proxy appended, not what the client claimed (D6.6)',
-      { trustedHops: 1 },
-      'inside',
-      { 'X-Forwarded-Host': 'n.test, S.test:444 ' },
-      [200, 'S', 'http://s.test:444'],
-    ],
-    [
-      'with two proxies, what the outer one appended',
-      { trustedHops: 2 },
-      'inside',
-      { 'X-Forwarded-Host': 'w.test, s.test, n.test', 'X-Forwarded-Proto': 'http, https, http' },
-      [200, 'S', 'https://s.test'],
-    ],
-    [
-      'with two proxies that replace, what they wrote',
-      { trustedHops: 2 },
-      'inside',
-      { 'X-Forwarded-Host': 's.test' },
-      [200, 'S', 'http://s.test'],
-    ],
-    [
-      ...(['X-Forwarded-Proto', { trustedHops: 1 }, 'inside'] as const),
-      ...([{ 'X-Forwarded-Host': 's.test', 'X-Forwarded-Proto': 'HTTPS' }, [200, 'S', 'https://s.test']] as [
-        Record<string, string>,
-        unknown[],
-      ]),
-    ],
-    [
-      'X-Forwarded-Proto alone',
-      { trustedHops: 1 },
-      'n.test',
-      { 'X-Forwarded-Proto': 'http, https' },
-      [200, 'N', 'https://n.test'],
-    ],
-    [
-      'an unknown X-Forwarded-Proto',
-      { trustedHops: 1 },
-      'n.test',
-      { 'X-Forwarded-Proto': 'javascript' },
-      [200, 'N', 'http://n.test'],
-    ],
-    ['an empty X-Forwarded-Host', { trustedHops: 1 }, 'n.test', { 'X-Forwarded-Host': '' }, [200, 'N', 'http://n.test']],
-    ['no forwarding headers', { trustedHops: 1 }, 'n.test', {}, [200, 'N', 'http://n.test']],
-    [
-      'a foreign X-Forwarded-Host is 421',
-      { trustedHops: 1 },
-      'n.test',
-      { 'X-Forwarded-Host': 'fremd.example' },
-      [421, undefined, undefined],
-    ],
+    ['with two proxies that replace, what they wrote', hops(2), 'inside', at('s.test'), 'S http://s.test'],
+    ['X-Forwarded-Proto', hops(1), 'inside', { ...at('s.test'), ...by('HTTPS') }, 'S https://s.test'],
+    ['X-Forwarded-Proto alone', hops(1), 'n.test', by('http, https'), 'N https://n.test'],
+    ['an unknown X-Forwarded-Proto', hops(1), 'n.test', by('javascript'), 'N http://n.test'],
+    ['an empty X-Forwarded-Host', hops(1), 'n.test', at(''), 'N http://n.test'],
+    ['no forwarding headers', hops(1), 'n.test', {}, 'N http://n.test'],
+    ['a foreign X-Forwarded-Host is 421', hops(1), 'n.test', at('fremd.example'), '421'],
   ];
   for (const [title, config, host, headers, expected] of rows) {
     it(title, async () => {
       const { status, tenant, origin, json } = await ask(config, host, headers);
-      assert.deepEqual([status, tenant, origin], expected, JSON.stringify(json));
+      assert.equal(status === 200 ? `${tenant} ${origin}` : String(status), expected, JSON.stringify(json));
       if (status === 421) assert.equal(json.error.code, 'unbekannter_host');
     });
   }
 
   it('a hostile Host never reaches next, nor anything but the address of the answer', async () => {
     for (const forwarded of [
-      'n.test"><script>',
-      'n.test/x',
-      'a@n.test',
-      'n.test#',
-      'n.test?x',
-      'n.test\\',
-      ' ',
-      'n.test:80:80',
-      'n.test:',
-      'n.test:99999',
-      '[::1',
+      ...['n.test"><script>', 'n.test/x', 'a@n.test', 'n.test#', 'n.test?x', 'n.test\\', ' ', 'n.test:80:80', 'n.test:'],
+      ...['n.test:99999', '[::1'],
     ]) {
       const { status, origin, json } = await ask({ trustedHops: 1 }, 'w.test', { 'X-Forwarded-Host': forwarded });
       assert.ok([200, 400, 421].includes(status), `${forwarded}: ${status}`);

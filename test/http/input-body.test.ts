@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { arten } from '../support/catalogue.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { countRows, idsIn, startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
 const ids = { first: 0, second: 0 };
@@ -11,11 +11,6 @@ before(async () => {
   ids.first = await service.makeReleased({ datum: '1.9.2026' });
   ids.second = await service.makeReleased({ datum: '2.9.2026', art: String(arten.gelbflechte) });
 });
-
-const countRows = async () => {
-  const [row] = await service.database.sql`select count(*)::integer as n from portal.sichtbeobachtung`;
-  return row?.n as number;
-};
 
 describe('GET /sichtbeobachtungen takes', () => {
   const rows: [query: string, found: ('first' | 'second')[]][] = [
@@ -76,11 +71,9 @@ describe('GET /sichtbeobachtungen takes', () => {
     it(`S3.3 ?${query.length > 80 ? `${query.slice(0, 80)}… (${query.length} bytes)` : query}`, async () => {
       const answer = await service.request(`/sichtbeobachtungen?${query}`);
       assert.equal(answer.status, 200, answer.text);
-      const { result } = answer.json ?? JSON.parse(answer.text.replace(/^[^(]*\(|\);$/g, ''));
-      assert.deepEqual(
-        result.map((record: { id: number }) => record.id),
-        found.map((name) => ids[name]),
-      );
+      const json = answer.json ?? JSON.parse(answer.text.replace(/^[^(]*\(|\);$/g, ''));
+      const expected = found.map((name) => ids[name]);
+      assert.deepEqual(idsIn({ json }), expected);
     });
   }
 
@@ -220,7 +213,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
   ];
   for (const [n, [title, type, content, statuses, name]] of rows.entries()) {
     it(`S3.5 ${title}: ${statuses.join(' or ')}`, async () => {
-      const rowsBefore = await countRows();
+      const rowsBefore = await countRows(service);
       // a place of its own for each: otherwise one that is wrongly taken makes the next ones duplicates
       const body = typeof content === 'string' ? content.replace('409000', String(409_000 + n)) : content;
       const headers = { 'content-type': type };
@@ -228,7 +221,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
       assert.ok(statuses.includes(answer.status), `${answer.status} ${answer.text}`);
       assert.match(answer.json.error.message, /^[A-ZÄÖÜa-z_].*\.$/);
       if (name) assert.ok(name in answer.json.error.fields, answer.text);
-      assert.equal(await countRows(), rowsBefore);
+      assert.equal(await countRows(service), rowsBefore);
     });
   }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Account, arten } from '../support/catalogue.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService, type TestService, walkList } from '../support/service.ts';
 import { shortenWalks } from '../support/walks.ts';
 
 interface Row {
@@ -137,15 +137,8 @@ const readers: Reader[] = [
 ];
 
 async function listAll(query: string, reader: Reader, tenant: Kuerzel, limit: number): Promise<number[]> {
-  const ids: number[] = [];
-  let path = `/sichtbeobachtungen?restrict=id&limit=${limit}${query && `&${query}`}`;
-  while (path) {
-    const answer = await service.request(path, { as: reader.as, host: `${tenant.toLowerCase()}.test` });
-    assert.equal(answer.status, 200, answer.text);
-    ids.push(...answer.json.result.map((record: { id: number }) => record.id));
-    path = answer.json.next ? answer.json.next.slice(answer.json.next.indexOf('/api/v2') + 7) : '';
-  }
-  return ids;
+  const path = `/sichtbeobachtungen?restrict=id&limit=${limit}${query && `&${query}`}`;
+  return (await walkList(service, path, { as: reader.as, host: `${tenant.toLowerCase()}.test` })).map(({ id }) => id);
 }
 
 async function compare(parts: [string, Match][], reader: Reader, tenant: Kuerzel, limit: number): Promise<void> {

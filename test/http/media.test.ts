@@ -8,7 +8,7 @@ import { StorageError } from '../../src/media/storage-error.ts';
 import { MediaUnavailableError } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import { makeJpeg, strangers } from '../support/photo.ts';
-import { type Answer, startTestService, type TestService, toFormData } from '../support/service.ts';
+import { type Answer, countRows, startTestService, type TestService, toFormData } from '../support/service.ts';
 
 const mebibyte = 1024 * 1024;
 let service: TestService;
@@ -27,10 +27,6 @@ async function listFiles(on = service): Promise<string[]> {
   const entries = await readdir(on.mediaDirectory, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
-const countRows = async (on = service) => {
-  const [row] = await on.database.sql`select count(*)::integer as n from portal.sichtbeobachtung`;
-  return row?.n as number;
-};
 async function read(id: number, on = service) {
   return (await on.request(`/sichtbeobachtungen/${id}`, { as: 'melder' })).json.result[0];
 }
@@ -156,12 +152,12 @@ describe('what is refused leaves neither row nor file', () => {
   ];
   for (const [name, files, status, field, sentence] of rows) {
     it(name, async () => {
-      const before = [await countRows(), (await listFiles()).length];
+      const before = [await countRows(service), (await listFiles()).length];
       const answer = await post(files());
       assert.equal(answer.status, status, answer.text);
       assert.match(answer.json.error.fields[field], sentence);
       assert.match(answer.json.error.message, sentence);
-      assert.deepEqual([await countRows(), (await listFiles()).length], before);
+      assert.deepEqual([await countRows(service), (await listFiles()).length], before);
     });
   }
 
@@ -213,10 +209,8 @@ describe('what can not be taken now answers 503, without row or file', () => {
       assert.equal(answer.status, 503, answer.text);
       assert.ok(answer.headers.get('retry-after'));
       const reason = name === 'a storage that fails' ? ['away'] : [];
-      assert.deepEqual(
-        lines.flatMap((line) => ('reason' in line ? [line.reason] : [])),
-        reason,
-      );
+      const found = lines.flatMap((line) => ('reason' in line ? [line.reason] : []));
+      assert.deepEqual(found, reason);
       assert.equal(await countRows(broken), before);
       assert.deepEqual(await listFiles(broken), []);
       assert.equal((await broken.request('/sichtbeobachtungen')).status, 200);

@@ -216,10 +216,8 @@ describe('a stored file is served', () => {
     await service.media.storage.remove([name]);
     const error = t.mock.method(log, 'error', () => {});
     assert.equal(await load(lost), 404);
-    assert.deepEqual(
-      error.mock.calls.map((call) => call.arguments),
-      [[{ file: name.slice(0, 8) }, 'a stored file is missing']],
-    );
+    const found = error.mock.calls.map((call) => call.arguments);
+    assert.deepEqual(found, [[{ file: name.slice(0, 8) }, 'a stored file is missing']]);
   });
 
   for (const name of [

@@ -154,10 +154,8 @@ describe('PUT /nutzer/{id}', () => {
       200,
     );
     const cleared = JSON.parse(await snapshot(id));
-    assert.deepEqual(
-      [cleared.rollen, cleared.artengruppenbeschraenkung, cleared.email, cleared.vorname, cleared.nachname],
-      [[], [], null, null, null],
-    );
+    const found = [cleared.rollen, cleared.artengruppenbeschraenkung, cleared.email, cleared.vorname, cleared.nachname];
+    assert.deepEqual(found, [[], [], null, null, null]);
     assert.equal((await put(id, { vorname: 'Ödön', nachname: 'Ünal', email: '4@example.org' }, 'admin')).status, 200);
   });
 

@@ -1,17 +1,15 @@
 // The programs that GIS people use on /ogc, over a real connection: GDAL's ogrinfo and ogr2ogr, and a library of web maps.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { OgcApiEndpoint } from '@camptocamp/ogc-client';
-import { type ServerType, serve } from '@hono/node-server';
 import { arten } from '../support/catalogue.ts';
+import { serveApp } from '../support/listen.ts';
 import { sorted, walkOgc } from '../support/ogc.ts';
 import { type Json, startTestService, type TestService } from '../support/service.ts';
 
@@ -37,7 +35,6 @@ const hasQgis = (() => {
 
 const count = 130;
 let service: TestService;
-let server: ServerType;
 let root: string;
 let directory: string;
 before(async () => {
@@ -51,15 +48,10 @@ before(async () => {
       st_setsrid(st_makepoint(402000.5 + 700 * i, 5503000.25 + 350 * i), 25832), s.experte_id
     from portal.sichtbeobachtung s, generate_series(2, ${count}::integer) i
     where s.id = ${first}`;
-  server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
-  if (!server.listening) await once(server, 'listening');
-  root = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ogc`;
+  root = `http://127.0.0.1:${await serveApp(service.app.fetch)}/ogc`;
   directory = await mkdtemp(join(tmpdir(), 'sighting-ogc-'));
 });
-after(async () => {
-  server.close();
-  await rm(directory, { recursive: true });
-});
+after(() => rm(directory, { recursive: true }));
 
 const names = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'];
 

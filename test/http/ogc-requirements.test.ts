@@ -26,6 +26,12 @@ const itemsOf = ({ id }: Json) => `/collections/${id}/items`;
 const sightings = '/collections/sichtbeobachtung/items';
 const relsOf = (json: Json) => json.links.map(({ rel }: Json) => rel);
 
+/** A requirement that every collection meets. */
+const itOfEach = (name: string, check: (each: Json) => unknown) =>
+  it(name, async () => {
+    for (const each of collections) await check(each);
+  });
+
 // What the standard requires, in own words.
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 const string = { type: 'string' };
@@ -95,10 +101,7 @@ const schemas = {
   ),
   feature,
   problem: object({ type: string, title: string, status: { type: 'integer' }, detail: string, parameter: string }, [
-    'type',
-    'title',
-    'status',
-    'detail',
+    ...['type', 'title', 'status', 'detail'],
   ]),
 };
 function check(kind: keyof typeof schemas, json: Json): void {
@@ -183,13 +186,11 @@ describe('Part 1, core', () => {
     for (const query of ['limit=x', 'bbox=1,2', 'datetime=x', 'f=x', 'art=x', 'crs=x', 'bbox-crs=x'])
       assert.equal((await ask(`${sightings}?${query}`)).status, 400, query);
   });
-  it('/req/core/crs84', async () => {
-    for (const each of collections) {
-      const { headers, json } = await ask(`${itemsOf(each)}?limit=1`);
-      assert.equal(headers.get('content-crs'), `<${crs84}>`);
-      const [longitude, latitude] = json.features[0].geometry.coordinates.flat(9);
-      assert.ok(longitude > 4 && longitude < 12 && latitude > 48 && latitude < 52);
-    }
+  itOfEach('/req/core/crs84', async (each) => {
+    const { headers, json } = await ask(`${itemsOf(each)}?limit=1`);
+    assert.equal(headers.get('content-crs'), `<${crs84}>`);
+    const [longitude, latitude] = json.features[0].geometry.coordinates.flat(9);
+    assert.ok(longitude > 4 && longitude < 12 && latitude > 48 && latitude < 52);
   });
   it('/req/core/fc-md-op', async () => assert.equal((await ask('/collections')).status, 200));
   it('/req/core/fc-md-success', async () => check('collections', (await ask('/collections')).json));
@@ -201,24 +202,18 @@ describe('Part 1, core', () => {
     const ids = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'];
     assert.deepEqual(idsOf(collections), ids);
   });
-  it('/req/core/fc-md-items-links', () => {
-    for (const each of collections) {
-      const items = each.links.filter(({ rel }: Json) => rel === 'items');
-      assert.deepEqual(
-        items.map(({ type }: Json) => type),
-        ['application/geo+json', 'text/html', 'text/csv'],
-      );
-    }
+  itOfEach('/req/core/fc-md-items-links', (each) => {
+    const items = each.links.filter(({ rel }: Json) => rel === 'items');
+    const listed = items.map(({ type }: Json) => type);
+    assert.deepEqual(listed, ['application/geo+json', 'text/html', 'text/csv']);
   });
-  it('/req/core/fc-md-extent', async () => {
-    for (const each of collections) {
-      const [west, south, east, north] = each.extent.spatial.bbox[0];
-      for (const { geometry: shape } of await walkOgc(service, itemsOf(each))) {
-        const numbers = shape.coordinates.flat(9) as number[];
-        for (let at = 0; at < numbers.length; at += 2) {
-          const [longitude = 0, latitude = 0] = numbers.slice(at, at + 2);
-          assert.ok(longitude >= west && longitude <= east && latitude >= south && latitude <= north, each.id);
-        }
+  itOfEach('/req/core/fc-md-extent', async (each) => {
+    const [west, south, east, north] = each.extent.spatial.bbox[0];
+    for (const { geometry: shape } of await walkOgc(service, itemsOf(each))) {
+      const numbers = shape.coordinates.flat(9) as number[];
+      for (let at = 0; at < numbers.length; at += 2) {
+        const [longitude = 0, latitude = 0] = numbers.slice(at, at + 2);
+        assert.ok(longitude >= west && longitude <= east && latitude >= south && latitude <= north, each.id);
       }
     }
   });
@@ -226,18 +221,14 @@ describe('Part 1, core', () => {
     for (const each of collections) assert.equal((await ask(`/collections/${each.id}`)).status, 200);
     assert.equal((await ask('/collections/x')).status, 404);
   });
-  it('/req/core/sfc-md-success', async () => {
-    for (const each of collections) {
-      const { json } = await ask(`/collections/${each.id}`);
-      check('collection', json);
-      const { links: _, ...same } = json;
-      const { links: __, ...expected } = each;
-      assert.deepEqual(same, expected);
-    }
+  itOfEach('/req/core/sfc-md-success', async (each) => {
+    const { json } = await ask(`/collections/${each.id}`);
+    check('collection', json);
+    const { links: _, ...same } = json;
+    const { links: __, ...expected } = each;
+    assert.deepEqual(same, expected);
   });
-  it('/req/core/fc-op', async () => {
-    for (const each of collections) assert.equal((await ask(itemsOf(each))).status, 200);
-  });
+  itOfEach('/req/core/fc-op', async (each) => assert.equal((await ask(itemsOf(each))).status, 200));
   it('/req/core/fc-limit-definition', () => {
     const { schema, required } = parameterOf(sightings, 'limit');
     assert.deepEqual([required, schema], [false, { type: 'integer', minimum: 1, maximum: 10000, default: 100 }]);
@@ -251,23 +242,17 @@ describe('Part 1, core', () => {
     assert.equal((await ask(`${sightings}?limit=1000000`)).status, 200);
     assert.equal((await ask(`${sightings}?limit=0`)).status, 400);
   });
-  it('/req/core/fc-bbox-definition', () => {
-    for (const each of collections) {
-      const { schema, style, explode } = parameterOf(itemsOf(each), 'bbox');
-      assert.deepEqual([schema.type, schema.minItems, schema.maxItems, style, explode], ['array', 4, 6, 'form', false]);
-    }
+  itOfEach('/req/core/fc-bbox-definition', (each) => {
+    const { schema, style, explode } = parameterOf(itemsOf(each), 'bbox');
+    assert.deepEqual([schema.type, schema.minItems, schema.maxItems, style, explode], ['array', 4, 6, 'form', false]);
   });
-  it('/req/core/fc-bbox-response', async () => {
-    for (const each of collections) {
-      const all = idsOf(await walkOgc(service, itemsOf(each)));
-      assert.deepEqual(idsOf(await walkOgc(service, `${itemsOf(each)}?bbox=-180,-90,180,90`)).sort(), [...all].sort());
-      assert.deepEqual(idsOf(await walkOgc(service, `${itemsOf(each)}?bbox=-180,-90,-100,180,90,100`)).sort(), [...all].sort());
-      assert.deepEqual(await walkOgc(service, `${itemsOf(each)}?bbox=20,10,21,11`), []);
-    }
+  itOfEach('/req/core/fc-bbox-response', async (each) => {
+    const all = idsOf(await walkOgc(service, itemsOf(each)));
+    assert.deepEqual(idsOf(await walkOgc(service, `${itemsOf(each)}?bbox=-180,-90,180,90`)).sort(), [...all].sort());
+    assert.deepEqual(idsOf(await walkOgc(service, `${itemsOf(each)}?bbox=-180,-90,-100,180,90,100`)).sort(), [...all].sort());
+    assert.deepEqual(await walkOgc(service, `${itemsOf(each)}?bbox=20,10,21,11`), []);
   });
-  it('/req/core/fc-time-definition', () => {
-    for (const each of collections) assert.equal(parameterOf(itemsOf(each), 'datetime').schema.type, 'string');
-  });
+  itOfEach('/req/core/fc-time-definition', (each) => assert.equal(parameterOf(itemsOf(each), 'datetime').schema.type, 'string'));
   it('/req/core/fc-time-response', async () => {
     const found = async (datetime: string) => (await ask(`${sightings}?datetime=${datetime}`)).json.numberReturned;
     for (const [datetime, expected] of [
@@ -283,9 +268,7 @@ describe('Part 1, core', () => {
       assert.equal(await found(datetime), expected, datetime);
     assert.equal((await ask('/collections/mandant/items?datetime=1900-01-01')).json.numberReturned, 3);
   });
-  it('/req/core/fc-response', async () => {
-    for (const each of collections) check('features', (await ask(itemsOf(each))).json);
-  });
+  itOfEach('/req/core/fc-response', async (each) => check('features', (await ask(itemsOf(each))).json));
   it('/req/core/fc-links', async () => {
     for (const each of collections) {
       const rels = relsOf((await ask(`${itemsOf(each)}?limit=1`)).json);
@@ -308,27 +291,21 @@ describe('Part 1, core', () => {
     const { json } = await ask(`${sightings}?limit=7`);
     assert.deepEqual([json.numberReturned, json.features.length], [7, 7]);
   });
-  it('/req/core/f-op', async () => {
-    for (const each of collections) {
-      const [first] = (await ask(itemsOf(each))).json.features;
-      assert.equal((await ask(`${itemsOf(each)}/${encodeURIComponent(first.id)}`)).status, 200);
-      assert.equal((await ask(`${itemsOf(each)}/nichts`)).status, 404);
-    }
+  itOfEach('/req/core/f-op', async (each) => {
+    const [first] = (await ask(itemsOf(each))).json.features;
+    assert.equal((await ask(`${itemsOf(each)}/${encodeURIComponent(first.id)}`)).status, 200);
+    assert.equal((await ask(`${itemsOf(each)}/nichts`)).status, 404);
   });
-  it('/req/core/f-success', async () => {
-    for (const each of collections) {
-      const [first] = (await ask(itemsOf(each))).json.features;
-      const { json, headers } = await ask(`${itemsOf(each)}/${encodeURIComponent(first.id)}`);
-      assert.equal(headers.get('content-type'), 'application/geo+json');
-      check('feature', json);
-    }
+  itOfEach('/req/core/f-success', async (each) => {
+    const [first] = (await ask(itemsOf(each))).json.features;
+    const { json, headers } = await ask(`${itemsOf(each)}/${encodeURIComponent(first.id)}`);
+    assert.equal(headers.get('content-type'), 'application/geo+json');
+    check('feature', json);
   });
-  it('/req/core/f-links', async () => {
-    for (const each of collections) {
-      const [first] = (await ask(itemsOf(each))).json.features;
-      const rels = relsOf((await ask(`${itemsOf(each)}/${encodeURIComponent(first.id)}`)).json);
-      for (const rel of ['self', 'alternate', 'collection']) assert.ok(rels.includes(rel), rel);
-    }
+  itOfEach('/req/core/f-links', async (each) => {
+    const [first] = (await ask(itemsOf(each))).json.features;
+    const rels = relsOf((await ask(`${itemsOf(each)}/${encodeURIComponent(first.id)}`)).json);
+    for (const rel of ['self', 'alternate', 'collection']) assert.ok(rels.includes(rel), rel);
   });
 });
 
@@ -356,16 +333,14 @@ describe('Part 1, html and geojson', () => {
       for (const path of [itemsOf(each), `${itemsOf(each)}/{fid}`])
         assert.ok('application/geo+json' in document.paths[path].get.responses[200].content);
   });
-  it('/req/geojson/content', async () => {
-    for (const each of collections) {
-      const { json, headers } = await ask(itemsOf(each), { headers: { accept: 'application/geo+json' } });
-      assert.equal(headers.get('content-type'), 'application/geo+json');
-      for (const { geometry: shape } of json.features) {
-        const rings = shape.type === 'Point' ? [] : shape.coordinates.flat(shape.type === 'MultiPolygon' ? 1 : 0);
-        for (const corners of rings) {
-          assert.deepEqual(corners[0], corners.at(-1));
-          assert.ok(areaOf(corners) > 0, 'rings turn left');
-        }
+  itOfEach('/req/geojson/content', async (each) => {
+    const { json, headers } = await ask(itemsOf(each), { headers: { accept: 'application/geo+json' } });
+    assert.equal(headers.get('content-type'), 'application/geo+json');
+    for (const { geometry: shape } of json.features) {
+      const rings = shape.type === 'Point' ? [] : shape.coordinates.flat(shape.type === 'MultiPolygon' ? 1 : 0);
+      for (const corners of rings) {
+        assert.deepEqual(corners[0], corners.at(-1));
+        assert.ok(areaOf(corners) > 0, 'rings turn left');
       }
     }
   });
@@ -380,10 +355,8 @@ const areaOf = (corners: number[][]) =>
 describe('Part 1, OpenAPI 3.0', () => {
   it('/req/oas30/oas-definition-1', async () => {
     const rels = (await ask('')).json.links.filter(({ rel }: Json) => /^service-/.test(rel));
-    assert.deepEqual(
-      rels.map(({ type }: Json) => type),
-      ['application/vnd.oai.openapi+json;version=3.0', 'text/html'],
-    );
+    const listed = rels.map(({ type }: Json) => type);
+    assert.deepEqual(listed, ['application/vnd.oai.openapi+json;version=3.0', 'text/html']);
   });
   it('/req/oas30/oas-definition-2', async () => {
     assert.match(document.openapi, /^3\.0\./);
@@ -399,17 +372,12 @@ describe('Part 1, OpenAPI 3.0', () => {
       assert.equal(status, 200, path);
     }
   });
-  it('/req/oas30/completeness', async () => {
-    for (const each of collections) {
-      const { properties } = (await ask(`${itemsOf(each)}?limit=1`)).json.features[0];
-      assert.deepEqual(
-        Object.keys(document.components.schemas[each.id].properties.properties.properties),
-        Object.keys(properties),
-      );
-      const { json } = await ask(`${itemsOf(each)}?xyz=1`);
-      const known = document.paths[itemsOf(each)].get.parameters.map(({ $ref, name }: Json) => name ?? $ref.split('/').at(-1));
-      for (const name of known) assert.match(json.detail, new RegExp(`\\b${name}\\b`));
-    }
+  itOfEach('/req/oas30/completeness', async (each) => {
+    const { properties } = (await ask(`${itemsOf(each)}?limit=1`)).json.features[0];
+    assert.deepEqual(Object.keys(document.components.schemas[each.id].properties.properties.properties), Object.keys(properties));
+    const { json } = await ask(`${itemsOf(each)}?xyz=1`);
+    const known = document.paths[itemsOf(each)].get.parameters.map(({ $ref, name }: Json) => name ?? $ref.split('/').at(-1));
+    for (const name of known) assert.match(json.detail, new RegExp(`\\b${name}\\b`));
   });
   it('/req/oas30/exceptions-codes', () => {
     for (const { get } of Object.values<Json>(document.paths))
@@ -419,18 +387,12 @@ describe('Part 1, OpenAPI 3.0', () => {
 });
 
 describe('Part 2', () => {
-  it('/req/crs/crs-uri', () => {
-    for (const each of collections) for (const crs of each.crs) assert.match(crs, /^http:\/\/www\.opengis\.net\/def\/crs\//);
+  itOfEach('/req/crs/crs-uri', (each) => {
+    for (const crs of each.crs) assert.match(crs, /^http:\/\/www\.opengis\.net\/def\/crs\//);
   });
-  it('/req/crs/fc-md-crs-list', () => {
-    for (const each of collections) assert.deepEqual(each.crs, allCrs);
-  });
-  it('/req/crs/fc-md-storageCrs', () => {
-    for (const each of collections) assert.equal(each.storageCrs, `${epsg}/25832`);
-  });
-  it('/req/crs/fc-md-storageCrs-valid-value', () => {
-    for (const each of collections) assert.ok(each.crs.includes(each.storageCrs));
-  });
+  itOfEach('/req/crs/fc-md-crs-list', (each) => assert.deepEqual(each.crs, allCrs));
+  itOfEach('/req/crs/fc-md-storageCrs', (each) => assert.equal(each.storageCrs, `${epsg}/25832`));
+  itOfEach('/req/crs/fc-md-storageCrs-valid-value', (each) => assert.ok(each.crs.includes(each.storageCrs)));
   for (const name of ['bbox-crs', 'crs'])
     it(`/req/crs/fc-${name}-definition`, () => {
       for (const each of collections) {
@@ -446,10 +408,8 @@ describe('Part 2', () => {
     });
   it('/req/crs/fc-bbox-crs-valid-defaultValue', async () => {
     const box = '7.5,49.9,8,50';
-    assert.deepEqual(
-      idsOf((await ask(`${sightings}?bbox=${box}`)).json.features),
-      idsOf((await ask(`${sightings}?bbox=${box}&bbox-crs=${crs84}`)).json.features),
-    );
+    const listed = idsOf((await ask(`${sightings}?bbox=${box}`)).json.features);
+    assert.deepEqual(listed, idsOf((await ask(`${sightings}?bbox=${box}&bbox-crs=${crs84}`)).json.features));
   });
   it('/req/crs/fc-bbox-crs-action', async () => {
     const degrees = idsOf((await ask(`${sightings}?bbox=7.5,49.9,8,49.95`)).json.features);

@@ -255,14 +255,8 @@ describe('wrong requests to /ogc', () => {
     }
     for (const path of ['', '/api', '/conformance', '/collections', '/collections/mandant', '/collections/mandant/items/N'])
       assert.equal((await ask(`${path}?x=1`)).status, 400, path);
-    for (const path of [
-      '/x',
-      '/collections/x',
-      '/collections/x/items',
-      '/collections/x/items/1',
-      '/collections/raster_5km/items/x',
-    ])
-      assert.equal((await ask(path)).status, 404, path);
+    const paths = ['/x', '/collections/x', '/collections/x/items', '/collections/x/items/1', '/collections/raster_5km/items/x'];
+    for (const path of paths) assert.equal((await ask(path)).status, 404, path);
     for (const method of ['POST', 'PUT', 'DELETE']) {
       const { status, headers } = await ask(items, { method });
       assert.deepEqual([status, headers.get('allow')], [405, 'GET'], method);

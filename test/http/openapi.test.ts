@@ -6,7 +6,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Example } from '../../src/http/openapi/operation.ts';
 import { listRoutes } from '../../src/http/routes/routes.ts';
-import { formatFields } from '../../src/http/wire/format.ts';
+import { formatFields } from '../../src/http/wire/answer-format.ts';
 import { type Json, startTestService, type TestService, toFormData } from '../support/service.ts';
 
 interface Documented {
@@ -48,10 +48,8 @@ describe('the OpenAPI document', () => {
     const answer = await service.request('/openapi.json', { host: 's.test:8443' });
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
     assert.equal(answer.headers.get('access-control-allow-origin'), '*');
-    assert.deepEqual(
-      answer.json.servers.map(({ url }: { url: string }) => url),
-      ['http://s.test:8443/api/v2'],
-    );
+    const found = answer.json.servers.map(({ url }: { url: string }) => url);
+    assert.deepEqual(found, ['http://s.test:8443/api/v2']);
   });
 
   it('holds every route of the service and no other', () => {
@@ -246,14 +244,8 @@ describe('the page of the documentation', () => {
   });
 
   it('serves nothing else of the package', async () => {
-    for (const name of [
-      'index.html',
-      'package.json',
-      'swagger-initializer.js',
-      'swagger-ui-bundle.js.map',
-      '..%2fpackage.json',
-      '',
-    ]) {
+    const names = ['index.html', 'package.json', 'swagger-initializer.js', 'swagger-ui-bundle.js.map', '..%2fpackage.json', ''];
+    for (const name of names) {
       assert.equal((await service.request(`/docs/${name}`)).status, 404, name);
     }
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { arten } from '../support/catalogue.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { idsIn, startTestService, type TestService, walkList } from '../support/service.ts';
 
 let service: TestService;
 let today: string;
@@ -92,15 +92,8 @@ describe('days of a log', () => {
       from jsonb_array_elements_text(${JSON.stringify(days)}::text::jsonb) with ordinality u (t, n)`;
     return days.map((day, index) => ({ id: index + 1, at: new Date(day).getTime(), day: Number(day.slice(8, 10)) }));
   };
-  const page = async (path: string): Promise<number[]> => {
-    const ids: number[] = [];
-    for (let next = path; next; ) {
-      const { json } = await service.request(next, { as: 'admin' });
-      ids.push(...json.result.map((entry: { id: number }) => entry.id));
-      next = json.next ? json.next.slice(json.next.search(/\/(protokoll|qs)\?/)) : '';
-    }
-    return ids;
-  };
+  const page = async (path: string): Promise<number[]> =>
+    idsIn({ json: { result: await walkList(service, path, { as: 'admin' }) } });
 
   it('come newest first, each entry once, in pages of any size', async () => {
     const entries = await fill();

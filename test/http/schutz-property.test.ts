@@ -4,14 +4,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { before, describe, it, mock, type TestContext } from 'node:test';
-import { serve } from '@hono/node-server';
 import { type Account, arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
-import type { TestService } from '../support/service.ts';
+import { serveApp } from '../support/listen.ts';
 import { filterNames, makeProbes, makeRequests, type RequestMaker, type TwinRequest } from '../support/twin-requests.ts';
 import {
   assertSameBytes,
@@ -50,14 +48,6 @@ interface Phase {
   readers: readonly (Account | null)[];
   /** Who does see it. */
   insiders: readonly Account[];
-}
-
-/** A service on a port, because only a real connection has the lengths of answers without a body. */
-async function listen(t: TestContext, service: TestService): Promise<number> {
-  const server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
-  if (!server.listening) await once(server, 'listening');
-  t.after(() => new Promise((resolve) => server.close(resolve)));
-  return (server.address() as AddressInfo).port;
 }
 
 async function ask(port: number, method: string, path: string) {
@@ -115,10 +105,11 @@ describe('two services that differ within cells', () => {
     await compare(t, 0.2, { hosts, readers: [null, stranger], insiders: [...exempt, 'nachbarin', 'melder'] });
   });
 
-  it('S1.3 list, detail, next page, restrict, XML, JSONP, HEAD lengths and ETags are those of the shown place', async (t) => {
+  it('S1.3 list, detail, next page, restrict, XML, JSONP, HEAD lengths and ETags are those of the shown place', async () => {
     const isAlike = (record: TwinRecord) =>
       record.stage === 'freigegeben' && record.places[0].x !== record.places[1].x && tenants.every((k) => isProtected(record, k));
-    const servers = await Promise.all([listen(t, twins.first), listen(t, twins.second)]);
+    // Only a real connection has the lengths of answers without a body.
+    const servers = [await serveApp(twins.first.app.fetch), await serveApp(twins.second.app.fetch)] as const;
     for (const record of twins.records.filter(isAlike).slice(0, 3)) {
       const centre = { x: record.corner.x + cellSize / 2, y: record.corner.y + cellSize / 2 };
       const around = `bbox=${centre.x - 1},${centre.y - 1},${centre.x + 1},${centre.y + 1}`;
@@ -129,14 +120,15 @@ describe('two services that differ within cells', () => {
         ...(json.next ? [`${json.next.slice(json.next.indexOf('/sichtbeobachtungen'))}`] : []),
       ];
       for (const path of paths) {
-        for (const form of [
+        const forms = [
           '',
           '&restrict=lat,lon',
           '&format=xml',
           '&format=xml&restrict=lon',
           '&callback=f',
           '&callback=f&restrict=lat',
-        ]) {
+        ];
+        for (const form of forms) {
           const [one, two] = [await ask(servers[0], 'GET', path + form), await ask(servers[1], 'GET', path + form)];
           assert.equal(one.status, 200, `${path}${form}: ${one.body}`);
           assert.ok(one.etag, path);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Account, arten } from '../support/catalogue.ts';
-import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+import { idsIn, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
 
 // A place in the cell 450 000 … 455 000, which the border of N and S at 452 000 cuts; the point lies in S.
 const place = { lat: '5531234.5', lon: '454321.25' };
@@ -23,55 +23,25 @@ const readers: { as: Account | null; exempt: boolean }[] = [
   { as: 'admin', exempt: true },
 ];
 
-const cases = [
-  { name: 'nobody protects it', art: arten.amsel, sensibel: 'false', masked: { n: false, s: false, w: false }, sensibleArt: '' },
-  {
-    name: 'the recorder marked it',
-    art: arten.hornisse,
-    sensibel: 'true',
-    masked: { n: true, s: true, w: true },
-    sensibleArt: '',
-  },
-  {
-    name: 'every tenant protects the species',
-    art: arten.uhu,
-    sensibel: 'false',
-    masked: { n: true, s: true, w: true },
-    sensibleArt: 'nsw',
-  },
-  {
-    name: 'a touched tenant protects the species',
-    art: arten.wanderfalke,
-    sensibel: 'false',
-    masked: { n: true, s: true, w: true },
-    sensibleArt: 'nsw',
-  },
-  {
-    name: 'only a tenant far away protects the species',
-    art: arten.rotmilan,
-    sensibel: 'false',
-    masked: { n: false, s: false, w: true },
-    sensibleArt: 'w',
-  },
-  {
-    name: 'mark and species',
-    art: arten.uhu,
-    sensibel: 'true',
-    masked: { n: true, s: true, w: true },
-    sensibleArt: 'nsw',
-    lon: '454321.5',
-  },
-] as const;
+/** What protects a record, and the tenants that mask it and that hold its species to be sensitive, by their first letters. */
+const cases: [name: string, art: number, masked: string, sensibleArt: string, more?: Record<string, string>][] = [
+  ['nobody protects it', arten.amsel, '', ''],
+  ['the recorder marked it', arten.hornisse, 'nsw', '', { sensibel: 'true' }],
+  ['every tenant protects the species', arten.uhu, 'nsw', 'nsw'],
+  ['a touched tenant protects the species', arten.wanderfalke, 'nsw', 'nsw'],
+  ['only a tenant far away protects the species', arten.rotmilan, 'w', 'w'],
+  ['mark and species', arten.uhu, 'nsw', 'nsw', { sensibel: 'true', lon: '454321.5' }],
+];
 
 describe('a record is shown at its cell to everyone but owner, experts and administrators', () => {
-  for (const item of cases) {
-    it(`S1.6 under every domain: ${item.name}`, async () => {
-      const fields = { ...place, ...('lon' in item && { lon: item.lon }), art: String(item.art), sensibel: item.sensibel };
+  for (const [name, art, maskedAt, sensibleArt, more] of cases) {
+    it(`S1.6 under every domain: ${name}`, async () => {
+      const fields = { ...place, art: String(art), sensibel: 'false', ...more };
       const id = await service.makeReleased(fields, { host: 's.test' });
       const trueLon = Number(fields.lon);
       for (const tenant of ['n', 's', 'w'] as const) {
         for (const { as, exempt } of readers) {
-          const masked = item.masked[tenant] && !exempt;
+          const masked = maskedAt.includes(tenant) && !exempt;
           const shown = masked ? centre : { lat: exact.lat, lon: trueLon };
           const where = `${tenant}.test as ${as}`;
           const host = `${tenant}.test`;
@@ -82,8 +52,8 @@ describe('a record is shown at its cell to everyone but owner, experts and admin
             assert.equal(record.id, id, where);
             assert.deepEqual({ lat: record.lat, lon: record.lon }, shown, where);
             assert.equal(record.is_rasterized, masked, where);
-            assert.equal(record.sensible_art, (item.sensibleArt as string).includes(tenant), where);
-            assert.equal(record.sensibel, item.sensibel === 'true', where);
+            assert.equal(record.sensible_art, sensibleArt.includes(tenant), where);
+            assert.equal(record.sensibel, fields.sensibel === 'true', where);
           }
           assert.deepEqual(
             detail.mandanten.map((mandant: { kuerzel: string }) => mandant.kuerzel),
@@ -105,14 +75,14 @@ describe('a record is shown at its cell to everyone but owner, experts and admin
           const found = async (lon: number, lat: number) => {
             const bbox = [lon - 0.5, lat - 0.5, lon + 0.5, lat + 0.5].join(',');
             const answer = await service.request(`/sichtbeobachtungen?restrict=id&bbox=${bbox}`, { as, host });
-            return answer.json.result.some((record: { id: number }) => record.id === id);
+            return idsIn(answer).includes(id);
           };
           assert.equal(await found(trueLon, exact.lat), !masked, `box on the point, ${where}`);
           assert.equal(await found(centre.lon, centre.lat), masked, `box on the centre, ${where}`);
 
           const inTenant = async (kuerzel: string) => {
             const answer = await service.request(`/sichtbeobachtungen?restrict=id&mandant=${kuerzel}`, { as, host });
-            return answer.json.result.some((record: { id: number }) => record.id === id);
+            return idsIn(answer).includes(id);
           };
           assert.equal(await inTenant('S'), true, `mandant=S, ${where}`);
           assert.equal(await inTenant('N'), masked, `mandant=N, ${where}`);
@@ -131,7 +101,7 @@ it('S1.1 a binary search with 40 boxes ends at the cell', async () => {
     const vertical = step % 2 === 0;
     const half: typeof box = vertical ? [left, bottom, (left + right) / 2, top] : [left, bottom, right, (bottom + top) / 2];
     const answer = await service.request(`/sichtbeobachtungen?restrict=id&limit=1000&bbox=${half.join(',')}`);
-    const inHalf = answer.json.result.some((record: { id: number }) => record.id === id);
+    const inHalf = idsIn(answer).includes(id);
     box = inHalf ? half : vertical ? [(left + right) / 2, bottom, right, top] : [left, (bottom + top) / 2, right, top];
   }
   assert.ok(Math.abs(box[0] - centre.lon) < 0.1 && Math.abs(box[1] - centre.lat) < 0.1, `found ${box}`);
@@ -144,7 +114,7 @@ async function listAround(lon: number, lat: number, options: RequestOptions = {}
   const bbox = [lon - 0.5, lat - 0.5, lon + 0.5, lat + 0.5].join(',');
   const answer = await service.request(`/sichtbeobachtungen?restrict=id&limit=1000&bbox=${bbox}`, options);
   assert.equal(answer.status, 200, answer.text);
-  return answer.json.result.map((record: { id: number }) => record.id);
+  return idsIn(answer);
 }
 
 it('S1.2 a record whose cell a border cuts lies in both tenants, by filter and in detail, in every format', async () => {
@@ -288,8 +258,7 @@ describe('private records', () => {
       if (as === null) continue;
       for (const bereich of ['privat', 'persoenlich', 'oeffentlich']) {
         const list = await service.request(`/sichtbeobachtungen?bereich=${bereich}&restrict=id`, { as });
-        const seen = list.json.result.some((record: { id: number }) => record.id === id);
-        assert.equal(seen, own && bereich !== 'oeffentlich', `${bereich} as ${as}`);
+        assert.equal(idsIn(list).includes(id), own && bereich !== 'oeffentlich', `${bereich} as ${as}`);
       }
     }
   });
@@ -300,11 +269,7 @@ describe('private records', () => {
       const answer = await service.request(`/sichtbeobachtungen/${id}`, { as });
       assert.equal(answer.status, as === null ? 404 : 200, `as ${as}`);
       const list = await service.request('/sichtbeobachtungen?restrict=id', { as });
-      assert.equal(
-        list.json.result.some((record: { id: number }) => record.id === id),
-        as !== null,
-        `as ${as}`,
-      );
+      assert.equal(idsIn(list).includes(id), as !== null, `as ${as}`);
     }
   });
 });

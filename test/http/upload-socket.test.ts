@@ -1,32 +1,24 @@
 // Uploads over a real connection: too much, broken off, and a disk that is full.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServerType, serve } from '@hono/node-server';
 import { createUploads } from '../../src/media/uploads.ts';
+import { serveApp } from '../support/listen.ts';
 import { makeJpeg } from '../support/photo.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { countRows, startTestService, type TestService } from '../support/service.ts';
 
 const mebibyte = 1024 * 1024;
 let service: TestService;
-let server: ServerType;
 let port: number;
 before(async () => {
   service = await startTestService();
-  server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
-  if (!server.listening) await once(server, 'listening');
-  port = (server.address() as AddressInfo).port;
-});
-after(async () => {
-  server.close();
-  await once(server, 'close');
+  port = await serveApp(service.app.fetch);
 });
 
 const boundary = 'grenze';
@@ -80,10 +72,6 @@ async function listFiles(): Promise<string[]> {
   const entries = await readdir(service.mediaDirectory, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
-const countRows = async () => {
-  const [row] = await service.database.sql`select count(*)::integer as n from portal.sichtbeobachtung`;
-  return row?.n as number;
-};
 
 it('S3.6 a photo of 12 MiB arrives, under a name that is not the client’s', async () => {
   const photo = await makeJpeg({ width: 640, height: 480, personal: true, bytes: 12 * mebibyte });
@@ -96,19 +84,19 @@ it('S3.6 a photo of 12 MiB arrives, under a name that is not the client’s', as
 
 for (const chunked of [false, true]) {
   it(`S3.6 a body of 60 MiB ${chunked ? 'in chunks' : 'with its length'} is cut off with 413`, async () => {
-    const [rows, files] = [await countRows(), await listFiles()];
+    const [rows, files] = [await countRows(service), await listFiles()];
     const pieces = Array.from({ length: 5 }, (_, n) => file(`foto_${n}`, Buffer.alloc(12 * mebibyte)));
     const { status } = await upload([...fields(), ...pieces, end], { chunked });
     assert.equal(status, 413);
-    assert.deepEqual([await countRows(), await listFiles()], [rows, files]);
+    assert.deepEqual([await countRows(service), await listFiles()], [rows, files]);
   });
 }
 
 it('S5.1 an upload that breaks off leaves nothing, and its place is free again', async () => {
-  const [rows, files] = [await countRows(), await listFiles()];
+  const [rows, files] = [await countRows(service), await listFiles()];
   for (let n = 0; n < 10; n++) await upload([...fields(), file('foto', Buffer.alloc(3 * mebibyte, 1))], { breakOff: true });
   for (let attempt = 0; attempt < 50 && (await listFiles()).length > files.length; attempt++) await sleep(100);
-  assert.deepEqual([await countRows(), await listFiles()], [rows, files]);
+  assert.deepEqual([await countRows(service), await listFiles()], [rows, files]);
   const { status, body } = await upload([...fields(), file('foto', await makeJpeg({ width: 16, height: 16 })), end]);
   assert.equal(status, 201, body);
 });
@@ -126,10 +114,10 @@ it('S5.5 a full disk answers 503, stores nothing, and reads go on', async (t) =>
   try {
     const full = createUploads(join(mount, 'uploads'), { all: 8, perAccount: 8 });
     service.media.uploads.begin = () => full.begin();
-    const [rows, files] = [await countRows(), await listFiles()];
+    const [rows, files] = [await countRows(service), await listFiles()];
     const { status, body } = await upload([...fields(), file('foto', Buffer.alloc(3 * mebibyte, 1)), end]);
     assert.equal(status, 503, body);
-    assert.deepEqual([await countRows(), await listFiles()], [rows, files]);
+    assert.deepEqual([await countRows(service), await listFiles()], [rows, files]);
     assert.deepEqual(await readdir(join(mount, 'uploads')), []);
     assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
   } finally {

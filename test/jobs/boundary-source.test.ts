@@ -40,6 +40,10 @@ async function faultOf(read: Promise<unknown>): Promise<{ fault: BoundaryFault; 
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+const redirect =
+  (location: string): Answer =>
+  (_request, response) =>
+    response.writeHead(302, { location }).end();
 
 describe('a source that is read', () => {
   const table: [what: string, answer: Answer][] = [
@@ -83,30 +87,10 @@ describe('a source that is refused', () => {
     ['not found', (_request, response) => response.writeHead(404).end('{}'), 'status', /Status 404/],
     ['no content', (_request, response) => response.writeHead(204).end(), 'status', /Status 204/],
     ['a redirect without a target', (_request, response) => response.writeHead(302).end(), 'status', /Status 302/],
-    [
-      'a redirect to another host',
-      (_request, response) => response.writeHead(302, { location: `http://localhost:${port}/` }).end(),
-      'umleitung',
-      /anderen Server/,
-    ],
-    [
-      'a redirect to another port',
-      (_request, response) => response.writeHead(302, { location: `http://127.0.0.1:${port === 80 ? 81 : 80}/` }).end(),
-      'umleitung',
-      /anderen Server/,
-    ],
-    [
-      'a redirect to a file',
-      (_request, response) => response.writeHead(302, { location: 'file:///etc/hostname' }).end(),
-      'umleitung',
-      /anderen Server/,
-    ],
-    [
-      'redirects without end',
-      (_request, response) => response.writeHead(302, { location: '/' }).end(),
-      'umleitung',
-      /mehr als 5-mal/,
-    ],
+    ['a redirect to another host', redirect(`http://localhost:${port}/`), 'umleitung', /anderen Server/],
+    ['a redirect to another port', redirect(`http://127.0.0.1:${port === 80 ? 81 : 80}/`), 'umleitung', /anderen Server/],
+    ['a redirect to a file', redirect('file:///etc/hostname'), 'umleitung', /anderen Server/],
+    ['redirects without end', redirect('/'), 'umleitung', /mehr als 5-mal/],
     ['a byte too much', (_request, response) => response.end(' '.repeat(limits.bytes + 1)), 'groesse', /größer als/],
     [
       'a small answer that unpacks to a large one',

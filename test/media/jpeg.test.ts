@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { readOrientation } from '../../src/media/exif.ts';
 import {
   countLeastBits,
   findRefusal,
@@ -12,6 +11,7 @@ import {
   maxPixels,
   readJpeg,
 } from '../../src/media/jpeg.ts';
+import { readOrientation } from '../../src/media/orientation.ts';
 import { claimFrame, claimSize, makeBomb, makeInks, makeJpeg, stackJpeg, strangers } from '../support/photo.ts';
 import { buildExif, buildSegment } from '../support/photo-metadata.ts';
 

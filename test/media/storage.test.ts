@@ -30,25 +30,11 @@ const places: Record<string, (place: string) => Storage> = {
 };
 const openBucket = (prefix: string) => openStorage({ bucket: 'media', prefix, settings: server.settings });
 
+const digits = 'a'.repeat(32);
 const badNames = [
-  '',
-  '.',
-  '..',
-  'foto.jpg',
-  '../../etc/passwd',
-  `${'a'.repeat(31)}.jpg`,
-  `${'a'.repeat(33)}.jpg`,
-  `${'A'.repeat(32)}.jpg`,
-  `${'g'.repeat(32)}.jpg`,
-  'a'.repeat(32),
-  `${'a'.repeat(32)}.`,
-  `${'a'.repeat(32)}.jpg/`,
-  `${'a'.repeat(32)}.jpg\n`,
-  `${'a'.repeat(32)}.jpg\0`,
-  `${'a'.repeat(32)}.j/pg`,
-  `/${'a'.repeat(32)}.jpg`,
-  `aa/${'a'.repeat(32)}.jpg`,
-  `${'a'.repeat(32)}.jpegs`,
+  ...['', '.', '..', 'foto.jpg', '../../etc/passwd', digits, `${digits}.`, `${digits}a.jpg`, `${digits.slice(1)}.jpg`],
+  ...[`${'A'.repeat(32)}.jpg`, `${'g'.repeat(32)}.jpg`, `${digits}.jpg/`, `${digits}.jpg\n`, `${digits}.jpg\0`],
+  ...[`${digits}.j/pg`, `/${digits}.jpg`, `aa/${digits}.jpg`, `${digits}.jpegs`],
 ];
 
 async function collectNames(storage: Storage): Promise<string[]> {

@@ -30,19 +30,8 @@ const attacks = [
 
 const lists: Record<string, string[]> = {
   '/sichtbeobachtungen': [
-    ...[
-      'bereich',
-      'status',
-      'mandant',
-      'bbox',
-      'jahr',
-      'titel_deutsch',
-      'titel_wissenschaftlich',
-      'eu_guid',
-      'art_id',
-      'is_animal',
-    ],
-    ...['artengruppe_id', 'legacy_regional_art_id', 'legacy_regional_artengruppe_id', 'datum_von', 'datum_bis'],
+    ...['bereich', 'status', 'mandant', 'bbox', 'jahr', 'titel_deutsch', 'titel_wissenschaftlich', 'eu_guid', 'art_id'],
+    ...['is_animal', 'artengruppe_id', 'legacy_regional_art_id', 'legacy_regional_artengruppe_id', 'datum_von', 'datum_bis'],
     ...['limit', 'cursor', 'restrict', 'format', 'callback', 'order', 'sort'],
   ],
   '/arten': ['is_animal', 'artengruppe', 'gid', 'name_regexp_ci', 'limit', 'cursor', 'restrict'],
@@ -55,16 +44,8 @@ const lists: Record<string, string[]> = {
 };
 const forms: Record<string, Record<string, string>> = {
   '/sichtbeobachtungen': {
-    ...{
-      art: String(arten.amsel),
-      lat: '5531000',
-      lon: '421000',
-      srid: 'EPSG:25832',
-      datum: '1.9.2026',
-      anzahl: '1',
-      sensibel: 'false',
-    },
-    ...{ bereich: 'privat', bemerkung: '', stadium_id: '', aktivitaet_id: '' },
+    ...{ art: String(arten.amsel), lat: '5531000', lon: '421000', srid: 'EPSG:25832', datum: '1.9.2026', anzahl: '1' },
+    ...{ sensibel: 'false', bereich: 'privat', bemerkung: '', stadium_id: '', aktivitaet_id: '' },
   },
   '/passwort': { loginname: 'niemand', email: '' },
 };

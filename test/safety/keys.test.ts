@@ -8,7 +8,7 @@ import { createToken, getLogin, getNutzerLink, setNutzerLink, setNutzerStatus, s
 import { OverloadError } from '../../src/guard/limit.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { currentScope } from '../../src/guard/request.ts';
-import { loginLimits } from '../../src/http/limits.ts';
+import { loginLimits } from '../../src/http/too-often.ts';
 import { onPostgres } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

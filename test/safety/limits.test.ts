@@ -8,7 +8,7 @@ import { countVersuch } from '../../src/db/nutzer.ts';
 import { Limit } from '../../src/guard/limit.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
 import { runInScope, runOutsideScope } from '../../src/guard/request.ts';
-import { limits, runRegexp } from '../../src/http/limits.ts';
+import { limits, runRegexp } from '../../src/http/too-often.ts';
 import { readBuild } from '../../src/observe/build.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeJpeg } from '../support/photo.ts';

@@ -106,10 +106,10 @@ async function dump(database: Database): Promise<{ ended: Promise<unknown> }> {
   return { ended };
 }
 
-describe('an upgrade from the first tables, with 200 000 records', { skip: skipOf(states.first) }, () => {
+describe('an upgrade from the first tables, with 50 000 records', { skip: skipOf(states.first) }, () => {
   let earlier: Earlier;
   before(async () => {
-    if (!skipOf(states.first)) earlier = await makeEarlier(states.first, 200_000);
+    if (!skipOf(states.first)) earlier = await makeEarlier(states.first, 50_000);
   });
   after(async () => earlier?.remove());
 

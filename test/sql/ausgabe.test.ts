@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { admitCalls } from '../../src/db/admitted.ts';
-import { asPublic, listOutputMandant, OutputRoleError } from '../../src/db/ausgabe.ts';
+import { asPublic, OutputRoleError } from '../../src/db/ausgabe.ts';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { Limit } from '../../src/guard/limit.ts';
 import { toPortalError } from '../../src/http/errors.ts';
-import { answerError } from '../../src/http/wire/errors.ts';
+import { answerError } from '../../src/http/wire/portal-error.ts';
 import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
 
 let database: Database;
@@ -20,6 +20,9 @@ before(async () => {
   // A copy of a database has what the migration gave to roles, but not what was given of the database itself.
   await migrateDatabase(database);
 });
+
+const listMandant = (from: Sql) =>
+  asPublic(from, async (tx) => [...(await tx`select kuerzel, name from ausgabe.list_mandant()`)]);
 
 describe('an output', () => {
   it('O0.1 is gis_public while it reads, and the connection is itself again afterwards', async () => {
@@ -34,7 +37,7 @@ describe('an output', () => {
   });
 
   it('O0.1 reads by the functions of ausgabe', async () => {
-    assert.deepEqual(await listOutputMandant(sql), [
+    assert.deepEqual(await listMandant(sql), [
       { kuerzel: 'N', name: 'Nordland' },
       { kuerzel: 'S', name: 'Südland' },
       { kuerzel: 'W', name: 'Westland' },
@@ -43,7 +46,7 @@ describe('an output', () => {
 
   it('O0.1 waits for a slot like every other statement, and gives it back', async () => {
     const one = admitCalls(sql, new Limit({ slots: 1, queue: 10, waitMs: 5000 }), 5000);
-    const answers = await Promise.all([1, 2, 3].map(() => listOutputMandant(one)));
+    const answers = await Promise.all([1, 2, 3].map(() => listMandant(one)));
     assert.ok(answers.every(({ length }) => length === 3));
   });
 
@@ -103,7 +106,7 @@ describe('a service whose role is no member of gis_public', {
   });
 
   it('O0.1 answers 503 with the reason, and is told by the start what to do', async () => {
-    const refused = await listOutputMandant(own.sql).then(
+    const refused = await listMandant(own.sql).then(
       () => null,
       (error: unknown) => error,
     );
@@ -121,7 +124,7 @@ describe('a service whose role is no member of gis_public', {
       warnings.join('\n'),
     );
     await sql.unsafe(statement);
-    assert.equal((await listOutputMandant(own.sql)).length, 3);
+    assert.equal((await listMandant(own.sql)).length, 3);
     assert.ok((await listGrantWarnings(own.sql)).every((line) => !line.includes('grant gis_public')));
   });
 });

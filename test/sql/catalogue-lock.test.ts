@@ -1,10 +1,9 @@
 // The catalogue lock: no record stays exact because the catalogue or a boundary changed while it was written (S1.6).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Sql, Transaction } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
-import { onPostgres, openTestDatabase } from '../support/database.ts';
+import { onPostgres, openTestDatabase, waitForWaiter } from '../support/database.ts';
 
 let database: Database;
 let sql: Sql;
@@ -66,7 +65,7 @@ describe('masking while others write', () => {
       await Promise.race([started.promise, opened]);
       const waiting = two.begin(second);
       waiting.catch(() => {});
-      await waitForWaiter();
+      await waitForWaiter(sql);
       gate.resolve();
       await opened;
       await waiting;
@@ -74,16 +73,6 @@ describe('masking while others write', () => {
       gate.resolve();
       await Promise.all([one.end({ timeout: 1 }), two.end({ timeout: 1 })]);
     }
-  }
-
-  async function waitForWaiter(): Promise<void> {
-    for (let attempt = 0; attempt < 200; attempt++) {
-      const rows = await sql`
-        select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
-      if (rows.length > 0) return;
-      await sleep(10);
-    }
-    assert.fail('the second transaction does not wait for the first');
   }
 
   const art = arten.tagpfauenauge;
@@ -216,7 +205,7 @@ describe('masking while others write', () => {
       });
       await locked.promise;
       const edit = writer`update portal.sichtbeobachtung set bemerkung = 'anders' where id = ${id}`.execute();
-      await waitForWaiter();
+      await waitForWaiter(sql);
       gate.resolve();
       const outcomes = await Promise.allSettled([change, edit]);
       assert.deepEqual(

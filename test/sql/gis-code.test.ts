@@ -20,7 +20,7 @@ before(async () => {
     from generate_series(1, 40) n`;
 });
 
-const views = 'gis/views.sql';
+const views = 'gis/analyst_views.sql';
 const canRead = async (view: string) => {
   const [row] = await sql`select has_table_privilege('gis_public', ${view}, 'select') as can`;
   return row?.can;

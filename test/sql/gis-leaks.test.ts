@@ -5,14 +5,11 @@ import { before, describe, it } from 'node:test';
 import type { Database, Sql } from '../../src/db/client.ts';
 import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { type Analyst, createAnalyst, type Group } from '../support/analyst.ts';
-import { arten } from '../support/catalogue.ts';
-import { onPostgres, openTestDatabase } from '../support/database.ts';
+import { type Analyst, type Group, openSecrets, secrets } from '../support/analyst.ts';
+import { onPostgres } from '../support/database.ts';
 
 const skip = onPostgres ? false : 'the embedded database has one user, who may do everything';
 
-/** Northings of true places that gis_public must not know; of the last two, nobody. */
-const secrets = { protected: 5531777.25, elsewhere: 5532777.25, private: 5533777.25, unreleased: 5534777.25 };
 // Nor may anybody hear of records that are private or unreleased: each of them counts 15 771. As a number of its own that is no
 // object's: those of a database begin at 16 384.
 const secretText = /553[1-4]777|(?<![\d.])15771(?!\d)/;
@@ -22,21 +19,7 @@ describe('an analyst', { skip }, () => {
   let sql: Sql;
   let analysts: Record<Group, Analyst>;
   before(async () => {
-    database = await openTestDatabase();
-    sql = database.sql;
-    const make = (art: number, y: number, bereich: string, status: string) => sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung, anzahl)
-      select (select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(421234.5, ${y}::float8 + i * 0.01), 25832),
-        date '2001-01-01' + i, ${bereich}::portal.bereich, ${status}::portal.status, 'bei Hochwert ' || ${y}::float8,
-        case when ${status}::text = 'freigegeben' then 2 else 15771 end
-      from generate_series(0, 19) i`;
-    await make(arten.uhu, secrets.protected, 'oeffentlich', 'freigegeben');
-    await make(arten.wanderfalke, secrets.elsewhere, 'oeffentlich', 'freigegeben');
-    await make(arten.amsel, secrets.private, 'privat', 'pruefung');
-    await make(arten.amsel, secrets.unreleased, 'oeffentlich', 'hinweis');
-    await make(arten.amsel, 5530111, 'oeffentlich', 'freigegeben');
-    await sql`analyze`;
-    analysts = { gis_public: await createAnalyst(database, 'gis_public'), gis_exact: await createAnalyst(database, 'gis_exact') };
+    ({ database, sql, analysts } = await openSecrets());
   });
 
   // PostGIS looks into indexes and statistics without asking whether the caller may.

@@ -6,36 +6,19 @@ import postgres from 'postgres';
 import type { Database, Sql } from '../../src/db/client.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { startBoss } from '../../src/jobs/boss.ts';
-import { type Analyst, createAnalyst, type Group } from '../support/analyst.ts';
-import { arten } from '../support/catalogue.ts';
+import { type Analyst, type Group, openSecrets, secrets } from '../support/analyst.ts';
 import { changeCode } from '../support/code.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
 
 const skip = onPostgres ? false : 'the embedded database has one user, who may do everything';
-
-/** Northings of true places that gis_public must not know; of the last two, nobody. */
-const secrets = { protected: 5531777.25, elsewhere: 5532777.25, private: 5533777.25, unreleased: 5534777.25 };
 
 describe('an analyst', { skip }, () => {
   let database: Database;
   let sql: Sql;
   let analysts: Record<Group, Analyst>;
   before(async () => {
-    database = await openTestDatabase();
-    sql = database.sql;
+    ({ database, sql, analysts } = await openSecrets());
     await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
-    const make = (art: number, y: number, bereich: string, status: string) => sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung)
-      select (select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(421234.5, ${y}::float8 + i * 0.01), 25832),
-        date '2001-01-01' + i, ${bereich}::portal.bereich, ${status}::portal.status, 'bei Hochwert ' || ${y}::float8
-      from generate_series(0, 19) i`;
-    await make(arten.uhu, secrets.protected, 'oeffentlich', 'freigegeben');
-    await make(arten.wanderfalke, secrets.elsewhere, 'oeffentlich', 'freigegeben');
-    await make(arten.amsel, secrets.private, 'privat', 'pruefung');
-    await make(arten.amsel, secrets.unreleased, 'oeffentlich', 'hinweis');
-    await make(arten.amsel, 5530111, 'oeffentlich', 'freigegeben');
-    await sql`analyze`;
-    analysts = { gis_public: await createAnalyst(database, 'gis_public'), gis_exact: await createAnalyst(database, 'gis_exact') };
   });
 
   it('S6 in gis_public reads the public views, in gis_exact also true places and the QS log', async () => {

@@ -1,7 +1,6 @@
 // Boundaries that change while others read and write: what is computed beforehand still holds when it becomes valid.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Sql } from '../../src/db/client.ts';
 import {
   createGrenzlauf,
@@ -24,7 +23,7 @@ import {
   startSource,
 } from '../support/boundaries.ts';
 import { arten } from '../support/catalogue.ts';
-import { onPostgres, openTestDatabase } from '../support/database.ts';
+import { onPostgres, openTestDatabase, waitForWaiter } from '../support/database.ts';
 
 // Two connections at once; the embedded database runs one transaction at a time.
 const skip = onPostgres ? false : 'needs PostgreSQL: two transactions at once';
@@ -57,16 +56,6 @@ const insert = (tx: Sql, art: number, x: number) => tx<{ id: number }[]>`
   values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, 5530000), 25832),
     date '1900-01-01' + ${++days}::integer)
   returning id`;
-
-async function waitForWaiter(): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const rows = await sql`
-      select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
-    if (rows.length > 0) return;
-    await sleep(10);
-  }
-  assert.fail('nobody waits');
-}
 
 describe('what happens between the computation and the change', () => {
   it('records that come, move, change and go meanwhile are placed as all others, and logged once more', async () => {
@@ -144,7 +133,7 @@ describe('what happens between the computation and the change', () => {
       written = writer`
         update portal.mandant set boundary = st_multi(st_makeenvelope(453500, 5500000, 500000, 5560000, 25832)) where kuerzel = 'S'`;
       written.catch(() => {});
-      await waitForWaiter();
+      await waitForWaiter(sql);
     });
     await written;
     await assertPlacements(sql);
@@ -177,7 +166,7 @@ describe('what happens between the computation and the change', () => {
       changed = finish();
       changed.catch(() => {});
       // It holds the catalogue lock now, and waits for a link.
-      await waitForWaiter();
+      await waitForWaiter(sql);
       assert.equal((await list())[0]?.ids, before);
     });
     await changed;

@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { after } from 'node:test';
 import postgres from 'postgres';
-import type { Database } from '../../src/db/client.ts';
+import type { Database, Sql } from '../../src/db/client.ts';
+import { arten } from './catalogue.ts';
+import { openTestDatabase } from './database.ts';
 
 export type Group = 'gis_public' | 'gis_exact';
 
@@ -55,4 +57,31 @@ export async function createAnalyst(database: Database, group: Group, begin = 't
       }
     },
   };
+}
+
+/** Northings of true places that gis_public must not know; of the last two, nobody. */
+export const secrets = { protected: 5531777.25, elsewhere: 5532777.25, private: 5533777.25, unreleased: 5534777.25 };
+
+/** A database with twenty records at each of them and at a place that everybody may know, and an analyst of each group. */
+export async function openSecrets(): Promise<{ database: Database; sql: Sql; analysts: Record<Group, Analyst> }> {
+  const database = await openTestDatabase();
+  const { sql } = database;
+  // Those that nobody may hear of count 15 771.
+  const make = (art: number, y: number, bereich: string, status: string) => sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, bemerkung, anzahl)
+    select (select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(421234.5, ${y}::float8 + i * 0.01), 25832),
+      date '2001-01-01' + i, ${bereich}::portal.bereich, ${status}::portal.status, 'bei Hochwert ' || ${y}::float8,
+      case when ${status}::text = 'freigegeben' then 2 else 15771 end
+    from generate_series(0, 19) i`;
+  await make(arten.uhu, secrets.protected, 'oeffentlich', 'freigegeben');
+  await make(arten.wanderfalke, secrets.elsewhere, 'oeffentlich', 'freigegeben');
+  await make(arten.amsel, secrets.private, 'privat', 'pruefung');
+  await make(arten.amsel, secrets.unreleased, 'oeffentlich', 'hinweis');
+  await make(arten.amsel, 5530111, 'oeffentlich', 'freigegeben');
+  await sql`analyze`;
+  const analysts = {
+    gis_public: await createAnalyst(database, 'gis_public'),
+    gis_exact: await createAnalyst(database, 'gis_exact'),
+  };
+  return { database, sql, analysts };
 }

@@ -3,26 +3,26 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
-import { callBounds, regexpCallBounds, statementMs } from '../../src/db/client.ts';
-import { felder, listFeld } from '../../src/felder.ts';
+import { callBounds, regexpCallBounds, reservedConnections, statementMs } from '../../src/db/client.ts';
 import { maxCrossings } from '../../src/guard/geometry.ts';
 import { hashBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
 import { maxMarks } from '../../src/guard/text.ts';
 import { maxHostLength, maxLoginnameBytes, maxTokenLength } from '../../src/http/context.ts';
-import { limits, loginLimits } from '../../src/http/limits.ts';
 import { maxWaiting, maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
 import { maxRecords } from '../../src/http/outputs/atlas.ts';
 import { maxFeatures, maxFeaturesOfPage, maxOffset } from '../../src/http/outputs/ogc/items.ts';
 import { maxTileBytes } from '../../src/http/outputs/tiles.ts';
 import { archiveRuns } from '../../src/http/routes/konto-daten.ts';
 import { keepAliveMs, maxHeadBytes, maxRequests } from '../../src/http/server.ts';
+import { limits, loginLimits } from '../../src/http/too-often.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { maxValueLength } from '../../src/http/wire/input.ts';
 import { maxFields } from '../../src/http/wire/query.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels, maxScannedPixels, maxScans } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';
+import { felder, listFeld } from '../../src/sichtbeobachtung-felder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const number = (value: number) => value.toLocaleString('en-US').replaceAll(',', ' ');
@@ -110,7 +110,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'statements at once',
-      'twice the cores, 4 to 16 (`DB_POOL`); of a network or an account one fewer, of the embedded database one',
+      `${reservedConnections} more than twice the cores (4 to 16, or \`DB_POOL\`); of a network or an account those without the ${reservedConnections}, of the embedded database one`,
       waits(callBounds(4)),
     ],
     ['statement', seconds(statementMs.usual), '503'],

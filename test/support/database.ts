@@ -1,7 +1,8 @@
 // A database of its own for each test file: a copy of the template that test/support/run.ts made.
 import { rmSync } from 'node:fs';
 import { after, afterEach } from 'node:test';
-import { type Database, openDatabase } from '../../src/db/client.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { beQuick } from './engine.ts';
 import { copyDirectory } from './template.ts';
 
@@ -31,6 +32,17 @@ export function closeAtEnd(close: () => Promise<void>): void {
 export interface TestDatabase extends Database {
   /** The same as the service's role, which may only call what it calls; of the embedded database the same role. */
   served: Database;
+}
+
+/** Until somebody waits for a lock in this database. */
+export async function waitForWaiter(sql: Sql): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const rows = await sql`
+      select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
+    if (rows.length > 0) return;
+    await sleep(10);
+  }
+  throw new Error('nobody waits');
 }
 
 /** Opens a fresh copy of the template. It is dropped after the file's tests, unless one of them failed. */

@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { currentScope } from '../../src/guard/request.ts';
 import { type Env, scopeMiddleware } from '../../src/http/context.ts';
-import { PortalError } from '../../src/http/wire/errors.ts';
+import { PortalError } from '../../src/http/wire/portal-error.ts';
 import { replyError } from '../../src/http/wire/reply.ts';
 import { surviveDefects } from '../../src/observe/defects.ts';
 import { createLog } from '../../src/observe/log.ts';

@@ -1,5 +1,5 @@
-// Values for the fields of src/felder.ts, so that tests reach those too that they have never heard of.
-import { type Feld, felder } from '../../src/felder.ts';
+// Values for the fields of src/sichtbeobachtung-felder.ts, so that tests reach those too that they have never heard of.
+import { type Feld, felder } from '../../src/sichtbeobachtung-felder.ts';
 
 /** One value as it is sent, and as it comes back where answers show it as it was sent. */
 type Value = [sent: string, shown: unknown];

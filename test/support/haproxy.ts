@@ -20,6 +20,8 @@ export interface Balancer {
   readUrl: string;
   /** Nothing is read there from now on, or it is again. */
   setReadable(isReadable: boolean): Promise<void>;
+  /** The first server is read as well from now on, though it is the primary, or as usual. */
+  setMixed(isMixed: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -52,6 +54,12 @@ export async function startHaproxy(servers: readonly [Cluster, Cluster]): Promis
         await tell(`set server lesen/${name} state ${isReadable ? 'ready' : 'maint'}`);
         await tell(`shutdown sessions server lesen/${name}`);
       }
+    },
+    async setMixed(isMixed) {
+      await tell(`${isMixed ? 'disable' : 'enable'} health lesen/db1`);
+      if (isMixed) await tell('set server lesen/db1 health up');
+      // New connections go to both.
+      for (const name of ['db1', 'db2']) await tell(`shutdown sessions server lesen/${name}`);
     },
     async stop() {
       child.kill('SIGKILL');

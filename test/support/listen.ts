@@ -1,6 +1,11 @@
-// Settings of a server under test that nothing but what is tested stands in the way of.
+// The service on a port.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { serve } from '@hono/node-server';
 import type { ServerSettings } from '../../src/http/server.ts';
+import { closeAtEnd } from './database.ts';
 
+/** Nothing but what is tested stands in the way. */
 export const wideSettings: ServerSettings = {
   maxConnections: 1000,
   maxConnectionsPerNetwork: 500,
@@ -9,3 +14,11 @@ export const wideSettings: ServerSettings = {
   requestTimeoutSeconds: 60,
   trustedHops: 0,
 };
+
+/** Answers on a port of this machine until the tests of this file are over. */
+export async function serveApp(fetch: Parameters<typeof serve>[0]['fetch']): Promise<number> {
+  const server = serve({ fetch, hostname: '127.0.0.1', port: 0 });
+  if (!server.listening) await once(server, 'listening');
+  closeAtEnd(() => new Promise((resolve) => server.close(() => resolve())));
+  return (server.address() as AddressInfo).port;
+}

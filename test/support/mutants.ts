@@ -11,6 +11,10 @@ export interface Mutant {
 const derived = 'function private.sichtbeobachtung_before_write()';
 const byWalk = 'function private.list_id_by_walk(';
 const byWalkOfReader = 'function private.list_id_by_walk_of_reader(';
+const inBox = `
+        and s.shown_point && v_box
+        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
+       `;
 const byPlace = 'function private.list_id_by_place(';
 const ofFilters = 'function private.list_id_of_filters(';
 const resolved = 'function private.to_listenfilter(';
@@ -137,26 +141,14 @@ export const mutants: Mutant[] = [
   {
     name: 'a box finds the true point of what only the addressed tenant protects',
     within: byPlace,
-    from: `s.status = 'freigegeben' and s.schutz = 0
-        and s.shown_point && v_box
-        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
-        and s.id`,
-    to: `s.status = 'freigegeben'
-        and s.shown_point && v_box
-        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
-        and s.id`,
+    from: `s.status = 'freigegeben' and s.schutz = 0${inBox} and s.id`,
+    to: `s.status = 'freigegeben'${inBox} and s.id`,
   },
   {
     name: 'a box with days finds the true point of what only the addressed tenant protects',
     within: byPlace,
-    from: `s.status = 'freigegeben' and s.schutz = 0
-        and s.shown_point && v_box
-        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
-        and s.datum`,
-    to: `s.status = 'freigegeben'
-        and s.shown_point && v_box
-        and st_x(s.shown_point) between f.x1 and f.x2 and st_y(s.shown_point) between f.y1 and f.y2
-        and s.datum`,
+    from: `s.status = 'freigegeben' and s.schutz = 0${inBox} and s.datum`,
+    to: `s.status = 'freigegeben'${inBox} and s.datum`,
   },
   {
     name: 'a box of logged-in readers finds the true point of what only the addressed tenant protects',

@@ -134,7 +134,7 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
     async end() {
       child.kill('SIGTERM');
       await closed;
-      await rm(home, { recursive: true });
+      await rm(home, { recursive: true, force: true });
     },
   };
 }

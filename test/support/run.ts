@@ -6,14 +6,14 @@
 // TEST_CODE_DIR takes the place of sql/code: test/mutants.ts breaks a copy.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkDatabase } from '../../src/db/check.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
+import { checkDatabase } from '../../src/db/requirements.ts';
 import { describeStartError } from '../../src/observe/fault.ts';
 import { loadTestCatalogue } from './catalogue.ts';
 import { takeLittle } from './engine.ts';
@@ -124,9 +124,13 @@ async function prepareReplica(): Promise<{ remove: () => Promise<void> }> {
 const opensDatabase =
   /from '(\.\.?\/)+(support|bench|fuzz)\/(database|service|process|twins|cluster|catalogue|pooler|site)\.ts'|openDatabase/;
 
-/** All test files; with DATABASE_URL without those that know no database, or only the other one: they run without it. */
+/**
+ * All test files; with DATABASE_URL without those that know no database, or only the other one: they run without it. The largest first: what
+ * takes long is not what all wait for in the end.
+ */
 function listFiles(): string[] {
-  const all = globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] }).sort();
+  const all = globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] });
+  all.sort((a, b) => statSync(b).size - statSync(a).size);
   return databaseUrl ? all.filter((file) => opensDatabase.test(readFileSync(file, 'utf8'))) : all;
 }
 

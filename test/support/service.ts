@@ -193,6 +193,27 @@ function readReplica(sql: Sql, served: Database, replicaUrl: string): Sql {
   return readFrom(client, sql, (error) => assert.fail(error as Error));
 }
 
+/** Ids of the records of a list, as it has them. */
+export const idsIn = ({ json }: { json: Json }): number[] => json.result.map(({ id }: { id: number }) => id);
+
+/** All records of a list, page by page, as `next` says. */
+export async function walkList(service: TestService, path: string, options: RequestOptions = {}): Promise<Json[]> {
+  const records: Json[] = [];
+  for (let next = path; next !== ''; ) {
+    const { status, json, text } = await service.request(next, options);
+    assert.equal(status, 200, text);
+    records.push(...json.result);
+    next = json.next?.slice(json.next.indexOf('/api/v2') + '/api/v2'.length) ?? '';
+  }
+  return records;
+}
+
+/** How many sightings are stored. */
+export async function countRows({ database }: TestService): Promise<number> {
+  const [row] = await database.sql`select count(*)::integer as n from portal.sichtbeobachtung`;
+  return row?.n;
+}
+
 export function toFormData(fields: Record<string, string | Blob | undefined>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.append(name, value);

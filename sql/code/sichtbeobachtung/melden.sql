@@ -2,7 +2,7 @@
 -- record is locked and rights are looked at after that, so that an author's edit and an expert's release can't cross.
 
 -- Fails unless all of these names are allowed.
---   allowed  by default the fields that people write: those of src/felder.ts and files. As the interface names them, which are the columns'
+--   allowed  by default the fields that people write: those of src/sichtbeobachtung-felder.ts and files. As the interface names them, which are the columns'
 --            names too; lat, lon and srid together stand for the point. A new one is stored by the `insert` and the `update` below.
 -- errors     22023 another one
 create or replace function private.require_feld(

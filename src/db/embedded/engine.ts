@@ -5,7 +5,7 @@ import type { EngineReply, EngineRequest, WorkerInput } from './worker.ts';
 
 /** The embedded engine, running in its thread. */
 export interface Engine {
-  /** what the engine said to a StartupMessage: ParameterStatus messages and more */
+  /** what the engine said to a StartupMessage, up to its ReadyForQuery */
   readonly greeting: Buffer;
   /**
    * Runs one batch of whole messages; never call it while another one runs.
@@ -20,12 +20,10 @@ export interface Engine {
   close(timeoutMs: number): Promise<void>;
 }
 
-/** PGlite could not be started; the message is PGlite's own. */
-export class EngineRefusedError extends Error {
-  override name = 'EngineRefusedError';
-}
-
-/** Starts the thread and waits until the database in it answers. */
+/**
+ * Starts the thread and waits until the database in it answers.
+ * @throws what PGlite says where it can't be started
+ */
 export async function startEngine(options: {
   dataDir: string;
   loadFrom: Uint8Array | null;
@@ -40,7 +38,7 @@ export async function startEngine(options: {
     execArgv: [],
   });
 
-  let settle: { resolve: (reply: EngineReply) => void; reject: (error: Error) => void } | null = null;
+  let settle: PromiseWithResolvers<Uint8Array> | null = null;
   let onData: (chunk: Buffer) => void = () => {};
   let onHungry: () => void = () => {};
   let dead: Error | null = null;
@@ -63,64 +61,52 @@ export async function startEngine(options: {
     settle = null;
     // an idle engine keeps no process alive: a command that fails ends, although it never came to close()
     worker.unref();
-    waiting?.resolve(reply);
+    if (reply.kind === 'failed') waiting?.reject(new Error(reply.message));
+    else waiting?.resolve(reply.bytes);
   });
 
-  function expectReply(): Promise<EngineReply> {
-    if (dead) return Promise.reject(dead);
-    if (settle) return Promise.reject(new Error('the embedded database already runs a batch'));
-    worker.ref();
-    return new Promise((resolve, reject) => {
-      settle = { resolve, reject };
-    });
-  }
   function send(request: EngineRequest): void {
     const bytes = 'bytes' in request ? request.bytes : null;
     worker.postMessage(request, bytes ? [bytes.buffer as ArrayBuffer] : []);
     Atomics.add(signal, 0, 1);
     Atomics.notify(signal, 0);
   }
+  async function ask(request: EngineRequest | null): Promise<Uint8Array> {
+    if (dead) throw dead;
+    if (settle) throw new Error('the embedded database already runs a batch');
+    worker.ref();
+    settle = Promise.withResolvers();
+    const { promise } = settle;
+    if (request) send(request);
+    return promise;
+  }
 
-  const first = await expectReply();
-  if (first.kind !== 'open') {
-    closing = true;
+  let greeting: Uint8Array;
+  try {
+    greeting = await ask(null);
+  } catch (error) {
     await worker.terminate();
-    throw new EngineRefusedError(first.kind === 'refused' ? first.message : `unexpected reply ${first.kind}`);
+    throw error;
   }
   open = true;
 
   return {
-    greeting: toBuffer(first.greeting),
+    greeting: toBuffer(greeting),
     async run(bytes, dataListener, hungryListener) {
       onData = dataListener;
       onHungry = hungryListener;
-      const finished = expectReply();
-      if (!dead) send({ kind: 'run', bytes });
-      const reply = await finished;
-      if (reply.kind !== 'done') throw new Error(`unexpected reply ${reply.kind}`);
-      if (reply.bytes.length > 0) dataListener(toBuffer(reply.bytes));
+      const rest = await ask({ kind: 'run', bytes });
+      if (rest.length > 0) dataListener(toBuffer(rest));
     },
     feed(bytes) {
       if (!dead) send({ kind: 'feed', bytes });
     },
-    async dump() {
-      const finished = expectReply();
-      if (!dead) send({ kind: 'dump' });
-      const reply = await finished;
-      if (reply.kind === 'failed') throw new Error(reply.message);
-      if (reply.kind !== 'dumped') throw new Error(`unexpected reply ${reply.kind}`);
-      return reply.bytes;
-    },
+    dump: () => ask({ kind: 'dump' }),
     async close(timeoutMs) {
       closing = true;
-      if (!dead && !settle) {
-        const finished = expectReply().then(
-          () => {},
-          () => {},
-        );
-        send({ kind: 'close' });
-        await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, timeoutMs).unref())]);
-      }
+      // Where a batch still runs, the thread is ended.
+      const closed = ask({ kind: 'close' }).catch(() => {});
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, timeoutMs).unref())]);
       await worker.terminate();
     },
   };

@@ -16,7 +16,7 @@
 //   leaves on the stack what an error was raised in.
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { type Extensions, PGlite } from '@electric-sql/pglite';
+import { PGlite } from '@electric-sql/pglite';
 import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist';
 import { pgcrypto } from '@electric-sql/pglite/contrib/pgcrypto';
 import { uuid_ossp } from '@electric-sql/pglite/contrib/uuid_ossp';
@@ -40,14 +40,11 @@ export type EngineRequest =
 
 /** Engine to main thread. */
 export type EngineReply =
-  | { kind: 'open'; greeting: Uint8Array }
-  | { kind: 'refused'; message: string }
   | { kind: 'data'; bytes: Uint8Array }
   | { kind: 'hungry' }
+  /** the end of an answer, the greeting or a dump */
   | { kind: 'done'; bytes: Uint8Array }
-  | { kind: 'dumped'; bytes: Uint8Array }
-  | { kind: 'failed'; message: string }
-  | { kind: 'closed' };
+  | { kind: 'failed'; message: string };
 
 interface Wasm {
   HEAPU8: Uint8Array;
@@ -70,8 +67,11 @@ const port = parentPort;
 const { dataDir, loadFrom, signal } = workerData as WorkerInput;
 
 function reply(message: EngineReply): void {
-  const bytes = 'bytes' in message ? message.bytes : 'greeting' in message ? message.greeting : null;
-  port.postMessage(message, bytes ? [bytes.buffer as ArrayBuffer] : []);
+  port.postMessage(message, 'bytes' in message ? [message.bytes.buffer as ArrayBuffer] : []);
+}
+
+function fail(error: unknown): void {
+  reply({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
 }
 
 /** Waits, blocking the thread, for the next message. Only COPY FROM STDIN does that. */
@@ -150,17 +150,12 @@ function buildStartup(): Uint8Array {
   return body;
 }
 
-async function open(): Promise<PGlite> {
-  const extensions: Extensions = { postgis: trimExtension(postgis), btree_gist, uuid_ossp, pgcrypto };
-  return await PGlite.create({
-    dataDir: `file://${dataDir}`,
-    ...(loadFrom ? { loadDataDir: new Blob([loadFrom as Uint8Array<ArrayBuffer>], { type: 'application/gzip' }) } : {}),
-    extensions,
-  });
-}
-
 try {
-  const database = await open();
+  const database = await PGlite.create({
+    dataDir: `file://${dataDir}`,
+    ...(loadFrom && { loadDataDir: new Blob([loadFrom as Uint8Array<ArrayBuffer>], { type: 'application/gzip' }) }),
+    extensions: { postgis: trimExtension(postgis), btree_gist, uuid_ossp, pgcrypto },
+  });
   const wasm = database.Module as unknown as Wasm;
   const greeting = new Uint8Array(await database.execProtocolRaw(buildStartup()));
   // the unpacked bundles (about 100 MB) are kept alive by this field alone
@@ -180,20 +175,20 @@ try {
       case 'dump':
         try {
           const dump = await database.dumpDataDir('gzip');
-          reply({ kind: 'dumped', bytes: new Uint8Array(await dump.arrayBuffer()) });
+          reply({ kind: 'done', bytes: new Uint8Array(await dump.arrayBuffer()) });
         } catch (error) {
-          reply({ kind: 'failed', message: String(error) });
+          fail(error);
         }
         break;
       case 'close':
         await database.close();
-        reply({ kind: 'closed' });
+        reply({ kind: 'done', bytes: new Uint8Array(0) });
         port.close();
         break;
     }
   });
-  reply({ kind: 'open', greeting });
+  reply({ kind: 'done', bytes: greeting });
 } catch (error) {
-  reply({ kind: 'refused', message: error instanceof Error ? error.message : String(error) });
+  fail(error);
   port.close();
 }

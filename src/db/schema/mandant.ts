@@ -157,7 +157,7 @@ export const grenzlaufGebiet = portal.table(
 
 /**
  * The next boundary of a tenant with everything that follows from it, computed before the catalogue is locked; empty unless a
- * boundary is being changed. See mandant/grenze.sql.
+ * boundary is being changed. See mandant/grenzwechsel.sql.
  */
 export const mandantEntwurf = portal.table('mandant_entwurf', {
   mandant_id: integer('mandant_id')

@@ -1,16 +1,16 @@
 // Photos and sound files of a form on their way into the storage.
 import type { Context } from 'hono';
-import { isReadOnly } from '../../db/check.ts';
 import { isMediumGesperrt } from '../../db/medium.ts';
+import { isReadOnly } from '../../db/requirements.ts';
 import { kindOfMedium, type MediumField, type MediumNames, mediumFields } from '../../db/sichtbeobachtung.ts';
 import { describeRefusal, type MadeMedium, makeMedium, maxFileBytes } from '../../media/medium.ts';
 import type { FileMaker } from '../../media/threads.ts';
 import type { ReceivedFile, Upload } from '../../media/uploads.ts';
 import type { Deps, Env } from '../context.ts';
 import { toPortalError } from '../errors.ts';
-import { requireFilesAllowed, requireWriteAllowed } from '../limits.ts';
-import { PortalError, sentences } from '../wire/errors.ts';
+import { limits, requireAllowed, requireWriteAllowed } from '../too-often.ts';
 import { type Form, readFormWithFiles } from '../wire/form.ts';
+import { PortalError, sentences } from '../wire/portal-error.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -36,7 +36,7 @@ export async function receiveMedia<R>(
   // A promise: two files of a form may come at once.
   let upload: Promise<Upload> | undefined;
   try {
-    const { fields, files } = await readFormWithFiles(c, deps, mediumFields, async (name, stream) => {
+    const { fields, files } = await readFormWithFiles(c, mediumFields, async (name, stream) => {
       upload ??= media.uploads.begin();
       const limit = maxFileBytes[kindOfMedium(name as MediumField)];
       const file = await (await upload).receive(stream, limit);
@@ -83,7 +83,7 @@ async function keepFiles<R>(
   // A photo takes a second of a core: not for what can't be stored.
   if (files.size > 0) {
     if (await isReadOnly(sql)) throw new PortalError('ueberlastet');
-    await requireFilesAllowed(deps, reader, files.size);
+    await requireAllowed(deps, limits.files, reader, files.size);
   }
   // All of them before the first is stored: what is refused leaves nothing behind.
   const made: (MadeMedium & { field: MediumField })[] = [];

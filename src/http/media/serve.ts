@@ -3,9 +3,8 @@ import type { Context } from 'hono';
 import { currentScope } from '../../guard/request.ts';
 import { mediumTypes } from '../../media/medium.ts';
 import type { Deps, Env } from '../context.ts';
-import { PortalError } from '../wire/errors.ts';
 import { matches, namesAny } from '../wire/etag.ts';
-import { readRange } from '../wire/range.ts';
+import { PortalError } from '../wire/portal-error.ts';
 
 /** @param isReleased everybody may see it */
 export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: string, isReleased: boolean): Promise<Response> {
@@ -25,17 +24,30 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
   }
   if (namesAny(known)) return c.body(null, 304);
   c.header('Content-Type', mediumTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
-  const range = readRange(c.req.header('range'), c.req.header('if-range'), tag, bytes.length);
+  const range = readRange(c, tag, bytes.length);
   if (range === 'unsatisfiable') return c.body(null, 416, { 'Content-Range': `bytes */${bytes.length}` });
-  const part = range === null ? bytes : bytes.subarray(range.start, range.end);
+  // The buffer behind them is never a shared one.
+  const part = (range === null ? bytes : bytes.subarray(range.start, range.end)) as Uint8Array<ArrayBuffer>;
   const scope = currentScope();
   if (scope) scope.bytes = part.length;
   const length = { 'Content-Length': String(part.length) };
-  if (range === null) return c.body(toBody(part), 200, length);
-  return c.body(toBody(part), 206, { 'Content-Range': `bytes ${range.start}-${range.end - 1}/${bytes.length}`, ...length });
+  if (range === null) return c.body(part, 200, length);
+  return c.body(part, 206, { 'Content-Range': `bytes ${range.start}-${range.end - 1}/${bytes.length}`, ...length });
 }
 
-// A view of the bytes instead of a copy; the buffer behind them is never a shared one.
-function toBody(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes as Uint8Array<ArrayBuffer>;
+/**
+ * The part that a request asks for (RFC 9110, section 14): players of sound files do. `end` is the byte after the last one.
+ * @returns null when the whole is to be sent: no range, several, or one of another version
+ */
+function readRange({ req }: Context<Env>, tag: string, size: number): { start: number; end: number } | 'unsatisfiable' | null {
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(req.header('range')?.trim() ?? '') ?? [];
+  if ((first === '' && last === '') || (req.header('if-range') ?? tag) !== tag) return null;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size };
+  }
+  const start = Number(first);
+  const end = last === '' ? size : Math.min(Number(last) + 1, size);
+  if (last !== '' && Number(last) < start) return null;
+  return start >= size ? 'unsatisfiable' : { start, end };
 }

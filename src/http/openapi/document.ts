@@ -1,6 +1,7 @@
 // The interface as an OpenAPI 3.1 document, made from what stands beside the routes and the schemas that check requests.
-import { answerError, catalogue, type ErrorCode, PortalError } from '../wire/errors.ts';
-import { formatFields } from '../wire/format.ts';
+
+import { formatFields } from '../wire/answer-format.ts';
+import { answerError, catalogue, type ErrorCode, PortalError } from '../wire/portal-error.ts';
 import { type Example, type Operation, tags } from './operation.ts';
 import { describe, describeEntries, isDeprecated, type Part } from './parameters.ts';
 import { recordSchemas, resultSchema, type Schema } from './schemas.ts';

@@ -1,7 +1,7 @@
 // What is told of an operation beside its route, and what the examples of several share.
-import type { Subject } from '../../db/stand.ts';
-import type { ErrorCode } from '../wire/errors.ts';
+import type { Subject } from '../../db/version.ts';
 import type { Entries } from '../wire/input.ts';
+import type { ErrorCode } from '../wire/portal-error.ts';
 
 /** In the order in which a reader meets them. */
 export const tags = [

@@ -2,7 +2,7 @@
 // disagree, and described in the words of users.
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { listFeld } from '../../felder.ts';
+import { listFeld } from '../../sichtbeobachtung-felder.ts';
 import type { Entries } from '../wire/input.ts';
 import type { Operation } from './operation.ts';
 import type { Schema } from './schemas.ts';

@@ -1,7 +1,7 @@
 // The records of the interface as JSON schemas, for the document. Members stand in the order in which the
 // service writes them (D2.18).
-import { type FeldName, listFeld } from '../../felder.ts';
-import { catalogue } from '../wire/errors.ts';
+import { type FeldName, listFeld } from '../../sichtbeobachtung-felder.ts';
+import { catalogue } from '../wire/portal-error.ts';
 
 /** A JSON schema. */
 export type Schema = { [keyword: string]: unknown };
@@ -69,6 +69,11 @@ const schemasOfKind = {
   word: string,
 };
 
+const coordinate = (axis: string): Schema => {
+  const description = `${axis} in EPSG:25832 (Meter); bei geschützten Funden die Mitte der Rasterzelle`;
+  return { type: 'number', format: 'double', description };
+};
+
 const sichtbeobachtungDetail: Record<string, Schema> = {
   id: integer('Nummer der Beobachtung'),
   guid: string('UUID der Beobachtung (Version 5)', { format: 'uuid' }),
@@ -78,16 +83,8 @@ const sichtbeobachtungDetail: Record<string, Schema> = {
   uid: integer('Konto, das gemeldet hat (nur angemeldet)'),
   experte: orNull(string('Wer freigegeben hat (nur angemeldet)')),
   anzahl: string('Anzahl der Individuen', { examples: ['1'] }),
-  lat: {
-    type: 'number',
-    format: 'double',
-    description: 'Hochwert in EPSG:25832 (Meter); bei geschützten Funden die Mitte der Rasterzelle',
-  },
-  lon: {
-    type: 'number',
-    format: 'double',
-    description: 'Rechtswert in EPSG:25832 (Meter); bei geschützten Funden die Mitte der Rasterzelle',
-  },
+  lat: coordinate('Hochwert'),
+  lon: coordinate('Rechtswert'),
   datum: day('Tag der Beobachtung'),
   titel_deutsch: orNull(string('Deutscher Name der Art; viele haben keinen')),
   titel_wissenschaftlich: string('Wissenschaftlicher Name der Art'),

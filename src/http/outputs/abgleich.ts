@@ -10,8 +10,8 @@ import { addressMedia } from '../media/address.ts';
 import { matches, namesAny } from '../wire/etag.ts';
 import * as field from '../wire/fields.ts';
 import { send } from '../wire/reply.ts';
-import { feedCursors } from './cursor.ts';
-import { queryReader } from './query.ts';
+import { feedCursors } from './feed-cursor.ts';
+import { queryReader } from './output-query.ts';
 
 export const maxWaitSeconds = 30;
 /** Requests that wait at once, in this process and of one network; who comes beyond that is answered without waiting. */

@@ -1,13 +1,13 @@
 // GET /atlas/v1/arten and /atlas/v1/sichtbeobachtungen: what the map asks for beside its tiles (O4.1).
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import * as v from 'valibot';
 import { listOutputArt, listOutputSichtbeobachtung } from '../../db/ausgabe-karte.ts';
-import type { Versioned } from '../../db/stand.ts';
+import type { Versioned } from '../../db/version.ts';
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
-import type { AnswerOutput } from './conditional.ts';
-import { checkFirst, queryReader } from './query.ts';
+import type { AnswerOutput } from './answer-output.ts';
+import { queryReader } from './output-query.ts';
 
 /** Records that can be asked for at once. */
 export const maxRecords = 50;
@@ -25,15 +25,19 @@ const readRecordsQuery = queryReader({
 
 export function atlasRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   const { reads } = deps;
-  const arten = async (c: Context<Env>): Promise<Answer> => {
-    const { suche = null, art = null } = readArtenQuery(c);
-    return toJson('arten', await listOutputArt(reads, suche, art, maxSpecies));
-  };
-  const sichtbeobachtungen = async (c: Context<Env>): Promise<Answer> =>
-    toJson('sichtbeobachtungen', await listOutputSichtbeobachtung(reads, readRecordsQuery(c).id));
   return new Hono<Env>()
-    .get('/atlas/v1/arten', checkFirst(readArtenQuery), conditionally(arten))
-    .get('/atlas/v1/sichtbeobachtungen', checkFirst(readRecordsQuery), conditionally(sichtbeobachtungen));
+    .get(
+      '/atlas/v1/arten',
+      conditionally(readArtenQuery, async (_c, { suche = null, art = null }) =>
+        toJson('arten', await listOutputArt(reads, suche, art, maxSpecies)),
+      ),
+    )
+    .get(
+      '/atlas/v1/sichtbeobachtungen',
+      conditionally(readRecordsQuery, async (_c, { id }) =>
+        toJson('sichtbeobachtungen', await listOutputSichtbeobachtung(reads, id)),
+      ),
+    );
 }
 
 const toJson = (name: string, { value, stand }: Versioned<unknown>): Answer => ({

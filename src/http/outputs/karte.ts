@@ -1,40 +1,27 @@
 // GET /karte: the map (O4.1). Everything it loads comes from here, but a background that the operator names.
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Config } from '../../config.ts';
 import type { Deps, Env } from '../context.ts';
-import { readOnce } from '../wire/asset.ts';
-import { send, sendPage } from '../wire/reply.ts';
-import { checkFirst, queryReader } from './query.ts';
+import { sendForGood, sendPage } from '../wire/reply.ts';
+import { queryReader } from './output-query.ts';
 
 const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
-// A list instead of folders: the package also holds examples and sources.
-const own = [
-  'karte.js',
-  'ansicht.js',
-  'artwahl.js',
-  'auskunft.js',
-  'ebenen.js',
-  'hintergrund.js',
-  'karte.css',
-  'laden.js',
-  'legende.js',
-  'treffer.js',
-  'liste.js',
-];
 const packaged = { 'ol.js': 'ol/dist/ol.js', 'ol.css': 'ol/ol.css' };
 
 const require = createRequire(import.meta.url);
-const pathOf = (name: string) => new URL(`karte/${name}`, import.meta.url);
+const folder = new URL('karte/', import.meta.url);
+const own = new Map(
+  readdirSync(folder)
+    .sort()
+    .flatMap((name) => (/\.(js|css)$/.test(name) ? [[name, readFileSync(new URL(name, folder))]] : [])),
+);
 const { version } = require('ol/package.json') as { version: string };
 // Part of each address, so that browsers may keep the files for good: the modules name each other without it.
-const mark = own
-  .reduce((sum, name) => sum.update(readFileSync(pathOf(name))), createHash('sha256').update(version))
-  .digest('base64url')
-  .slice(0, 12);
+const mark = hash('sha256', Buffer.concat([Buffer.from(version), ...own.values()]), 'base64url').slice(0, 12);
 const base = `/karte/${mark}`;
 
 const readNothing = queryReader({});
@@ -42,41 +29,23 @@ const readNothing = queryReader({});
 export function karteRoutes({ config }: Deps): Hono<Env> {
   const policy = makePolicy(config.karteHintergrund);
   const page = (c: Context<Env>) => {
-    c.header('Content-Security-Policy', policy);
+    readNothing(c);
     c.header('Cache-Control', 'no-cache');
     const { url = '', quelle } = config.karteHintergrund ?? {};
-    return sendPage(c, makePage(url, quelle ?? ''));
+    return sendPage(c, makePage(url, quelle ?? ''), policy);
   };
-  const routes = new Hono<Env>().get('/karte', checkFirst(readNothing), page).get('/karte/', (c) => c.redirect('/karte', 301));
-  const files: [name: string, path: string | URL][] = [
-    ...own.map((name): [string, URL] => [name, pathOf(name)]),
-    ...Object.entries(packaged).map(([name, path]): [string, string] => [name, require.resolve(path)]),
-  ];
-  for (const [name, path] of files) {
-    const read = readOnce(path);
-    const type = types[name.endsWith('.js') ? 'js' : 'css'];
-    routes.get(`${base}/${name}`, async (c) => {
-      const body = await read();
-      c.header('Cache-Control', 'public, max-age=31536000, immutable');
-      return send(c, { body, type, status: 200 });
-    });
-  }
+  const routes = new Hono<Env>().get('/karte', page).get('/karte/', (c) => c.redirect('/karte', 301));
+  const packed = Object.entries(packaged).map(([name, path]) => [name, readFileSync(require.resolve(path))] as const);
+  for (const [name, bytes] of [...own, ...packed])
+    routes.get(`${base}/${name}`, (c) => sendForGood(c, bytes, types[name.endsWith('.js') ? 'js' : 'css']));
   return routes;
 }
 
 /** No other host, but that of the background. OpenLayers draws icons of its controls from its own style sheet. */
 function makePolicy(hintergrund: Config['karteHintergrund']): string {
   const other = hintergrund ? ` ${new URL(hintergrund.url).origin}` : '';
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    `img-src 'self' data:${other}`,
-    `connect-src 'self'${other}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
+  const sources = `script-src 'self'; style-src 'self'; img-src 'self' data:${other}; connect-src 'self'${other}`;
+  return `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
 const makePage = (hintergrund: string, quelle: string) => html`<!doctype html>

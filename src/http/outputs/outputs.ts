@@ -1,12 +1,12 @@
 // What stands beside the interface (docs/decisions.md, O0.5, O1): mirrors, maps, GIS programs.
 import { Hono } from 'hono';
 import type { Deps, Env } from '../context.ts';
-import type { KeptAnswers } from '../wire/kept.ts';
+import type { AnswerCache } from '../wire/answer-cache.ts';
 import { abgleichRoutes } from './abgleich.ts';
+import { answerOutput } from './answer-output.ts';
 import { atlasRoutes } from './atlas.ts';
-import { answerOutput } from './conditional.ts';
 import { karteRoutes } from './karte.ts';
-import { ogcRoutes } from './ogc/routes.ts';
+import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
 import { tileRoutes } from './tiles.ts';
 
@@ -14,7 +14,7 @@ import { tileRoutes } from './tiles.ts';
 export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|ogc|tiles)(?:\/|$)/.test(path);
 
 /** @param answers where answers are kept */
-export function outputRoutes(deps: Deps, answers: KeptAnswers): Hono<Env> {
+export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
   const conditionally = answerOutput(deps, answers);
   return new Hono<Env>()
     .route('/', abgleichRoutes(deps))

@@ -5,10 +5,9 @@ import { getPhaenologie, type PhaenologieRow } from '../../db/ausgabe-phaenologi
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
-import type { AnswerOutput } from './conditional.ts';
-import { recordFilters } from './filters.ts';
+import type { AnswerOutput } from './answer-output.ts';
+import { queryReader, recordFilters } from './output-query.ts';
 import { type Drittel, drawPhaenologie } from './phaenologie-svg.ts';
-import { checkFirst, queryReader } from './query.ts';
 
 const readQuery = queryReader({
   ...recordFilters,
@@ -17,8 +16,14 @@ const readQuery = queryReader({
 });
 
 export function phaenologieRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
-  const answer = async (c: Context<Env>): Promise<Answer> => {
-    const { art = null, artengruppe_id = null, mandant = null, jahr_von = null, jahr_bis = null, format } = readQuery(c);
+  const read = (c: Context<Env>) => {
+    const query = readQuery(c);
+    // The drawing needs nothing from anywhere, wherever it is embedded.
+    c.header('Content-Security-Policy', "default-src 'none'");
+    return query;
+  };
+  const answer = async (_c: Context<Env>, asked: ReturnType<typeof read>): Promise<Answer> => {
+    const { art = null, artengruppe_id = null, mandant = null, jahr_von = null, jahr_bis = null, format } = asked;
     const query = { art, artengruppeId: artengruppe_id, mandant, jahrVon: jahr_von, jahrBis: jahr_bis };
     // Without a species, all records are counted.
     const { value, stand } = await getPhaenologie(deps.reads, query);
@@ -34,13 +39,7 @@ export function phaenologieRoutes(deps: Deps, conditionally: AnswerOutput): Hono
     }
     return { body: JSON.stringify({ drittel }), type: 'application/json; charset=utf-8', status: 200, stand };
   };
-  return new Hono<Env>().get('/atlas/v1/phaenologie', checkFirst(readQuery), harmless, conditionally(answer));
-}
-
-// The drawing needs nothing from anywhere, wherever it is embedded.
-async function harmless(c: Context<Env>, next: () => Promise<void>): Promise<void> {
-  c.header('Content-Security-Policy', "default-src 'none'");
-  await next();
+  return new Hono<Env>().get('/atlas/v1/phaenologie', conditionally(read, answer));
 }
 
 /** All 36, also those without a record. */

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Context } from 'hono';
 import type { Env } from '../context.ts';
-import { answerError, type PortalError } from '../wire/errors.ts';
+import { answerError, type PortalError } from '../wire/portal-error.ts';
 import { send, setErrorHeaders } from '../wire/reply.ts';
 
 /** An error as an output answers it: `detail` is the German sentence, `parameter` names what was wrong. */

@@ -1,15 +1,23 @@
 // GET /tiles/v1/{z}/{x}/{y}.mvt and /tiles/v1/tiles.json: vector tiles (O3.1).
+
+import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import { type Context, Hono } from 'hono';
-import { canPackTiles, getTile, getTileBounds, listTile, type TileQuery } from '../../db/ausgabe-tiles.ts';
-import type { Versioned } from '../../db/stand.ts';
+import {
+  canPackTiles,
+  getTile,
+  getTileBounds,
+  listTile,
+  type TileFeature,
+  type TileGeometry,
+  type TileQuery,
+} from '../../db/ausgabe-tiles.ts';
+import type { Versioned } from '../../db/version.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
-import { PortalError } from '../wire/errors.ts';
+import { PortalError } from '../wire/portal-error.ts';
 import type { Answer } from '../wire/reply.ts';
-import type { AnswerOutput } from './conditional.ts';
-import { recordFilters } from './filters.ts';
-import { checkFirst, queryReader } from './query.ts';
-import { packTile } from './tile-pack.ts';
+import type { AnswerOutput } from './answer-output.ts';
+import { queryReader, recordFilters } from './output-query.ts';
 
 export const maxZoom = 16;
 /** Bytes of a tile; what is more is thinned out further. */
@@ -21,7 +29,7 @@ const teilungen = [128, 64, 32, 16, 8];
 const thinningMs = 3000;
 
 const readTileQuery = queryReader(recordFilters);
-const readNothing = queryReader({});
+const readTile = (c: Context<Env>) => ({ ...readPlace(c), ...readTileQuery(c) });
 
 export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   const { reads, config } = deps;
@@ -36,9 +44,8 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
     return { value: packTile(value), stand };
   };
 
-  const tile = async (c: Context<Env>): Promise<Answer> => {
-    const { z, x, y } = readPlace(c);
-    const { art = null, artengruppe_id = null, jahr_von = null, jahr_bis = null } = readTileQuery(c);
+  const tile = async (_c: Context<Env>, asked: ReturnType<typeof readTile>): Promise<Answer> => {
+    const { z, x, y, art = null, artengruppe_id = null, jahr_von = null, jahr_bis = null } = asked;
     const query = { z, x, y, art, artengruppeId: artengruppe_id, jahrVon: jahr_von, jahrBis: jahr_bis };
     const until = performance.now() + thinningMs;
     for (const teilung of teilungen) {
@@ -66,8 +73,8 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
   };
 
   return new Hono<Env>()
-    .get('/tiles/v1/tiles.json', checkFirst(readNothing), conditionally(description))
-    .get('/tiles/v1/:z/:x/:file', checkFirst(readPlace), checkFirst(readTileQuery), conditionally(tile));
+    .get('/tiles/v1/tiles.json', conditionally(queryReader({}), description))
+    .get('/tiles/v1/:z/:x/:file', conditionally(readTile, tile));
 }
 
 const layers = [
@@ -108,4 +115,25 @@ function readPlace(c: Context<Env>): { z: number; x: number; y: number } {
   const [, z = Number.NaN, x = Number.NaN, y = Number.NaN] = place.exec(c.req.path)?.map(Number) ?? [];
   if (!(z <= maxZoom && x < 2 ** z && y < 2 ** z)) throw new PortalError('nicht_gefunden');
   return { z, x, y };
+}
+
+const extent = 4096;
+
+/** A tile of version 2 where the database can't pack it (O3.2), as PostGIS does: layers without features are left out. */
+export function packTile(features: readonly TileFeature[]): Buffer<ArrayBuffer> {
+  const layers: Record<string, { features: ReturnType<typeof toPacked>[] }> = {};
+  for (const feature of features) {
+    layers[feature.layer] ??= { features: [] };
+    layers[feature.layer]?.features.push(toPacked(feature));
+  }
+  return Buffer.from(fromGeojsonVt(layers, { version: 2, extent }));
+}
+
+function toPacked({ id, properties, geometry }: TileFeature) {
+  return { ...(id !== null && { id }), type: geometry.type === 'Point' ? 1 : 3, tags: properties, geometry: toRings(geometry) };
+}
+
+function toRings(geometry: TileGeometry) {
+  if (geometry.type === 'Point') return [geometry.coordinates];
+  return geometry.type === 'Polygon' ? geometry.coordinates : geometry.coordinates.flat();
 }

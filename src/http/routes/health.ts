@@ -1,7 +1,7 @@
 // GET /health/live, GET /health/ready: what supervisors ask.
 import { Hono } from 'hono';
-import { isReadOnly } from '../../db/check.ts';
 import { isMigrated } from '../../db/migrate.ts';
+import { isReadOnly } from '../../db/requirements.ts';
 import type { Deps, Env } from '../context.ts';
 
 export function healthRoutes({ sql, drain }: Pick<Deps, 'sql' | 'drain'>): Hono<Env> {

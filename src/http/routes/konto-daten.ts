@@ -12,7 +12,7 @@ import { hasLongRun, isStorable } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
 import { codeOfFault, describeFault } from '../../observe/fault.ts';
 import type { Deps, Env } from '../context.ts';
-import { requireLinkAllowed } from '../limits.ts';
+import { limits, requireAllowed } from '../too-often.ts';
 import { readForm } from '../wire/form.ts';
 import { replyPage } from './konto-page.ts';
 import { enqueueLink } from './register.ts';
@@ -173,11 +173,11 @@ ${
   return new Hono<Env>()
     .get('/konto', (c) => replyAsk(c, null))
     .post('/konto', async (c) => {
-      const { fields } = await readForm(c, deps);
+      const { fields } = await readForm(c);
       const [konto = ''] = fields.get('konto') ?? [];
       if (!isName(konto))
         return replyAsk(c, `Nötig ist ein Anmeldename oder eine E-Mail-Adresse, höchstens ${maxNameLength} Zeichen.`);
-      await requireLinkAllowed(deps);
+      await requireAllowed(deps, limits.link);
       await enqueueLink(deps, c.get('tenant'), 'daten', { loginname: konto, email: konto });
       return replyPage(
         c,
@@ -187,16 +187,16 @@ ${
       );
     })
     .get('/konto/daten/:token', async (c) => {
-      await requireLinkAllowed(deps);
+      await requireAllowed(deps, limits.link);
       const link = await getNutzerDatenLink(sql, hashToken(c.req.param('token')));
       return link === null ? replyGone(c) : replyChoice(c, link);
     })
     .post('/konto/daten/:token', async (c) => {
-      await requireLinkAllowed(deps);
+      await requireAllowed(deps, limits.link);
       const hash = hashToken(c.req.param('token'));
       const link = await getNutzerDatenLink(sql, hash);
       if (link === null) return replyGone(c);
-      const { fields } = await readForm(c, deps);
+      const { fields } = await readForm(c);
       const [aktion = ''] = fields.get('aktion') ?? [];
       const [saetze = ''] = fields.get('saetze') ?? [];
       if (aktion === 'herunterladen') return replyArchive(c, hash, link.nutzerId);

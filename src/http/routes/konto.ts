@@ -7,7 +7,7 @@ import { hashPassword, sha1OfPlain } from '../../guard/password.ts';
 import { hasLongRun } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
-import { networkOfRequest, requireLinkAllowed } from '../limits.ts';
+import { limits, networkOfRequest, requireAllowed } from '../too-often.ts';
 import { readForm } from '../wire/form.ts';
 import { replyPage } from './konto-page.ts';
 
@@ -37,16 +37,16 @@ ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
 
   return new Hono<Env>()
     .get('/konto/:token', async (c) => {
-      await requireLinkAllowed(deps);
+      await requireAllowed(deps, limits.link);
       const loginname = await getNutzerLink(sql, hashToken(c.req.param('token')));
       return loginname === null ? replyGone(c) : replyPage(c, 200, 'Passwort festlegen', form(loginname, null));
     })
     .post('/konto/:token', async (c) => {
-      await requireLinkAllowed(deps);
+      await requireAllowed(deps, limits.link);
       const hash = hashToken(c.req.param('token'));
       const loginname = await getNutzerLink(sql, hash);
       if (loginname === null) return replyGone(c);
-      const { fields } = await readForm(c, deps);
+      const { fields } = await readForm(c);
       const [passwort = ''] = fields.get('passwort') ?? [];
       const [wiederholung = ''] = fields.get('wiederholung') ?? [];
       const problem =

@@ -6,8 +6,8 @@ import { isSha1, verifyPassword } from '../../guard/password.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { hashToken, makeToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
-import { networkOfRequest, requireLoginAllowed } from '../limits.ts';
 import { formErrors } from '../openapi/operation.ts';
+import { networkOfRequest, requireLoginAllowed } from '../too-often.ts';
 import type { Output } from '../wire/input.ts';
 import { type Route, route } from './route.ts';
 

@@ -4,7 +4,7 @@ import { isMediumName } from '../../media/name.ts';
 import type { Deps } from '../context.ts';
 import { mediumQuery, readSignature } from '../media/address.ts';
 import { serveMedium } from '../media/serve.ts';
-import { PortalError } from '../wire/errors.ts';
+import { PortalError } from '../wire/portal-error.ts';
 import { type Route, route } from './route.ts';
 
 export function medienRoutes(deps: Deps): Route[] {

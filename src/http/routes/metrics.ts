@@ -4,10 +4,10 @@ import { type Context, Hono } from 'hono';
 import type { Config } from '../../config.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { Env } from '../context.ts';
-import { PortalError } from '../wire/errors.ts';
+import { PortalError } from '../wire/portal-error.ts';
 import { send } from '../wire/reply.ts';
 
-export interface MetricsDeps {
+interface MetricsDeps {
   metrics: Metrics;
   config: Pick<Config, 'metricsToken' | 'trustedHops'>;
 }

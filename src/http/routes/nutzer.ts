@@ -1,13 +1,13 @@
 // /nutzer
 import * as v from 'valibot';
 import type { Sql } from '../../db/client.ts';
-import { getNutzer, listNutzer, type NutzerChange, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
+import { getNutzer, listNutzer, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
 import { hashPassword } from '../../guard/password.ts';
 import type { Deps } from '../context.ts';
-import { requireEmailAllowed, runRegexp } from '../limits.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
+import { limits, requireAllowed, runRegexp } from '../too-often.ts';
 import * as field from '../wire/fields.ts';
-import { type Output, restrictFields } from '../wire/input.ts';
+import { restrictFields } from '../wire/input.ts';
 import { regexp } from '../wire/regexp.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 
@@ -21,11 +21,6 @@ const changeNutzerFields = {
   rollen: v.optional(field.listOf(v.picklist(['expert', 'administrator']), 'expert und administrator, mit Komma dazwischen')),
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
 };
-
-async function toChange(form: Output<typeof changeNutzerFields>): Promise<NutzerChange> {
-  const { passwort, artengruppenbeschraenkung: artengruppen, ...input } = form;
-  return { ...input, artengruppen, passwordHash: passwort === undefined ? undefined : await hashPassword(passwort) };
-}
 
 export function nutzerRoutes(deps: Deps): Route[] {
   const { sql } = deps;
@@ -58,9 +53,10 @@ export function nutzerRoutes(deps: Deps): Route[] {
       // Before a password is hashed, which is dear.
       if (form.passwort !== undefined) await requireNutzerRight(sql, reader, id, Object.keys(form));
       // An administrator sees all addresses anyway.
-      if (form.email && id === reader) await requireEmailAllowed(deps, reader);
-      const change = await toChange(form);
-      await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, change);
+      if (form.email && id === reader) await requireAllowed(deps, limits.email, reader);
+      const { passwort, artengruppenbeschraenkung: artengruppen, ...input } = form;
+      const passwordHash = passwort === undefined ? undefined : await hashPassword(passwort);
+      await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, { ...input, artengruppen, passwordHash });
       return JSON.stringify([{ id }]);
     },
   });
@@ -117,15 +113,6 @@ export function nutzerRoutes(deps: Deps): Route[] {
       operationId: 'overrideNutzer',
       summary: 'PUT als POST',
       description: 'Für Clients, die kein PUT senden können: mit X-HTTP-Method-Override: PUT.',
-      errors: [
-        ...formErrors,
-        'nicht_erlaubt',
-        'nicht_gefunden',
-        'methode_nicht_erlaubt',
-        'adresse_vergeben',
-        'letzter_administrator',
-        'zu_oft',
-      ],
       examples: [
         {
           summary: 'Neue E-Mail-Adresse',

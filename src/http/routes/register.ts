@@ -4,11 +4,11 @@ import type { Mandant } from '../../db/mandant.ts';
 import { getNutzerOf, registerNutzer } from '../../db/nutzer.ts';
 import type { MailJob } from '../../jobs/boss.ts';
 import { type Deps, publicOrigin } from '../context.ts';
-import { isMailAllowed, requireLinkAllowed, requireRegistrationAllowed } from '../limits.ts';
 import { formErrors } from '../openapi/operation.ts';
-import { PortalError, sentences } from '../wire/errors.ts';
+import { isMailAllowed, limits, requireAllowed } from '../too-often.ts';
 import * as field from '../wire/fields.ts';
 import type { Output } from '../wire/input.ts';
+import { PortalError, sentences } from '../wire/portal-error.ts';
 import { type Asked, type Route, route } from './route.ts';
 
 const registerFields = {
@@ -54,7 +54,7 @@ const registerText =
 export function registerRoutes(deps: Deps): Route[] {
   const { sql, queue } = deps;
   const register = async ({ c, tenant }: Pick<Asked, 'c' | 'tenant'>, input: Output<typeof registerFields>) => {
-    await requireRegistrationAllowed(deps);
+    await requireAllowed(deps, limits.registration);
     await sql.begin(async (tx) => {
       const { id, isNew } = await registerNutzer(tx, {
         ...input,
@@ -132,7 +132,7 @@ export function registerRoutes(deps: Deps): Route[] {
         if (loginname === '' && email === '') {
           throw new PortalError('ungueltiger_parameter', { loginname: sentences.missing('loginname', 'loginname oder email') });
         }
-        await requireLinkAllowed(deps);
+        await requireAllowed(deps, limits.link);
         await enqueueLink(deps, asked.tenant, 'passwort', { loginname: loginname || null, email: email || null });
         return '[]';
       },

@@ -5,15 +5,16 @@ import * as v from 'valibot';
 import type { Sql } from '../../db/client.ts';
 import type { Mandant } from '../../db/mandant.ts';
 import type { Json, Page, VersionedPage } from '../../db/page.ts';
-import type { Subject, Versioned } from '../../db/stand.ts';
-import { type Deps, type Env, queryOfRequest } from '../context.ts';
+import type { Subject, Versioned } from '../../db/version.ts';
+import type { Deps, Env } from '../context.ts';
+import { readOverride } from '../http-rules.ts';
 import type { Auth, Operation, Shape } from '../openapi/operation.ts';
-import { readOverride } from '../protocol.ts';
+import { readFormat } from '../wire/answer-format.ts';
 import { type ListNames, namesOfList, nextUrl, readCursor } from '../wire/cursor.ts';
-import { PortalError } from '../wire/errors.ts';
 import { readForm } from '../wire/form.ts';
 import { checkInput, type Entries, type Output, pageFields } from '../wire/input.ts';
-import type { Parameters } from '../wire/query.ts';
+import { PortalError } from '../wire/portal-error.ts';
+import { type Parameters, parseQuery, queryOf } from '../wire/query.ts';
 import { type Answer, makeEmpty, makeRows, makeValue } from '../wire/reply.ts';
 import type { Value } from '../wire/xml.ts';
 
@@ -47,54 +48,20 @@ interface Described<A extends Auth, S extends Shape, C, Q extends Entries, F ext
   handle(asked: Asked<A, QueryOf<S, Q>, F>): Promise<Results<C>[S]>;
 }
 
-/** What reads and checks an operation's form: the same for all its requests. */
-interface FormReader<F extends Entries> {
-  deps: Deps;
-  schema: v.ObjectSchema<F, undefined>;
-}
-
 /** A request as its handler gets it: who asks was looked up, its query is checked. */
-export class Asked<A extends Auth = Auth, Q extends Entries = Entries, F extends Entries = Entries> {
-  readonly c: Context<Env>;
-  readonly tenant: Mandant;
-  readonly reader: A extends 'required' ? number : number | null;
-  readonly query: Output<Q>;
+export interface Asked<A extends Auth = Auth, Q extends Entries = Entries, F extends Entries = Entries> {
+  c: Context<Env>;
+  tenant: Mandant;
+  reader: A extends 'required' ? number : number | null;
+  query: Output<Q>;
   /** Of a list: the id that its page begins after. */
-  readonly beforeId: number | null;
+  beforeId: number | null;
   /** Where this request reads: whoever is logged in sees at once what they wrote. */
-  readonly reads: Sql;
-  readonly #form: FormReader<F>;
-  readonly #fields: Parameters | null;
-
-  constructor(
-    c: Context<Env>,
-    reader: number | null,
-    query: Output<Q>,
-    beforeId: number | null,
-    form: FormReader<F>,
-    fields: Parameters | null,
-  ) {
-    this.c = c;
-    this.tenant = c.get('tenant');
-    this.reader = reader as A extends 'required' ? number : number | null;
-    this.query = query;
-    this.beforeId = beforeId;
-    this.reads = c.get('reader') === null ? form.deps.reads : form.deps.sql;
-    this.#form = form;
-    this.#fields = fields;
-  }
-
+  reads: Sql;
   /** Reads and checks the operation's form. */
-  async readForm(): Promise<Output<F>> {
-    return this.checkForm(this.#fields ?? (await readForm(this.c, this.#form.deps)).fields);
-  }
-
+  readForm(): Promise<Output<F>>;
   /** Checks the fields of the operation's form. */
-  checkForm(fields: Parameters): Output<F> {
-    // What the database refuses later is repeated to the user from here.
-    this.c.set('sent', fields);
-    return checkInput(fields, this.#form.schema);
-  }
+  checkForm(fields: Parameters): Output<F>;
 }
 
 /** Makes a route of what is told of an operation and of its handler. */
@@ -110,25 +77,41 @@ export function route<
   const operation: Operation = { ...described, ...(isList && { query: { ...described.query, ...pageFields } }) };
   const schema = v.object((operation.query ?? {}) as QueryOf<S, Q>);
   const names: ListNames | null = isList ? namesOfList(schema.entries) : null;
-  const form: FormReader<F> = { deps, schema: v.object(described.form ?? ({} as F)) };
+  const formSchema = v.object(described.form ?? ({} as F));
   return {
     ...operation,
     async answer(c) {
       const reader = c.get('reader');
       if (auth === 'required' && reader === null) throw new PortalError('nicht_angemeldet');
-      const fields = formFirst ? (await readForm(c, deps)).fields : null;
-      const { parameters, format } = queryOfRequest(c);
+      const fields = formFirst ? (await readForm(c)).fields : null;
+      const parameters = parseQuery(queryOf(c.req.url));
+      // What the database refuses later is repeated to the user from here, or from the form.
+      c.set('sent', parameters);
+      const format = readFormat(parameters);
       const query = checkInput(parameters, schema);
       const { restrict, cursor } = query as { restrict?: string; cursor?: string };
-      const list = names && { path: c.req.path, tenant: c.get('tenant').id, parameters, names };
+      const tenant = c.get('tenant');
+      const list = names && { path: c.req.path, tenant: tenant.id, parameters, names };
       const beforeId = list && readCursor(deps.secretKey, list, cursor);
-      const ask = () => handle(new Asked<A, QueryOf<S, Q>, F>(c, reader, query, beforeId, form, fields));
+      const checkForm = (sent: Parameters) => {
+        c.set('sent', sent);
+        return checkInput(sent, formSchema);
+      };
+      const result = await handle({
+        c,
+        tenant,
+        reader: reader as Asked<A>['reader'],
+        query,
+        beforeId,
+        reads: reader === null ? deps.reads : deps.sql,
+        readForm: async () => checkForm(fields ?? (await readForm(c)).fields),
+        checkForm,
+      });
       if (list !== null) {
-        const { rows, lastId, ...version } = (await ask()) as Page<Json> & { stand?: string };
-        const answer = makeRows(format, rows, nextUrl(deps.secretKey, list, c.get('origin'), lastId), restrict, status);
-        return { ...answer, ...version };
+        const { rows, lastId, ...version } = result as Page<Json> & { stand?: string };
+        const next = nextUrl(deps.secretKey, list, c.get('origin'), lastId);
+        return { ...makeRows(format, rows, next, restrict, status), ...version };
       }
-      const result = await ask();
       if (shape === 'file') return result as Response;
       if (shape === 'bare') {
         const members = result as Results<C>['bare'];
@@ -136,7 +119,7 @@ export function route<
       }
       if (caching === undefined) return makeRows(format, result as Json, null, restrict, status);
       const { value, stand } = result as Versioned<Json>;
-      return { ...(await makeRows(format, value, null, restrict, status)), stand };
+      return { ...makeRows(format, value, null, restrict, status), stand };
     },
   };
 }
@@ -154,11 +137,11 @@ export function readPathId(c: Context<Env>, max = Number.MAX_SAFE_INTEGER): numb
  */
 export function override(
   [put, ...others]: readonly [Route, ...Route[]],
-  described: Pick<Operation, 'operationId' | 'summary' | 'description' | 'errors' | 'examples'>,
+  described: Pick<Operation, 'operationId' | 'summary' | 'description' | 'examples'>,
 ): Route {
   const byMethod = new Map([put, ...others].map((each) => [each.method.toUpperCase(), each]));
   const methods = [...byMethod.keys()];
-  const { path, tag, auth, form, files, meanings, record, shape } = put;
+  const { path, tag, auth, form, files, meanings, record, shape, errors = [] } = put;
   return {
     method: 'post',
     path,
@@ -170,6 +153,7 @@ export function override(
     ...(files && { files }),
     ...(meanings && { meanings }),
     override: methods,
+    errors: [...errors, 'methode_nicht_erlaubt'],
     ...described,
     async answer(c) {
       const meant = byMethod.get(readOverride(c) ?? 'POST');

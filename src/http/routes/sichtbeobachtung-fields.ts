@@ -1,6 +1,6 @@
 // What may be sent of a sighting, and what sightings are looked for by.
 import * as v from 'valibot';
-import { type Feld, type FeldName, type FeldValues, listFeld } from '../../felder.ts';
+import { type Feld, type FeldName, type FeldValues, listFeld } from '../../sichtbeobachtung-felder.ts';
 import * as field from '../wire/fields.ts';
 import { textFilter } from '../wire/input.ts';
 

@@ -11,8 +11,8 @@ import type { Deps } from '../context.ts';
 import { addressMedia } from '../media/address.ts';
 import { receiveMedia, removeMedia } from '../media/receive.ts';
 import { formErrors, own, unknown } from '../openapi/operation.ts';
-import { PortalError, sentences } from '../wire/errors.ts';
 import { type Output, type pageFields, restrictFields } from '../wire/input.ts';
+import { PortalError, sentences } from '../wire/portal-error.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 import {
   changeSichtbeobachtungFields,
@@ -195,7 +195,6 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       operationId: 'overrideSichtbeobachtung',
       summary: 'PUT oder DELETE als POST',
       description: 'Für Clients, die kein PUT oder DELETE senden können: X-HTTP-Method-Override nennt, was gemeint ist.',
-      errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'methode_nicht_erlaubt', 'doppelte_meldung', 'zu_oft'],
       examples: [
         {
           summary: 'Veröffentlichen',

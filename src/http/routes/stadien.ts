@@ -3,35 +3,26 @@ import { listAktivitaet, listStadium } from '../../db/art.ts';
 import type { Deps } from '../context.ts';
 import { type Route, route } from './route.ts';
 
+const lists = [
+  ['/stadien', 'listStadien', 'Entwicklungsstadien auflisten', 'Werte für stadium_id.', 'Stadium', listStadium],
+  ['/aktivitaeten', 'listAktivitaeten', 'Aktivitäten auflisten', 'Werte für aktivitaet_id.', 'Aktivitaet', listAktivitaet],
+] as const;
+
 export function stadienRoutes(deps: Deps): Route[] {
-  return [
+  return lists.map(([path, operationId, summary, description, record, list]) =>
     route(deps, {
       method: 'get',
-      path: '/stadien',
-      operationId: 'listStadien',
+      path,
+      operationId,
       tag: 'Arten',
-      summary: 'Entwicklungsstadien auflisten',
-      description: 'Werte für stadium_id.',
+      summary,
+      description,
       auth: 'optional',
-      record: 'Stadium',
+      record,
       shape: 'list',
       caching: 'gezeigt',
       examples: [{ summary: 'Alle', status: 200 }],
-      handle: ({ query, beforeId, reads }) => listStadium(reads, beforeId, query.limit),
+      handle: ({ query, beforeId, reads }) => list(reads, beforeId, query.limit),
     }),
-    route(deps, {
-      method: 'get',
-      path: '/aktivitaeten',
-      operationId: 'listAktivitaeten',
-      tag: 'Arten',
-      summary: 'Aktivitäten auflisten',
-      description: 'Werte für aktivitaet_id.',
-      auth: 'optional',
-      record: 'Aktivitaet',
-      shape: 'list',
-      caching: 'gezeigt',
-      examples: [{ summary: 'Alle', status: 200 }],
-      handle: ({ query, beforeId, reads }) => listAktivitaet(reads, beforeId, query.limit),
-    }),
-  ];
+  );
 }

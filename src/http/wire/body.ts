@@ -1,6 +1,6 @@
 // The body of a request as it comes.
 import type { Readable } from 'node:stream';
-import { PortalError } from './errors.ts';
+import { PortalError } from './portal-error.ts';
 
 /**
  * Reads a body, and leaves to the server what it doesn't read of it: a client can be told what was wrong before it has sent all.

@@ -1,6 +1,6 @@
 // Pages (D1.12, D1.13): the cursor, and the URL that carries it.
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { PortalError, sentences } from './errors.ts';
+import { PortalError, sentences } from './portal-error.ts';
 import type { Parameters } from './query.ts';
 
 // Everything else in a list's query is a filter: a cursor belongs to one set of them.
@@ -28,7 +28,7 @@ export function namesOfList(entries: object): ListNames {
 }
 
 /** The cursor that continues after the record with this id. */
-export function makeCursor(key: KeyObject, page: Page, lastId: number): string {
+function makeCursor(key: KeyObject, page: Page, lastId: number): string {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(lastId));
   return Buffer.concat([bytes, sign(key, page, bytes)]).toString('base64url');

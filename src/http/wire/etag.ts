@@ -1,16 +1,15 @@
 // Conditional reads of anonymous clients (D2.21).
 import { createHmac, hash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
-import { getStand, type Subject } from '../../db/stand.ts';
+import { getStand, type Subject } from '../../db/version.ts';
 import { coalesce } from '../../guard/coalesce.ts';
 import type { Deps, Env } from '../context.ts';
-import type { KeptAnswers } from './kept.ts';
+import type { AnswerCache } from './answer-cache.ts';
 import { type Answer, respond, send } from './reply.ts';
 
 /** Makes ETags of versions, and looks at the present version. A hash of the body would cost as much as the body. */
 export function makeTags({ reads, secretKey, build }: Pick<Deps, 'reads' | 'secretKey' | 'build'>) {
-  // With the key, because cursors end when it changes; with the build, because it makes the body. Made once: an HMAC for each tag
-  // was a fiftieth of what the service computes for a page.
+  // With the key, because cursors end when it changes; with the build, because it makes the body.
   const secret = createHmac('sha256', secretKey).update(`etag ${build}`).digest('base64url');
   const looks = {
     gezeigt: coalesce(() => getStand(reads, 'gezeigt')),
@@ -26,14 +25,13 @@ export function makeTags({ reads, secretKey, build }: Pick<Deps, 'reads' | 'secr
 /**
  * Gives anonymous reads an ETag and answers 304 when the client has it. The tag is made from the version that came with the body.
  *
- * An answer that was the same twice is kept, and sent again for as long as its tag holds. The service asks for the version
- * first, as a client would with its own copy: what is sent from memory is what a 304 would have confirmed. What is asked for
- * once, or changes all the time, is not worth the memory, nor a statement of its own for the version.
- * @param answers where answers are kept; one for all, because its size is what they may take together
+ * An answer that was the same twice is cached, and sent again for as long as its tag holds. The service asks for the version
+ * first: what is sent from memory is what a 304 would have confirmed.
+ * @param answers one cache for all, because its size is what they may take together
  * @param addressOf what an answer depends on beside the version
  * @returns what makes handlers of reads, of what their answers are made from
  */
-export function answerConditionally(deps: Deps, answers: KeptAnswers, addressOf = addressAtTenant) {
+export function answerConditionally(deps: Deps, answers: AnswerCache, addressOf = addressAtTenant) {
   const { tagOf, look } = makeTags(deps);
   return (subject: Subject, make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
     const respondAlways = respond(make);
@@ -41,17 +39,17 @@ export function answerConditionally(deps: Deps, answers: KeptAnswers, addressOf 
       if (c.get('reader') !== null) return respondAlways(c, next);
       // Of this address only: what another one answers to says nothing about it.
       const address = addressOf(c);
-      const kept = answers.get(address);
+      const cached = answers.get(address);
       const known = c.req.header('if-none-match');
       const reply = (answer: Answer) => (namesAny(known) && answer.status === 200 ? c.body(null, 304) : send(c, answer));
       c.header('Cache-Control', 'no-cache');
-      if (known !== undefined || kept?.answer) {
+      if (known !== undefined || cached?.answer) {
         const tag = tagOf(await look(subject), address);
         c.header('ETag', tag);
         if (matches(known, tag)) return c.body(null, 304);
-        if (kept?.tag === tag && kept.answer) {
+        if (cached?.tag === tag && cached.answer) {
           deps.metrics.countAnswer(true);
-          return reply({ body: kept.answer.body, type: kept.answer.type, status: 200 });
+          return reply({ body: cached.answer.body, type: cached.answer.type, status: 200 });
         }
       }
       deps.metrics.countAnswer(false);
@@ -64,7 +62,7 @@ export function answerConditionally(deps: Deps, answers: KeptAnswers, addressOf 
       c.header('ETag', tag);
       const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body;
       const response = reply({ body, type, status });
-      answers.set(address, kept?.tag === tag ? { tag, answer: { body, type } } : { tag });
+      answers.set(address, cached?.tag === tag ? { tag, answer: { body, type } } : { tag });
       return response;
     };
   };

@@ -1,5 +1,5 @@
 // The kinds of values that the interface takes, as valibot schemas. A schema's messages say what is allowed; the
-// sentence around it is made in errors.ts. What is a string on the wire but a number or a truth value for its user says so in
+// sentence around it is made in portal-error.ts. What is a string on the wire but a number or a truth value for its user says so in
 // its metadata, which http/openapi turns into the interface's document.
 import * as v from 'valibot';
 import { hasAtMost, toIsoDate } from '../../guard/text.ts';

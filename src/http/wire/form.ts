@@ -2,17 +2,15 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
-import type { Deps, Env } from '../context.ts';
+import type { Env } from '../context.ts';
 import { readBody } from './body.ts';
-import { PortalError, sentences } from './errors.ts';
 import { keyOf, readMultipart, type TakeFile } from './multipart.ts';
-import { countParameters, maxFields, type Parameters, parseQuery } from './query.ts';
+import { PortalError, sentences } from './portal-error.ts';
+import { maxFields, type Parameters, parseQuery } from './query.ts';
 
 export const maxFieldsBytes = 128 * 1024;
 /** Four photos of 12 MiB, a sound file of 1 MiB, and the fields. */
 export const maxBodyBytes = 52 * 1024 * 1024;
-
-type FormDeps = Pick<Deps, 'config'>;
 
 export interface Form<F = never> {
   fields: Parameters;
@@ -24,8 +22,8 @@ export interface Form<F = never> {
  * Reads the whole body of a form without files.
  * @throws PortalError 415 for another type, 413 when it is too large, 400 when it is no readable form or holds a file
  */
-export function readForm(c: Context<Env>, deps: FormDeps): Promise<Form> {
-  return readFormWithFiles(c, deps, [], () => Promise.reject(new PortalError('ungueltige_anfrage')));
+export function readForm(c: Context<Env>): Promise<Form> {
+  return readFormWithFiles(c, [], () => Promise.reject(new PortalError('ungueltige_anfrage')));
 }
 
 /**
@@ -36,7 +34,6 @@ export function readForm(c: Context<Env>, deps: FormDeps): Promise<Form> {
  */
 export async function readFormWithFiles<F>(
   c: Context<Env>,
-  _deps: FormDeps,
   fileFields: readonly string[],
   takeFile: TakeFile<F>,
 ): Promise<Form<F>> {
@@ -48,8 +45,8 @@ export async function readFormWithFiles<F>(
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw new PortalError('zu_gross');
   const body = readBody(bodyOf(c), maxBytes);
   if (type === 'application/x-www-form-urlencoded') {
-    const fields = parseQuery(await readText(body), maxFields);
-    if (countParameters(fields) > maxFields)
+    const fields = parseQuery(await readText(body));
+    if ([...fields.values()].flat().length > maxFields)
       throw new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
     return checkFileFields({ fields, files: new Map() }, fileFields);
   }
@@ -78,18 +75,10 @@ function checkFileFields<F>(form: Form<F>, fileFields: readonly string[]): Form<
   return form;
 }
 
-// Into one buffer: a body that comes byte by byte would be kept as pieces that take four hundred bytes each.
+// Not fatal: what is no UTF-8 becomes U+FFFD, as in multipart fields.
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  let read = Buffer.allocUnsafe(4096);
-  let length = 0;
-  for await (const chunk of body) {
-    if (length + chunk.length > read.length) {
-      const larger = Buffer.allocUnsafe(Math.max(2 * read.length, length + chunk.length));
-      read.copy(larger, 0, 0, length);
-      read = larger;
-    }
-    length += chunk.copy(read, length);
-  }
-  // Not fatal: what is no UTF-8 becomes U+FFFD, as in multipart fields.
-  return new TextDecoder().decode(read.subarray(0, length));
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
 }

@@ -2,17 +2,17 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
-import { PortalError, sentences } from './errors.ts';
+import { PortalError, sentences } from './portal-error.ts';
 import { addValue, type Parameters } from './query.ts';
 
 /**
  * Of a form, all that is no content: headers of parts, and what separates them. Busboy cuts a longer header off without a word, and the
  * field's name with it.
  */
-export const maxHeadersBytes = 32 * 1024;
+const maxHeadersBytes = 32 * 1024;
 
 /** What the fields of a form may be together; of files there may be as many. */
-export interface FieldBounds {
+interface FieldBounds {
   maxFields: number;
   maxFieldsBytes: number;
 }
@@ -20,7 +20,7 @@ export interface FieldBounds {
 /** Takes the content of a file part; told of the first byte, never of an empty part. */
 export type TakeFile<F> = (name: string, stream: Readable) => Promise<F>;
 
-export interface Multipart<F> {
+interface Multipart<F> {
   fields: Parameters;
   files: Map<string, F>;
 }

@@ -3,9 +3,10 @@ import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Json } from '../../db/page.ts';
 import { currentScope } from '../../guard/request.ts';
-import { type Env, queryOfRequest } from '../context.ts';
-import { answerError, type PortalError } from './errors.ts';
-import { type Format, plainJson } from './format.ts';
+import type { Env } from '../context.ts';
+import { type Format, plainJson, readFormat } from './answer-format.ts';
+import { answerError, type PortalError } from './portal-error.ts';
+import { parseQuery, queryOf } from './query.ts';
 import { toXml, type Value } from './xml.ts';
 
 /** What is sent back, ready to leave. */
@@ -35,25 +36,11 @@ export function makeRows(
 ): Answer {
   const names = restrictNames(restrict);
   // The usual case passes the database's text on unread: twice the requests per second.
-  if (format.format === 'json' && names === null) return passRows(format, rows, next, status);
-  return parseRows(format, rows, next, names, status);
-}
-
-function passRows(format: Format, rows: Json, next: string | null, status: ContentfulStatusCode): Answer {
-  const tail = Buffer.from(next ? `,"next":${JSON.stringify(next)}}` : '}');
-  return makeJson(format, Buffer.concat([resultHead, ...toPieces(rows), tail]), status);
-}
-
-function parseRows(
-  format: Format,
-  rows: Json,
-  next: string | null,
-  names: Set<string> | null,
-  status: ContentfulStatusCode,
-): Answer {
-  let records = JSON.parse(typeof rows === 'string' ? rows : Buffer.concat(toPieces(rows)).toString()) as {
-    [name: string]: Value;
-  }[];
+  if (format.format === 'json' && names === null) {
+    const tail = Buffer.from(next ? `,"next":${JSON.stringify(next)}}` : '}');
+    return makeJson(format, Buffer.concat([resultHead, ...toPieces(rows), tail]), status);
+  }
+  let records: { [name: string]: Value }[] = JSON.parse(Buffer.concat(toPieces(rows)).toString());
   if (names) records = records.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => names.has(name))));
   return makeValue(format, 'xml', { result: records, ...(next && { next }) }, status);
 }
@@ -98,7 +85,7 @@ export function replyError(c: Context<Env>, error: PortalError): Response {
   setErrorHeaders(c, answer.headers);
   let format = plainJson;
   try {
-    format = queryOfRequest(c).format;
+    format = readFormat(parseQuery(queryOf(c.req.url)));
   } catch {
     // The format is what is wrong: plain JSON.
   }
@@ -146,13 +133,21 @@ export function send(
   return c.body(body, status, { 'Content-Type': type });
 }
 
-/** A page for people. */
+/** A page for people, which may load and do no more than its policy says. */
 export async function sendPage(
   c: Context<Env>,
   page: string | Promise<string>,
+  policy: string,
   status: ContentfulStatusCode = 200,
 ): Promise<Response> {
+  c.header('Content-Security-Policy', policy);
   return send(c, { body: String(await page), type: 'text/html; charset=UTF-8', status });
+}
+
+/** A file whose address changes with it. */
+export function sendForGood(c: Context<Env>, body: string | Uint8Array<ArrayBuffer>, type: string): Response {
+  c.header('Cache-Control', 'public, max-age=31536000, immutable');
+  return send(c, { body, type, status: 200 });
 }
 
 function contentType(callback: string | null): string {

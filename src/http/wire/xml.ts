@@ -12,9 +12,8 @@ const cdataMembers = new Set(['next']);
 const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' };
 
 /**
- * One XML document in UTF-8. Its rows are made one by one: as one tree of the library, a thousand of them took 60 ms instead of
- * 42. Each is turned into bytes at once: as text, which the library puts together from hundreds of pieces, they held so much
- * memory that a page of a hundred took a fifth longer.
+ * One XML document in UTF-8. Its rows are made one by one, and turned into bytes at once: as one tree of the library, or as text
+ * of hundreds of pieces, they take longer.
  * @param root name of the root element
  * @param members names that the interface gives, not its users
  */

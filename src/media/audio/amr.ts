@@ -19,12 +19,11 @@ export function cleanAmr(bytes: Buffer, kind: keyof typeof amrHeads): Buffer {
   const untagged = cutTrailingTags(bytes);
   const start = amrHeads[kind].length;
   let at = start;
-  for (
-    let size = measureFrame(untagged, at, kind);
-    size > 0 && at + size <= untagged.length;
-    size = measureFrame(untagged, at, kind)
-  )
+  for (;;) {
+    const size = measureFrame(untagged, at, kind);
+    if (size === 0 || at + size > untagged.length) break;
     at += size;
+  }
   if (at === start) throw new AudioRefusedError('damaged', 'no frame of sound');
   return Buffer.from(untagged.subarray(0, at));
 }

@@ -1,21 +1,13 @@
 // Reading what strangers wrote: behind the end of a file there is a refusal, never a RangeError or a silent zero.
 import { AudioRefusedError } from './refusal.ts';
 
-/**
- * An unsigned number, highest byte first.
- * @param size bytes of the number, 1 to 6
- * @throws AudioRefusedError `damaged` when the file ends before it
- */
+/** An unsigned number of 1 to 6 bytes, highest byte first. */
 export function readBig(bytes: Buffer, at: number, size: number): number {
   requireBytes(bytes, at, size);
   return bytes.readUIntBE(at, size);
 }
 
-/**
- * An unsigned number, lowest byte first.
- * @param size bytes of the number, 1 to 6
- * @throws AudioRefusedError `damaged` when the file ends before it
- */
+/** An unsigned number of 1 to 6 bytes, lowest byte first. */
 export function readLittle(bytes: Buffer, at: number, size: number): number {
   requireBytes(bytes, at, size);
   return bytes.readUIntLE(at, size);

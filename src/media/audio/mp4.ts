@@ -20,19 +20,10 @@ const sampleEntries = new Set(['mp4a', 'alac', 'samr', 'sawb', 'sawp', 'Opus', '
 const extensions = new Set(['esds', 'damr', 'alac', 'dOps', 'dfLa', 'chan', 'btrt', 'wave']);
 const extensionsOfWave = new Set(['esds', 'damr', 'alac', 'chan', 'frma', 'enda', 'mp4a', 'samr', 'sawb']);
 
+const keepAll = (...types: string[]): Rules => Object.fromEntries(types.map((type) => [type, 'keep']));
 const stbl: Rule = {
   stsd: cleanDescriptions,
-  stts: 'keep',
-  ctts: 'keep',
-  cslg: 'keep',
-  stsc: 'keep',
-  stsz: 'keep',
-  stz2: 'keep',
-  stco: 'keep',
-  co64: 'keep',
-  stss: 'keep',
-  sgpd: 'keep',
-  sbgp: 'keep',
+  ...keepAll('stts', 'ctts', 'cslg', 'stsc', 'stsz', 'stz2', 'stco', 'co64', 'stss', 'sgpd', 'sbgp'),
 };
 const trak: Rule = {
   tkhd: blankTimes,
@@ -44,12 +35,9 @@ const trak: Rule = {
   },
 };
 const file: Rules = {
-  ftyp: 'keep',
-  styp: 'keep',
-  sidx: 'keep',
+  ...keepAll('ftyp', 'styp', 'sidx', 'mdat'),
   moov: { mvhd: blankTimes, trak, mvex: { mehd: 'keep', trex: 'keep' } },
-  moof: { mfhd: 'keep', traf: { tfhd: 'keep', tfdt: 'keep', trun: 'keep', sgpd: 'keep', sbgp: 'keep' } },
-  mdat: 'keep',
+  moof: { mfhd: 'keep', traf: keepAll('tfhd', 'tfdt', 'trun', 'sgpd', 'sbgp') },
   mfra: { tfra: 'keep', mfro: 'keep' },
 };
 

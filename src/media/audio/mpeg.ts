@@ -1,5 +1,5 @@
 // MP3 and ADTS (AAC): frames one after the other, tags around them.
-import { collectFrames, type Frame } from './frames.ts';
+import { collectFrames, type Frame, type ReadFrame } from './frames.ts';
 import { AudioRefusedError } from './refusal.ts';
 import { cutTrailingTags, skipLeadingTags } from './tags.ts';
 
@@ -43,22 +43,10 @@ export function readAdtsFrame(bytes: Buffer, at: number): Frame | null {
 }
 
 /**
- * The frames of an MP3 file without any tag.
+ * The frames of a file without any tag.
  * @throws AudioRefusedError `damaged` when there is no frame
  */
-export function cleanMp3(bytes: Buffer): Buffer {
-  return joinFrames(bytes, readMp3Frame);
-}
-
-/**
- * The frames of an ADTS file without any tag.
- * @throws AudioRefusedError `damaged` when there is no frame
- */
-export function cleanAdts(bytes: Buffer): Buffer {
-  return joinFrames(bytes, readAdtsFrame);
-}
-
-function joinFrames(bytes: Buffer, readFrame: typeof readMp3Frame): Buffer {
+export function cleanFrames(bytes: Buffer, readFrame: ReadFrame): Buffer {
   const frames = collectFrames(cutTrailingTags(bytes), skipLeadingTags(bytes), readFrame);
   if (frames.length === 0) throw new AudioRefusedError('damaged', 'no frame of sound');
   return Buffer.concat(frames);

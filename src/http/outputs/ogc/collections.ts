@@ -14,7 +14,7 @@ import {
   type OutputSystem,
 } from '../../../db/ausgabe-ogc.ts';
 import type { Sql } from '../../../db/client.ts';
-import type { Versioned } from '../../../db/stand.ts';
+import type { Versioned } from '../../../db/version.ts';
 import * as field from '../../wire/fields.ts';
 import type { Entries } from '../../wire/input.ts';
 
@@ -47,7 +47,7 @@ export interface Collection {
   get(sql: Sql, id: string, system: OutputSystem): Promise<Versioned<Buffer | null> | null>;
 }
 
-export const yearField = v.optional(field.integer(1, 9999));
+const yearField = v.optional(field.integer(1, 9999));
 const speciesFilters = { art: v.optional(field.id), artengruppe_id: v.optional(field.id) };
 
 const integer = (description: string): Property => ({ type: 'integer', description });

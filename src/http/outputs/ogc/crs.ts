@@ -1,8 +1,8 @@
 // The coordinate reference systems of /ogc: names, axes, and the boxes that are asked for in them (O2).
 import * as v from 'valibot';
 import type { OutputBox, OutputSystem } from '../../../db/ausgabe-ogc.ts';
-import { PortalError } from '../../wire/errors.ts';
 import * as field from '../../wire/fields.ts';
+import { PortalError } from '../../wire/portal-error.ts';
 
 const base = 'http://www.opengis.net/def/crs';
 export const crs84 = `${base}/OGC/1.3/CRS84`;

@@ -9,7 +9,7 @@ import { pageFormats } from './items.ts';
 import type { Addresses } from './links.ts';
 import { drawMap } from './map.ts';
 import { html as htmlFormat, json } from './negotiate.ts';
-import { makePage } from './page.ts';
+import { makePage } from './ogc-page.ts';
 
 const home = ({ root }: Addresses) => ({ href: `${root}?f=html`, title: 'Daten' });
 const own = (addresses: Addresses) => addresses.own(htmlFormat, [json, htmlFormat]);

@@ -1,5 +1,5 @@
 // What /ogc says of itself: the landing page, the classes that it conforms to, the collections (O2).
-import type { Collection } from './collections.ts';
+import { type Collection, collections } from './collections.ts';
 import { crs84, crsNames, storageCrs } from './crs.ts';
 import { pageFormats } from './items.ts';
 import type { Addresses, Link } from './links.ts';
@@ -33,15 +33,17 @@ export function linksOfLanding(addresses: Addresses, format: OutputFormat): Link
   ];
 }
 
-export const describeLanding = (addresses: Addresses, format: OutputFormat) => ({
-  title,
-  description,
-  links: linksOfLanding(addresses, format),
+export const describeLanding = (addresses: Addresses) => ({ title, description, links: linksOfLanding(addresses, json) });
+
+export const describeConformance = (addresses: Addresses) => ({
+  conformsTo: conformance,
+  links: addresses.own(json, pages),
 });
 
-export const describeConformance = (addresses: Addresses, format: OutputFormat) => ({
-  conformsTo: conformance,
-  links: addresses.own(format, pages),
+export const describeCollections = (addresses: Addresses, extents: Extents) => ({
+  links: addresses.own(json, pages),
+  crs: crsNames,
+  collections: collections.map((each) => describeCollection(addresses, each, extents)),
 });
 
 /** @param format of the page that is about this collection alone; missing in the list of all */

@@ -7,7 +7,7 @@ import type { Collection } from './collections.ts';
 import { type Feature, featuresOf } from './geometry.ts';
 import type { Addresses, Link } from './links.ts';
 import { drawMap } from './map.ts';
-import { makePage } from './page.ts';
+import { makePage } from './ogc-page.ts';
 
 interface Shown {
   collection: Collection;

@@ -4,18 +4,18 @@ import * as v from 'valibot';
 import type { FeatureFilter, FeaturePage } from '../../../db/ausgabe-ogc.ts';
 import { isStorable } from '../../../guard/text.ts';
 import type { Deps, Env } from '../../context.ts';
-import { PortalError } from '../../wire/errors.ts';
 import * as field from '../../wire/fields.ts';
+import { PortalError } from '../../wire/portal-error.ts';
 import { send } from '../../wire/reply.ts';
-import { queryReader } from '../query.ts';
+import { queryReader } from '../output-query.ts';
 import { type Collection, collections } from './collections.ts';
-import type { Conditions } from './conditional.ts';
 import { bboxField, crs84, crsField, systemOf, toBox } from './crs.ts';
-import { makeCsv } from './csv.ts';
 import { datetimeField } from './datetime.ts';
+import { makeCsv } from './feature-csv.ts';
 import { makeItemPage, makeItemsPage } from './items-page.ts';
 import { Addresses, type Link } from './links.ts';
 import { chooseFormat, csv, geojson, html, linkType } from './negotiate.ts';
+import type { Conditions } from './ogc-conditions.ts';
 
 /** Features of a page; more are cut down to it (Requirement 22). */
 export const maxFeatures = 10_000;
@@ -38,7 +38,7 @@ const limitField = v.optional(
 export const maxOffset = 10_000;
 
 export const pageFormats = [geojson, html, csv];
-export const itemFormats = [geojson, html];
+const itemFormats = [geojson, html];
 
 const pageEntries = {
   f: v.optional(field.oneOf(['json', 'html', 'csv'])),
@@ -185,11 +185,10 @@ function toFilter(input: PageInput & FilterInput): FeatureFilter {
   });
 }
 
-const given = <T>(values: (T | undefined)[]) => values.filter((value) => value !== undefined);
-const latest = <T extends string | number>(values: (T | undefined)[]): T | undefined =>
-  given(values).reduce<T | undefined>((best, value) => (best === undefined || value > best ? value : best), undefined);
-const earliest = <T extends string | number>(values: (T | undefined)[]): T | undefined =>
-  given(values).reduce<T | undefined>((best, value) => (best === undefined || value < best ? value : best), undefined);
+const inOrder = <T extends string | number>(values: (T | undefined)[]) =>
+  values.filter((value) => value !== undefined).sort((a, b) => (a < b ? -1 : 1));
+const latest = <T extends string | number>(values: (T | undefined)[]) => inOrder(values).at(-1);
+const earliest = <T extends string | number>(values: (T | undefined)[]) => inOrder(values)[0];
 
 function dropMissing(filter: FeatureFilter): FeatureFilter {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));

@@ -1,7 +1,7 @@
 // In which format an address of /ogc answers: `f` says it, else the Accept header (O2).
 import type { Context } from 'hono';
 import type { Env } from '../../context.ts';
-import { PortalError } from '../../wire/errors.ts';
+import { PortalError } from '../../wire/portal-error.ts';
 
 export type FormatName = 'json' | 'html' | 'csv';
 

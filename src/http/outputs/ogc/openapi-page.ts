@@ -4,8 +4,8 @@ import { html } from 'hono/html';
 import type { Env } from '../../context.ts';
 import type { Addresses } from './links.ts';
 import { html as htmlFormat, openapi } from './negotiate.ts';
+import { makePage } from './ogc-page.ts';
 import { makeOpenapi } from './openapi.ts';
-import { makePage } from './page.ts';
 
 interface Parameter {
   $ref?: string;

@@ -10,13 +10,6 @@ interface Node {
 }
 
 const uri = { type: 'string', format: 'uri' };
-const formatParameter = (values: string[]) => ({
-  name: 'f',
-  in: 'query',
-  description: 'Format der Antwort; ohne Angabe entscheidet Accept.',
-  required: false,
-  schema: { type: 'string', enum: values },
-});
 const query = (name: string, what: string, schema: Node, more: Node = {}) => ({
   name,
   in: 'query',
@@ -122,7 +115,10 @@ function respond(what: string, formats: readonly OutputFormat[], schema: Node, h
   };
 }
 
-const formatsOf = (formats: readonly OutputFormat[]) => formatParameter(formats.map(({ name }) => name));
+const formatsOf = (formats: readonly OutputFormat[]) => {
+  const schema = { type: 'string', enum: formats.map(({ name }) => name) };
+  return query('f', 'Format der Antwort; ohne Angabe entscheidet Accept.', schema);
+};
 
 function page(operationId: string, summary: string, formats: readonly OutputFormat[], schema: Node): Node {
   return {

@@ -1,11 +1,20 @@
 // The query of an output: checked as that of the interface is, but a name that nobody knows is an error (O0.5).
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import * as v from 'valibot';
 import { shorten } from '../../guard/text.ts';
 import type { Env } from '../context.ts';
-import { PortalError } from '../wire/errors.ts';
+import * as field from '../wire/fields.ts';
 import { checkInput, type Entries, type Output } from '../wire/input.ts';
-import { maxFields, parseQuery, queryOf } from '../wire/query.ts';
+import { PortalError } from '../wire/portal-error.ts';
+import { parseQuery, queryOf } from '../wire/query.ts';
+
+/** Which records maps and charts tell of: of a species, of a species group, of the years from and to. */
+export const recordFilters = {
+  art: v.optional(field.id),
+  artengruppe_id: v.optional(field.id),
+  jahr_von: v.optional(field.integer(0, 9999)),
+  jahr_bis: v.optional(field.integer(0, 9999)),
+};
 
 /**
  * Makes what reads the query of an output.
@@ -17,7 +26,7 @@ export function queryReader<E extends Entries>(entries: E): (c: Context<Env>) =>
   const known = Object.keys(entries);
   const allowed = known.length > 0 ? `erlaubt sind ${known.join(', ')}` : 'hier ist keiner erlaubt';
   return (c) => {
-    const parameters = parseQuery(queryOf(c.req.url), maxFields);
+    const parameters = parseQuery(queryOf(c.req.url));
     // What the database refuses later is repeated to the user from here.
     c.set('sent', parameters);
     for (const name of parameters.keys())
@@ -25,13 +34,5 @@ export function queryReader<E extends Entries>(entries: E): (c: Context<Env>) =>
     return checkInput(parameters, schema);
   };
 }
-
-/** Has a request checked before the database is asked anything for it, the version of the data included. */
-export const checkFirst =
-  (read: (c: Context<Env>) => unknown): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    read(c);
-    await next();
-  };
 
 const unknownName = (name: string, allowed: string) => `Den Parameter „${shorten(name)}“ gibt es hier nicht, ${allowed}.`;

@@ -2,20 +2,20 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { listExtent } from '../../../db/ausgabe-ogc.ts';
-import { getStand, type Versioned } from '../../../db/stand.ts';
+import { getStand, type Versioned } from '../../../db/version.ts';
 import type { Deps, Env } from '../../context.ts';
-import { PortalError } from '../../wire/errors.ts';
 import { namesAny } from '../../wire/etag.ts';
 import * as field from '../../wire/fields.ts';
+import { PortalError } from '../../wire/portal-error.ts';
 import { send } from '../../wire/reply.ts';
-import { queryReader } from '../query.ts';
+import { queryReader } from '../output-query.ts';
 import { type Collection, collections } from './collections.ts';
-import { makeConditions, noStand } from './conditional.ts';
-import { describeCollection, describeConformance, describeLanding, type Extents } from './describe.ts';
+import { describeCollection, describeCollections, describeConformance, describeLanding, type Extents } from './describe.ts';
 import { makeCollectionPage, makeCollectionsPage, makeConformancePage, makeLandingPage } from './describe-page.ts';
 import { answerItem, answerItems } from './items.ts';
 import { Addresses, base } from './links.ts';
 import { chooseFormat, html, json, openapi } from './negotiate.ts';
+import { makeConditions, noStand } from './ogc-conditions.ts';
 import { makeOpenapi } from './openapi.ts';
 import { makeOpenapiPage } from './openapi-page.ts';
 
@@ -25,23 +25,24 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
   const readExtents = keepExtents(deps);
   const conditions = makeConditions(deps);
 
-  /** What all pages but those of features do. */
-  const answer = async <T>(
-    c: Context<Env>,
-    read: (() => Promise<Versioned<T>>) | null,
-    make: (addresses: Addresses, value: T) => object,
-    makeHtml: (addresses: Addresses, value: T) => Promise<Response> | Response,
-    formats = [json, html],
-  ) => {
-    const format = chooseFormat(c, readFormat(c).f, formats);
-    const unchanged = await conditions.answerUnchanged(c, format, read === null);
-    if (unchanged) return unchanged;
-    const { value, stand } = read === null ? nothing : await read();
-    conditions.setTag(c, format, stand);
-    const addresses = new Addresses(c, deps);
-    if (format === html) return makeHtml(addresses, value as T);
-    return send(c, { body: JSON.stringify(make(addresses, value as T)), type: format.type, status: 200 });
-  };
+  /** Answers an address that is no feature's: what is read, as JSON and as a page. */
+  const page =
+    <T>(
+      read: (() => Promise<Versioned<T>>) | null,
+      make: (addresses: Addresses, value: T) => object,
+      makeHtml: (c: Context<Env>, addresses: Addresses, value: T) => Promise<Response>,
+      formats = [json, html],
+    ) =>
+    async (c: Context<Env>) => {
+      const format = chooseFormat(c, readFormat(c).f, formats);
+      const unchanged = await conditions.answerUnchanged(c, format, read === null);
+      if (unchanged) return unchanged;
+      const { value, stand } = read === null ? nothing : await read();
+      conditions.setTag(c, format, stand);
+      const addresses = new Addresses(c, deps);
+      if (format === html) return makeHtml(c, addresses, value as T);
+      return send(c, { body: JSON.stringify(make(addresses, value as T)), type: format.type, status: 200 });
+    };
 
   const pages = new Hono<Env>()
     .basePath(base)
@@ -52,51 +53,20 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
         c.res = c.body(null, 304);
       }
     })
-    .get('/', (c) =>
-      answer(
-        c,
-        null,
-        (addresses) => describeLanding(addresses, json),
-        (addresses) => makeLandingPage(c, addresses),
-      ),
+    .get('/', page(null, describeLanding, makeLandingPage))
+    .get(
+      '/api',
+      page(null, ({ root }) => makeOpenapi(root), makeOpenapiPage, [openapi, html]),
     )
-    .get('/api', (c) =>
-      answer(
-        c,
-        null,
-        (addresses) => makeOpenapi(addresses.root),
-        (addresses) => makeOpenapiPage(c, addresses),
-        [openapi, html],
-      ),
-    )
-    .get('/conformance', (c) =>
-      answer(
-        c,
-        null,
-        (addresses) => describeConformance(addresses, json),
-        (addresses) => makeConformancePage(c, addresses),
-      ),
-    )
-    .get('/collections', (c) =>
-      answer(
-        c,
-        readExtents,
-        (addresses, extents) => ({
-          links: addresses.own(json, [json, html]),
-          crs: describeCollection(addresses, collections[0] as Collection, extents, json).crs,
-          collections: collections.map((each) => describeCollection(addresses, each, extents)),
-        }),
-        (addresses) => makeCollectionsPage(c, addresses),
-      ),
-    )
+    .get('/conformance', page(null, describeConformance, makeConformancePage))
+    .get('/collections', page(readExtents, describeCollections, makeCollectionsPage))
     .get('/collections/:collection', (c) => {
       const collection = findCollection(c);
-      return answer(
-        c,
+      return page(
         readExtents,
         (addresses, extents) => describeCollection(addresses, collection, extents, json),
-        (addresses, extents) => makeCollectionPage(c, addresses, collection, extents),
-      );
+        (_c, addresses, extents) => makeCollectionPage(c, addresses, collection, extents),
+      )(c);
     })
     .get('/collections/:collection/items', (c) => answerItems(c, deps, conditions, findCollection(c)))
     .get('/collections/:collection/items/:fid', (c) => answerItem(c, deps, conditions, findCollection(c), c.req.param('fid')));

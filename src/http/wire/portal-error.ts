@@ -39,7 +39,7 @@ export const catalogue = {
   },
   unbekannter_host: { status: 421, message: 'Unter diesem Hostnamen ist kein Portal eingerichtet.' },
   zu_oft: { status: 429, message: 'Das waren zu viele Versuche, bitte später noch einmal.' },
-  kopf_zu_gross: { status: 431, message: 'Der Kopf der Anfrage ist zu groß, erlaubt sind zusammen 16 KiB und 100 Felder.' },
+  kopf_zu_gross: { status: 431, message: 'Der Kopf der Anfrage ist zu groß, erlaubt sind 16 KiB.' },
   interner_fehler: { status: 500, message: 'Im Dienst ist ein Fehler aufgetreten. Er ist vermerkt.' },
   ausgabe_nicht_eingerichtet: {
     status: 503,
@@ -69,7 +69,7 @@ export class PortalError extends Error {
 }
 
 /** The error body of D2.1, with its status and headers. */
-export interface ErrorAnswer {
+interface ErrorAnswer {
   status: ContentfulStatusCode;
   headers: Record<string, string>;
   body: { error: { status: number; code: ErrorCode; message: string; fields: FieldProblems } };

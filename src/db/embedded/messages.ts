@@ -10,7 +10,6 @@ export const frontend = {
   copyFail: 0x66, // f
   describe: 0x44, // D
   flush: 0x48, // H
-  functionCall: 0x46, // F
   parse: 0x50, // P
   query: 0x51, // Q
   sync: 0x53, // S
@@ -23,13 +22,8 @@ export const backend = {
   copyInResponse: 0x47, // G
   dataRow: 0x44, // D
   error: 0x45, // E
-  notification: 0x41, // A
-  parameterStatus: 0x53, // S
   readyForQuery: 0x5a, // Z
 } as const;
-
-/** Codes that stand where a StartupMessage carries its protocol version. */
-export const startupCode = { ssl: 80877103, gss: 80877104, cancel: 80877102 } as const;
 
 export const idle = 0x49; // I
 
@@ -57,31 +51,6 @@ export function buildError(code: string, message: string, hint?: string): Buffer
 /** ReadyForQuery with the given transaction status. */
 export function buildReady(status: number): Buffer {
   return buildMessage(backend.readyForQuery, Buffer.from([status]));
-}
-
-/** The answer to a StartupMessage, up to and including the first ReadyForQuery. */
-export function buildGreeting(parameters: Iterable<[string, string]>, pid: number, secret: number): Buffer {
-  const key = Buffer.alloc(8);
-  key.writeInt32BE(pid, 0);
-  key.writeInt32BE(secret, 4);
-  return Buffer.concat([
-    buildMessage(0x52, Buffer.alloc(4)), // AuthenticationOk
-    ...Array.from(parameters, ([name, value]) => buildMessage(backend.parameterStatus, name, value)),
-    buildMessage(0x4b, key), // BackendKeyData
-    buildReady(idle),
-  ]);
-}
-
-/** The answer to Parse, Describe, Bind, Execute, Sync of a query that found nothing (and says no columns). */
-export function buildNothing(): Buffer {
-  return Buffer.concat([
-    buildMessage(0x31), // ParseComplete
-    buildMessage(0x74, Buffer.alloc(2)), // ParameterDescription
-    buildMessage(0x6e), // NoData
-    buildMessage(0x32), // BindComplete
-    buildMessage(backend.commandComplete, 'SELECT 0'),
-    buildReady(idle),
-  ]);
 }
 
 /** Position after the string that begins at `start`. */

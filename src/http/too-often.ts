@@ -3,7 +3,7 @@ import type { Sql, Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
 import { currentScope, runOutsideScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';
-import { PortalError } from './wire/errors.ts';
+import { PortalError } from './wire/portal-error.ts';
 
 interface Limit {
   zweck: string;
@@ -54,23 +54,9 @@ export async function requireLoginAllowed({ sql }: Deps, loginname: string): Pro
   refuse(await countLogin(sql, loginname, networkOfRequest(), loginLimits));
 }
 
-export async function requireRegistrationAllowed({ sql }: Deps): Promise<void> {
-  refuse(await count(sql, limits.registration, networkOfRequest()));
-}
-
-/** 429 when this client's network tried too many links or asked for too many new ones. */
-export async function requireLinkAllowed({ sql }: Deps): Promise<void> {
-  refuse(await count(sql, limits.link, networkOfRequest()));
-}
-
-/** 429 when this account changed its address too often. */
-export async function requireEmailAllowed({ sql }: Deps, reader: number): Promise<void> {
-  refuse(await count(sql, limits.email, String(reader)));
-}
-
-/** 429 when this account stored so many photos and sound files in a day. */
-export async function requireFilesAllowed({ sql }: Deps, reader: number, files: number): Promise<void> {
-  refuse(await count(sql, limits.files, String(reader), files));
+/** 429 when this account, or without one this client's network, did that too often. */
+export async function requireAllowed({ sql }: Deps, limit: Limit, reader?: number, amount = 1): Promise<void> {
+  refuse(await count(sql, limit, reader === undefined ? networkOfRequest() : String(reader), amount));
 }
 
 /**

@@ -1,9 +1,9 @@
-// The query of a request, and the format of its answer that it asks for.
+// The format of its answer that a request asks for.
 import * as v from 'valibot';
-import { PortalError, sentences } from './errors.ts';
 import * as field from './fields.ts';
 import { checkInput } from './input.ts';
-import { type Parameters, parseQuery } from './query.ts';
+import { PortalError, sentences } from './portal-error.ts';
+import type { Parameters } from './query.ts';
 
 /** Parameters that every operation takes. */
 export const formatFields = {
@@ -26,23 +26,8 @@ export interface Format {
 /** What is answered in when nobody asks for anything else. */
 export const plainJson: Format = { format: 'json', callback: null };
 
-/** What a request's address asks for: parsed once, its format checked once. */
-export class Query {
-  readonly parameters: Parameters;
-  #format: Format | null = null;
-
-  constructor(query: string) {
-    this.parameters = parseQuery(query);
-  }
-
-  /** @throws PortalError for an unknown format, a bad callback, or both together (D1.6 to D1.8) */
-  get format(): Format {
-    this.#format ??= readFormat(this.parameters);
-    return this.#format;
-  }
-}
-
-function readFormat(parameters: Parameters): Format {
+/** @throws PortalError for an unknown format, a bad callback, or both together (D1.6 to D1.8) */
+export function readFormat(parameters: Parameters): Format {
   if (!parameters.has('format') && !parameters.has('callback')) return plainJson;
   const { format, callback } = checkInput(parameters, formatSchema);
   if (format === 'xml' && callback !== undefined) {

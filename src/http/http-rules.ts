@@ -1,7 +1,7 @@
 // What holds for every request and answer, whatever it is about.
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { countHeader, type Deps, type Env } from './context.ts';
-import { PortalError, sentences } from './wire/errors.ts';
+import { PortalError, sentences } from './wire/portal-error.ts';
 
 const allowedMethods = 'GET, POST, PUT, DELETE';
 const allowedHeaders = 'Content-Type, If-None-Match, X-Auth-Token, X-Auth-User, X-HTTP-Method-Override, X-Request-Id';

@@ -1,12 +1,12 @@
 // Cursors of the feed (O1.5): opaque, valid for ever, and of one installation, tenant and filter.
 import { createCipheriv, createDecipheriv, createHash, createHmac, type KeyObject } from 'node:crypto';
 import type { FeedPlace } from '../../db/abgleich.ts';
-import { PortalError } from '../wire/errors.ts';
+import { PortalError } from '../wire/portal-error.ts';
 
 const sizes = { installation: 8, nonce: 12, tag: 16, place: 29 };
 const length = sizes.installation + sizes.nonce + sizes.tag + sizes.place;
 
-export interface FeedCursors {
+interface FeedCursors {
   make(place: FeedPlace, tenant: number, mandant: string | null): string;
   /**
    * The place that a cursor stands for.
