@@ -21,14 +21,7 @@ begin
   -- Up to 0003 another table held the links of tenants. With links in it, it goes when this file is applied once more, because to drop
   -- it shuts out readers: not for as long as this transaction takes.
   if to_regclass('portal.sichtbeobachtung_mandant') is not null then
-<<<<<<< HEAD
     if exists (select from portal.sichtbeobachtung_mandant) and not exists (select from portal.mandant_sichtbeobachtung) then
-=======
-    if exists (select from portal.mandant_sichtbeobachtung) or not exists (select from portal.sichtbeobachtung_mandant) then
-      drop table portal.sichtbeobachtung_mandant;
-      drop index if exists portal.sichtbeobachtung_raster;
-    else
->>>>>>> main
       insert into portal.mandant_sichtbeobachtung (mandant_id, sichtbeobachtung_id, gid, exakt, frei)
       select l.mandant_id, l.sichtbeobachtung_id, l.gid, l.exakt, private.is_shown_to_all(s.bereich, s.status)
       from portal.sichtbeobachtung_mandant l
