@@ -102,7 +102,7 @@ async function main(): Promise<void> {
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
-    // Its packages are loaded where mails are sent only: 10 MB.
+    // Its packages are loaded where mails are sent only.
     const { workMail } = await import('./jobs/mail.ts');
     await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
   }

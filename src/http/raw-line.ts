@@ -11,7 +11,8 @@ export interface ParserError extends Error {
   rawPacket?: Buffer;
 }
 
-const start = /^(?:\r?\n)*(?:GET|HEAD|POST|PUT|DELETE|OPTIONS) \/[^ \n]*[\x80-\xff][^ \n]* HTTP\/1\.[01]\r?\n$/;
+const start = /^(?:GET|HEAD|POST|PUT|DELETE|OPTIONS) \/[^ \n]+ HTTP\/1\.[01]\r?\n$/;
+const isRaw = /[\x80-\xff]/;
 
 /**
  * Reads a request again whose line the parser refused for bytes beyond ASCII.
@@ -19,22 +20,17 @@ const start = /^(?:\r?\n)*(?:GET|HEAD|POST|PUT|DELETE|OPTIONS) \/[^ \n]*[\x80-\x
  */
 export function readRawLine(server: HttpServer, socket: Duplex, { code, rawPacket }: ParserError): boolean {
   if (code !== 'HPE_INVALID_URL' || !rawPacket) return false;
-  const end = endOfLine(rawPacket);
-  const line = rawPacket.toString('latin1', 0, end);
-  if (!start.test(line)) return false;
+  // Empty lines may stand before it.
+  const begin = rawPacket.findIndex((byte) => byte !== 13 && byte !== 10);
+  const end = rawPacket.indexOf('\n', begin) + 1;
+  const line = rawPacket.toString('latin1', begin, end);
+  if (!start.test(line) || !isRaw.test(line)) return false;
   const escaped = line.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   takeBack(socket);
   const inner = connectInside(server, socket as Socket);
   inner.write(Buffer.concat([Buffer.from(escaped, 'latin1'), rawPacket.subarray(end)]));
   socket.pipe(inner).pipe(socket);
   return true;
-}
-
-// Empty lines may stand before it.
-function endOfLine(packet: Buffer): number {
-  let begin = 0;
-  while (packet[begin] === 13 || packet[begin] === 10) begin++;
-  return packet.indexOf('\n', begin) + 1;
 }
 
 /** Connections inside: the first answer closes them, so that no line is read again on one of them. */

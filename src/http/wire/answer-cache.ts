@@ -1,7 +1,7 @@
 // Answers that were made already, in memory.
 
 /** What is known of an address: the ETag of its last answer, and that answer where it is cached. */
-export interface CachedAnswer {
+interface CachedAnswer {
   tag: string;
   answer?: { body: Buffer<ArrayBuffer>; type: string };
 }

@@ -2,7 +2,7 @@
 import { filterQuery } from './ansicht.js';
 import { LadeFehler, load } from './laden.js';
 
-export const farben = ['#e5f0c9', '#b3d9a0', '#6cb98b', '#2b8a83', '#0d5470'];
+const farben = ['#e5f0c9', '#b3d9a0', '#6cb98b', '#2b8a83', '#0d5470'];
 const dark = '#12303b';
 const schutz = '#a8480b';
 
