@@ -1,11 +1,12 @@
 // Limits on guessing and on sending mails (S2.5, D3.22). Counted in the database, so that all instances share them.
-import type { Sql, Transaction } from '../db/client.ts';
+import { regexpCallBounds, type Sql, type Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
+import { Limit } from '../guard/limit.ts';
 import { currentScope, runOutsideScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';
 import { PortalError } from './wire/portal-error.ts';
 
-interface Limit {
+interface Attempts {
   zweck: string;
   limit: number;
   windowSeconds: number;
@@ -28,7 +29,7 @@ export const limits = {
   email: { zweck: 'email konto', limit: 10, windowSeconds: 3600 },
   // As much as a day in the field gives several times over, 2 GiB at most: one account must not fill the storage that all share.
   files: { zweck: 'dateien konto', limit: 3000, windowSeconds: 86400 },
-} satisfies Record<string, Limit>;
+} satisfies Record<string, Attempts>;
 
 /** What a regular expression counts that computed for longer than that. */
 const slowRegexp = { ms: 50, amount: 10 };
@@ -38,7 +39,7 @@ export function networkOfRequest(): string {
   return currentScope()?.network ?? 'unknown';
 }
 
-async function count(sql: Sql | Transaction, limit: Limit, schluessel: string, amount = 1): Promise<number> {
+async function count(sql: Sql | Transaction, limit: Attempts, schluessel: string, amount = 1): Promise<number> {
   return countVersuch(sql, { ...limit, schluessel, amount });
 }
 
@@ -55,7 +56,7 @@ export async function requireLoginAllowed({ sql }: Deps, loginname: string): Pro
 }
 
 /** 429 when this account, or without one this client's network, did that too often. */
-export async function requireAllowed({ sql }: Deps, limit: Limit, reader?: number, amount = 1): Promise<void> {
+export async function requireAllowed({ sql }: Deps, limit: Attempts, reader?: number, amount = 1): Promise<void> {
   refuse(await count(sql, limit, reader === undefined ? networkOfRequest() : String(reader), amount));
 }
 
@@ -71,7 +72,14 @@ export function requireWriteAllowed({ writes }: Deps, reader: number): void {
  * Runs what has a regular expression in it; 429 when this client's network sent too many, each of which may compute for half a
  * second.
  */
-export async function runRegexp<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
+export function runRegexp<T>(deps: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
+  return deps.regexpSql === deps.sql ? oneByOne.run(() => runCounted(deps, run)) : runCounted(deps, run);
+}
+
+// The embedded database has no connections of their own for them: a login would wait behind several for each of its statements.
+const oneByOne = new Limit({ ...regexpCallBounds, slots: 1 });
+
+async function runCounted<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
   const network = networkOfRequest();
   refuse(await count(sql, limits.regexp, network));
   const begin = performance.now();
