@@ -130,10 +130,11 @@ function answerUnreadable(server: HttpServer): void {
   });
   server.on('clientError', (error: ParserError, socket) => {
     const response = answering.get(socket);
+    const isHead = response ? response.req.method === 'HEAD' : error.rawPacket?.indexOf('HEAD ') === 0;
     // Behind a request that is not answered yet, the reason would be taken for its answer.
     const isAnother = response && (response.headersSent || response.req.complete);
     if (!socket.writable || error.code === 'ECONNRESET' || isAnother) socket.destroy();
     else if (response || !readRawLine(server, socket, error))
-      refuseConnection(socket, reasons[error.code ?? ''] ?? 'ungueltige_anfrage', response?.req.method !== 'HEAD');
+      refuseConnection(socket, reasons[error.code ?? ''] ?? 'ungueltige_anfrage', !isHead);
   });
 }

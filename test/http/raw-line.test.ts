@@ -112,6 +112,12 @@ describe('what can’t be read is answered with its reason', () => {
     });
   }
 
+  it('without the sentence where HEAD was asked, which has no body', async () => {
+    const socket = open();
+    socket.write(`HEAD /a HTTP/1.1\r\nHost: n\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
+    assert.match(await readAll(socket), /^HTTP\/1\.1 431 [^{]*\r\n\r\n$/);
+  });
+
   it('never in the place of the answer before it', async () => {
     const socket = open();
     socket.write(`${get('/slow')}FOO /a HTTP/1.1\r\n\r\n`);
