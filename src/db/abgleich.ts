@@ -1,5 +1,6 @@
 // The feed for mirrors (O1).
 import type { Database, Sql } from './client.ts';
+import { oneValue } from './row.ts';
 
 /** A place in the feed: behind it a page begins. See api.list_abgleich. */
 export interface FeedPlace {
@@ -69,8 +70,7 @@ async function afterRestart<T>(sql: Sql, read: () => PromiseLike<T>): Promise<T>
 
 /** Seconds that the oldest writing transaction goes on, which the feed waits for. */
 export async function getAbgleichLag(sql: Sql): Promise<number> {
-  const [row] = await sql<{ lag: number }[]>`select api.get_abgleich_lag() as lag`;
-  return row?.lag ?? 0;
+  return oneValue<number>(sql`select api.get_abgleich_lag()`);
 }
 
 /** Notes up to where the feed is complete, for cursors after a restore. */
@@ -90,9 +90,7 @@ export async function createAbgleichVerlauf(sql: Sql): Promise<void> {
 
 /** Names this installation, whatever server it is on. */
 export async function getInstallation(sql: Sql): Promise<string> {
-  const [row] = await sql<{ id: string }[]>`select api.get_installation() as id`;
-  if (!row) throw new Error('api.get_installation returned no row');
-  return row.id;
+  return oneValue<string>(sql`select api.get_installation()`);
 }
 
 /** Who waits for something new in the feed. */

@@ -1,5 +1,6 @@
 import type { Sql } from './client.ts';
 import { toVersionedPage, type VersionedPage } from './page.ts';
+import { oneRow } from './row.ts';
 import type { Versioned } from './version.ts';
 
 export interface ArtengruppeFilter {
@@ -46,10 +47,8 @@ export async function listArt(
 
 /** One species as a tenant defines it: JSON array of one record. Fails with NFUND. */
 export async function getArt(sql: Sql, tenant: number, id: number): Promise<Versioned<string>> {
-  const [row] = await sql<Versioned<string>[]>`
-    select api.get_art(tenant => ${tenant}::integer, id => ${id}::integer) as value, api.get_stand_gezeigt() as stand`;
-  if (!row) throw new Error('api.get_art returned no row');
-  return row;
+  return oneRow(sql<Versioned<string>[]>`
+    select api.get_art(tenant => ${tenant}::integer, id => ${id}::integer) as value, api.get_stand_gezeigt() as stand`);
 }
 
 /** One page of developmental stages. */

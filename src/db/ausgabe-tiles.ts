@@ -1,6 +1,7 @@
 // Vector tiles (O3.1), as gis_public.
 import { asPublic, readPublic } from './ausgabe.ts';
 import type { Sql } from './client.ts';
+import { oneValue } from './row.ts';
 import type { Versioned } from './version.ts';
 
 /** Which tile, of which records. */
@@ -33,13 +34,11 @@ export type TileGeometry =
 /** A packed tile. PostgreSQL only: the embedded database is built without the library. */
 export async function getTile(sql: Sql, query: TileQuery): Promise<Versioned<Buffer<ArrayBuffer>>> {
   return readPublic(sql, async (tx) => {
-    const [row] = await tx<{ tile: Buffer<ArrayBuffer> }[]>`
+    return oneValue<Buffer<ArrayBuffer>>(tx`
       select ausgabe.get_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
-        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer) as tile`;
-    if (!row) throw new Error('ausgabe.get_tile returned no row');
-    return row.tile;
+        jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`);
   });
 }
 

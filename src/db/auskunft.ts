@@ -1,5 +1,6 @@
 // What is stored about an account, for its owner (D7.1), and the links by which they get it (D7.3).
 import type { Sql } from './client.ts';
+import { oneValue } from './row.ts';
 
 /** Records in a page: a remark has up to 4 000 characters. */
 const pageRows = 200;
@@ -25,8 +26,7 @@ export interface Inhaber {
 
 /** Hash of what all keys to an account end with; null for no account. */
 export async function getZugangsstand(sql: Sql, nutzerId: number): Promise<Buffer | null> {
-  const [row] = await sql<{ stand: Buffer | null }[]>`select api.get_zugangsstand(nutzer_id => ${nutzerId}::bigint) as stand`;
-  return row?.stand ?? null;
+  return oneValue<Buffer | null>(sql`select api.get_zugangsstand(nutzer_id => ${nutzerId}::bigint)`);
 }
 
 /** Fails with ANMLD when the keys to the account are others than when whoever reads was let in. */
@@ -36,10 +36,8 @@ export async function requireZugangsstand(sql: Sql, { nutzerId, zugangsstand }: 
 
 /** The account as JSON. Fails with NFUND. */
 export async function getNutzerAuskunft(sql: Sql, { nutzerId, zugangsstand }: Inhaber): Promise<string> {
-  const [row] = await sql<{ result: string }[]>`
-    select api.get_nutzer_auskunft(id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea)) as result`;
-  if (!row) throw new Error('api.get_nutzer_auskunft returned no row');
-  return row.result;
+  return oneValue<string>(sql`
+    select api.get_nutzer_auskunft(id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea))`);
 }
 
 async function* readPages<R extends { last_id: number | null }, P>(
@@ -90,9 +88,8 @@ export const listAuskunftQs = (sql: Sql, { nutzerId, zugangsstand }: Inhaber, al
 
 /** Stores a link to the own data to be mailed to this address; false when that is not the account's any more. */
 export async function setNutzerDatenLink(sql: Sql, id: number, hash: Buffer, email: string): Promise<boolean> {
-  const [row] = await sql<{ stored: boolean }[]>`
-    select api.set_nutzer_daten_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea, email => ${email}::text) as stored`;
-  return row?.stored ?? false;
+  return oneValue<boolean>(sql`
+    select api.set_nutzer_daten_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea, email => ${email}::text)`);
 }
 
 export interface NutzerDatenLink {
@@ -111,6 +108,5 @@ export async function getNutzerDatenLink(sql: Sql, hash: Buffer): Promise<Nutzer
 
 /** The account whose data are fetched by this link now; null when it is not good any more, or they were. */
 export async function consumeNutzerDatenLink(sql: Sql, hash: Buffer): Promise<number | null> {
-  const [row] = await sql<{ id: number | null }[]>`select api.use_nutzer_daten_link(hash => ${hash}::bytea) as id`;
-  return row?.id ?? null;
+  return oneValue<number | null>(sql`select api.use_nutzer_daten_link(hash => ${hash}::bytea)`);
 }

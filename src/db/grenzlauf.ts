@@ -1,6 +1,7 @@
 // Runs of the boundary job. All calls of one run go through one connection, by which others see that the run is going on until it
 // is closed.
 import type { Sql } from './client.ts';
+import { oneRow, oneValue } from './row.ts';
 
 /** The SQLSTATE when another run is going on. */
 export const runningState = 'GLAUF';
@@ -31,19 +32,16 @@ export interface NewGebiet {
  * @throws SQLSTATE GLAUF when another run is going on
  */
 export async function createGrenzlauf(sql: Sql, quelle: string, erzwungen: boolean): Promise<number> {
-  const [row] = await sql<{ id: number }[]>`
-    select api.create_grenzlauf(quelle => ${quelle}::text, erzwungen => ${erzwungen}::boolean) as id`;
-  if (!row) throw new Error('api.create_grenzlauf returned no row');
-  return row.id;
+  return oneValue<number>(sql`
+    select api.create_grenzlauf(quelle => ${quelle}::text, erzwungen => ${erzwungen}::boolean)`);
 }
 
 /** Collects one feature; false when it names no tenant. Fails with SQLSTATE GRENZ, PROJK or GBIET when it is unusable. */
 export async function createGrenzlaufGebiet(sql: Sql, grenzlaufId: number, gebiet: NewGebiet): Promise<boolean> {
-  const [row] = await sql<{ known: boolean }[]>`
+  return oneValue<boolean>(sql`
     select api.create_grenzlauf_gebiet(
       grenzlauf_id => ${grenzlaufId}::bigint, wert => ${gebiet.wert}::text, geojson => ${gebiet.geojson}::text,
-      srid => ${gebiet.srid}::integer, repairable => ${gebiet.repairable}::boolean) as known`;
-  return row?.known ?? false;
+      srid => ${gebiet.srid}::integer, repairable => ${gebiet.repairable}::boolean)`);
 }
 
 /** Drafts the boundaries that differ from the present ones; returns the ids of their tenants. */
@@ -55,9 +53,7 @@ export async function createMandantEntwurf(sql: Sql, grenzlaufId: number): Promi
 
 /** Seconds since a run ended well, and since one failed or was broken off; null where none did. */
 export async function getGrenzlaufAlter(sql: Sql): Promise<{ erfolg: number | null; fehlschlag: number | null }> {
-  const [row] = await sql<{ erfolg: number | null; fehlschlag: number | null }[]>`select * from api.get_grenzlauf_alter()`;
-  if (!row) throw new Error('api.get_grenzlauf_alter returned no row');
-  return row;
+  return oneRow(sql<{ erfolg: number | null; fehlschlag: number | null }[]>`select * from api.get_grenzlauf_alter()`);
 }
 
 /** What speaks against the boundaries of a run. */
@@ -67,9 +63,7 @@ export async function listGrenzlaufMangel(sql: Sql, grenzlaufId: number): Promis
 
 /** The last entry of the change log while nobody writes. Fails with SQLSTATE 55P03 when that moment does not come soon. */
 export async function getProtokollStand(sql: Sql): Promise<number> {
-  const [row] = await sql<{ id: number }[]>`select api.get_protokoll_stand() as id`;
-  if (!row) throw new Error('api.get_protokoll_stand returned no row');
-  return row.id;
+  return oneValue<number>(sql`select api.get_protokoll_stand()`);
 }
 
 /** Computes what follows from a draft. @param protokollId from getProtokollStand, taken before */
@@ -89,13 +83,12 @@ export async function setGrenzlaufGrenze(
   mandantIds: number[],
   uebergangen: number,
 ): Promise<{ zugeordnet: number; maskiert: number }> {
-  const [row] = await sql<{ zugeordnet: number; maskiert: number }[]>`
+  const moved = await oneRow(sql<{ zugeordnet: number; maskiert: number }[]>`
     select * from api.set_grenzlauf_grenze(
-      grenzlauf_id => ${grenzlaufId}::bigint, mandant_id => ${`{${mandantIds}}`}::integer[], uebergangen => ${uebergangen}::integer)`;
-  if (!row) throw new Error('api.set_grenzlauf_grenze returned no row');
+      grenzlauf_id => ${grenzlaufId}::bigint, mandant_id => ${`{${mandantIds}}`}::integer[], uebergangen => ${uebergangen}::integer)`);
   // New cells and parts by the thousand: plans made for the old ones would stay until autovacuum comes by.
   await sql`analyze portal.mandant_teil, portal.mandant_zelle`;
-  return row;
+  return moved;
 }
 
 /** Ends a run that changed nothing. @param grund why it failed, as a sentence; null when there was nothing to change */
@@ -108,7 +101,5 @@ export async function updateGrenzlauf(sql: Sql, id: number, uebergangen: number,
 
 /** When the last run began, whatever became of it (null: never), and the time of the database. */
 export async function getGrenzlaufStand(sql: Sql): Promise<{ begonnen: Date | null; jetzt: Date }> {
-  const [row] = await sql<{ begonnen: Date | null; jetzt: Date }[]>`select * from api.get_grenzlauf_stand()`;
-  if (!row) throw new Error('api.get_grenzlauf_stand returned no row');
-  return row;
+  return oneRow(sql<{ begonnen: Date | null; jetzt: Date }[]>`select * from api.get_grenzlauf_stand()`);
 }

@@ -1,5 +1,6 @@
 // Erasing accounts (D7.2), and what goes by itself when its time is over (D7.4).
 import type { Sql, Transaction } from './client.ts';
+import { oneValue } from './row.ts';
 import { makeSteps } from './steps.ts';
 
 /** What becomes of the records: published ones stay without the person, or all go. */
@@ -31,9 +32,8 @@ export async function consumeNutzerLoeschLink(
   saetze: Saetze,
   loginname: string,
 ): Promise<number | null> {
-  const [row] = await sql<{ id: number | null }[]>`
-    select api.use_nutzer_loesch_link(hash => ${hash}::bytea, saetze => ${saetze}::text, loginname => ${loginname}::text) as id`;
-  return row?.id ?? null;
+  return oneValue<number | null>(sql`
+    select api.use_nutzer_loesch_link(hash => ${hash}::bytea, saetze => ${saetze}::text, loginname => ${loginname}::text)`);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Sql } from './client.ts';
+import { oneValue } from './row.ts';
 
 /**
  * Whether everyone (true) or this reader only (false) may see a stored file. Fails with NFUND for all others.
@@ -6,22 +7,20 @@ import type { Sql } from './client.ts';
  * @param reader for whom its address was signed, null for a plain one
  */
 export async function getMedium(sql: Sql, tenant: number, reader: number | null, name: string): Promise<boolean> {
-  const [row] = await sql<{ released: boolean }[]>`
-    select api.get_medium(tenant => ${tenant}::integer, reader => ${reader}::bigint, name => ${name}::text) as released`;
-  return row?.released === true;
+  return oneValue<boolean>(sql`
+    select api.get_medium(tenant => ${tenant}::integer, reader => ${reader}::bigint, name => ${name}::text)`);
 }
 
 /** Whether no file may be removed now, because a backup copies them. */
 export async function isMediumGesperrt(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ locked: boolean }[]>`select api.is_medium_gesperrt() as locked`;
-  return row?.locked === true;
+  return oneValue<boolean>(sql`select api.is_medium_gesperrt()`);
 }
 
 /** Names of files that no record has any more and that may be removed; none while a backup copies them. */
 export async function listMediumEntfernt(sql: Sql, limit: number): Promise<string[]> {
-  const [row] = await sql<{ names: string[] }[]>`
-    select array_to_json(api.list_medium_entfernt(row_limit => ${limit}::integer)) as names`;
-  return row?.names ?? [];
+  const names = await oneValue<string[] | null>(sql`
+    select array_to_json(api.list_medium_entfernt(row_limit => ${limit}::integer))`);
+  return names ?? [];
 }
 
 /** Forgets files that were removed from the storage. */
@@ -31,9 +30,9 @@ export async function deleteMediumEntfernt(sql: Sql, names: readonly string[]): 
 
 /** Of some stored files, those that no record names; none while a backup copies them. */
 export async function listMediumUnbekannt(sql: Sql, names: readonly string[]): Promise<string[]> {
-  const [row] = await sql<{ names: string[] }[]>`
-    select array_to_json(api.list_medium_unbekannt(names => ${`{${names}}`}::text[])) as names`;
-  return row?.names ?? [];
+  const unknown = await oneValue<string[] | null>(sql`
+    select array_to_json(api.list_medium_unbekannt(names => ${`{${names}}`}::text[]))`);
+  return unknown ?? [];
 }
 
 /** A file of an import, by what it was: SHA-256, and which of the records that name the same file. */
@@ -45,9 +44,8 @@ export interface ImportedFile {
 
 /** Under which name it is stored already, when an import was broken off that had come that far; else null. */
 export async function getMediumImport(sql: Sql, { hash, nummer, audio }: ImportedFile): Promise<string | null> {
-  const [row] = await sql<{ name: string | null }[]>`
-    select api.get_medium_import(hash => ${hash}::bytea, nummer => ${nummer}::integer, audio => ${audio}::boolean) as name`;
-  return row?.name ?? null;
+  return oneValue<string | null>(sql`
+    select api.get_medium_import(hash => ${hash}::bytea, nummer => ${nummer}::integer, audio => ${audio}::boolean)`);
 }
 
 /** Remembers under which name it was stored, until a record has it. */

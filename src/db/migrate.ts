@@ -8,6 +8,7 @@ import { type Database, DatabaseError, type Sql, type Transaction } from './clie
 import { readCode } from './code.ts';
 import { completeRaster } from './raster.ts';
 import { checkDatabase } from './requirements.ts';
+import { oneValue } from './row.ts';
 import { isLocked, makeOnce, migrateTables, runPatiently } from './tables.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -95,11 +96,10 @@ export async function isMigrated(sql: Sql): Promise<boolean> {
 
 /** Whether this role owns the service's tables, or may make them where there are none: without, it can only serve. */
 export async function mayMigrate(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ may: boolean }[]>`
+  return oneValue<boolean>(sql`
     select coalesce(
       (select pg_has_role(n.nspowner, 'usage') from pg_namespace n where n.nspname = 'portal'),
-      has_database_privilege(current_database(), 'create')) as may`;
-  return row?.may === true;
+      has_database_privilege(current_database(), 'create'))`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Sql, Transaction } from './client.ts';
 import { type Page, toPage } from './page.ts';
+import { oneValue } from './row.ts';
 
 export interface Login {
   id: number;
@@ -11,9 +12,8 @@ export interface Login {
 
 /** The account that a login name and the hash of an access key belong to, or null. */
 export async function getReader(sql: Sql, loginname: string, tokenHash: Buffer, ttlDays: number): Promise<number | null> {
-  const [row] = await sql<{ reader: number | null }[]>`
-    select api.get_reader(loginname => ${loginname}::text, token_hash => ${tokenHash}::bytea, ttl_days => ${ttlDays}::integer) as reader`;
-  return row?.reader ?? null;
+  return oneValue<number | null>(sql`
+    select api.get_reader(loginname => ${loginname}::text, token_hash => ${tokenHash}::bytea, ttl_days => ${ttlDays}::integer)`);
 }
 
 /** What the password check of a login needs; null for an unknown name. */
@@ -33,10 +33,9 @@ export async function createToken(
   passwordHash: string,
   network: string,
 ): Promise<boolean> {
-  const [row] = await sql<{ made: boolean }[]>`
+  return oneValue<boolean>(sql`
     select api.create_token(
-      nutzer_id => ${nutzerId}::bigint, hash => ${hash}::bytea, password_hash => ${passwordHash}::text, netz => ${network}::text) as made`;
-  return row?.made ?? false;
+      nutzer_id => ${nutzerId}::bigint, hash => ${hash}::bytea, password_hash => ${passwordHash}::text, netz => ${network}::text)`);
 }
 
 /**
@@ -49,12 +48,11 @@ export async function countLogin(
   network: string,
   limits: { account: number; strangers: number; network: number; windowSeconds: number },
 ): Promise<number> {
-  const [row] = await sql<{ seconds: number }[]>`
+  return oneValue<number>(sql`
     select api.count_login(
       loginname => ${loginname}::text, netz => ${network}::text, konto_limit => ${limits.account}::integer,
       fremd_limit => ${limits.strangers}::integer,
-      netz_limit => ${limits.network}::integer, window_seconds => ${limits.windowSeconds}::integer) as seconds`;
-  return row?.seconds ?? 0;
+      netz_limit => ${limits.network}::integer, window_seconds => ${limits.windowSeconds}::integer)`);
 }
 
 export interface NewNutzer {
@@ -105,27 +103,23 @@ export async function createNutzerOfImport(
 
 /** Creates an account and returns its id. Fails with SQLSTATE NTZER when name or address are taken. */
 export async function createNutzer(sql: Sql | Transaction, nutzer: NewNutzer): Promise<number> {
-  const [row] = await sql<{ id: number }[]>`
+  return oneValue<number>(sql`
     select api.create_nutzer(
       loginname => ${nutzer.loginname}::text, email => ${nutzer.email}::text, vorname => ${nutzer.vorname}::text,
       nachname => ${nutzer.nachname}::text, anonymisiert => ${nutzer.anonymisiert}::integer, rolle => ${nutzer.rolle}::text,
-      artengruppen => ${`{${nutzer.artengruppen}}`}::integer[], password_hash => ${nutzer.passwordHash}::text) as id`;
-  if (!row) throw new Error('api.create_nutzer returned no row');
-  return row.id;
+      artengruppen => ${`{${nutzer.artengruppen}}`}::integer[], password_hash => ${nutzer.passwordHash}::text)`);
 }
 
 /** Gives an account a new password; false when there is no such account. */
 export async function setPasswordHash(sql: Sql, loginname: string, passwordHash: string): Promise<boolean> {
-  const [row] = await sql<{ found: boolean }[]>`
-    select api.set_password_hash(loginname => ${loginname}::text, password_hash => ${passwordHash}::text) as found`;
-  return row?.found ?? false;
+  return oneValue<boolean>(sql`
+    select api.set_password_hash(loginname => ${loginname}::text, password_hash => ${passwordHash}::text)`);
 }
 
 /** Blocks (0) or activates (1) an account; false when there is no such account. Fails with LADMN. */
 export async function setNutzerStatus(sql: Sql, loginname: string, status: 0 | 1): Promise<boolean> {
-  const [row] = await sql<{ found: boolean }[]>`
-    select api.set_nutzer_status(loginname => ${loginname}::text, status => ${status}::integer) as found`;
-  return row?.found ?? false;
+  return oneValue<boolean>(sql`
+    select api.set_nutzer_status(loginname => ${loginname}::text, status => ${status}::integer)`);
 }
 
 export interface Registration {
@@ -177,23 +171,20 @@ export async function getNutzerOf(
 
 /** Stores a one-time link to be mailed to this address; false when that is not the account's any more. */
 export async function setNutzerLink(sql: Sql, id: number, hash: Buffer, email: string): Promise<boolean> {
-  const [row] = await sql<{ stored: boolean }[]>`
-    select api.set_nutzer_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea, email => ${email}::text) as stored`;
-  return row?.stored ?? false;
+  return oneValue<boolean>(sql`
+    select api.set_nutzer_link(nutzer_id => ${id}::bigint, hash => ${hash}::bytea, email => ${email}::text)`);
 }
 
 /** Login name of a one-time link that is still good. */
 export async function getNutzerLink(sql: Sql, hash: Buffer): Promise<string | null> {
-  const [row] = await sql<{ loginname: string | null }[]>`select api.get_nutzer_link(hash => ${hash}::bytea) as loginname`;
-  return row?.loginname ?? null;
+  return oneValue<string | null>(sql`select api.get_nutzer_link(hash => ${hash}::bytea)`);
 }
 
 /** Sets a password by a one-time link; false when the link is not good any more. */
 export async function consumeNutzerLink(sql: Sql, hash: Buffer, passwordHash: string, network: string): Promise<boolean> {
-  const [row] = await sql<{ done: boolean }[]>`
+  return oneValue<boolean>(sql`
     select api.use_nutzer_link(
-      hash => ${hash}::bytea, password_hash => ${passwordHash}::text, netz => ${network}::text) as done`;
-  return row?.done ?? false;
+      hash => ${hash}::bytea, password_hash => ${passwordHash}::text, netz => ${network}::text)`);
 }
 
 export async function deleteToken(sql: Sql, hash: Buffer): Promise<void> {
@@ -202,11 +193,7 @@ export async function deleteToken(sql: Sql, hash: Buffer): Promise<void> {
 
 /** One account: JSON array of one record. Fails with NRCHT and NFUND. */
 export async function getNutzer(sql: Sql, reader: number, id: number): Promise<string> {
-  const [row] = await sql<
-    { result: string }[]
-  >`select api.get_nutzer(reader => ${reader}::bigint, id => ${id}::bigint) as result`;
-  if (!row) throw new Error('api.get_nutzer returned no row');
-  return row.result;
+  return oneValue<string>(sql`select api.get_nutzer(reader => ${reader}::bigint, id => ${id}::bigint)`);
 }
 
 export interface NutzerFilter {
@@ -291,9 +278,8 @@ export async function countVersuch(
   sql: Sql | Transaction,
   v: { zweck: string; schluessel: string; limit: number; windowSeconds: number; amount: number },
 ): Promise<number> {
-  const [row] = await sql<{ seconds: number }[]>`
+  return oneValue<number>(sql`
     select api.count_versuch(
       zweck => ${v.zweck}::text, schluessel => ${v.schluessel}::text, limit_ => ${v.limit}::integer,
-      window_seconds => ${v.windowSeconds}::integer, amount => ${v.amount}::integer) as seconds`;
-  return row?.seconds ?? 0;
+      window_seconds => ${v.windowSeconds}::integer, amount => ${v.amount}::integer)`);
 }

@@ -1,6 +1,7 @@
 // Counts by squares of the grids: kept up to date, and made for a database from before.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from './client.ts';
+import { oneValue } from './row.ts';
 import { makeSteps } from './steps.ts';
 
 // Changes of a step. The feed for mirrors waits for writing transactions.
@@ -67,11 +68,9 @@ export async function completeRaster(sql: Sql, report: (line: string) => void): 
 }
 
 async function isComplete(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ complete: boolean }[]>`select api.is_raster_vollstaendig() as complete`;
-  return row?.complete === true;
+  return oneValue<boolean>(sql`select api.is_raster_vollstaendig()`);
 }
 
 async function setComplete(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ complete: boolean }[]>`select api.set_raster_vollstaendig() as complete`;
-  return row?.complete === true;
+  return oneValue<boolean>(sql`select api.set_raster_vollstaendig()`);
 }

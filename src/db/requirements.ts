@@ -1,6 +1,7 @@
 // What a database must be to carry the service, and what an operator is told when it is not.
 import { requestSettings } from './client.ts';
 import { DatabaseError, type Sql } from './connection.ts';
+import { oneValue } from './row.ts';
 
 /** What an operator is told of a database that can only be read. */
 export const readOnlySentence =
@@ -128,10 +129,9 @@ export function unreachable(error: unknown, setting: UrlSetting = 'DATABASE_URL'
  */
 export async function checkSameDatabase(sql: Sql, other: Sql, setting: UrlSetting): Promise<void> {
   const name = async (each: Sql) => {
-    const [row] = await each<{ name: string }[]>`
+    return oneValue<string>(each`
       select concat((select system_identifier from pg_control_system()), '/',
-        (select oid from pg_database where datname = current_database())) as name`;
-    return row?.name;
+        (select oid from pg_database where datname = current_database()))`);
   };
   if ((await name(sql)) !== (await name(other)))
     throw new DatabaseError(`${setting} führt zu einer anderen Datenbank als DATABASE_URL.`);

@@ -1,6 +1,7 @@
 import type { FeldValues } from '../sichtbeobachtung-felder.ts';
 import type { Sql, Transaction } from './client.ts';
 import { toRawPage, type VersionedPage } from './page.ts';
+import { oneRow, oneValue } from './row.ts';
 import type { Versioned } from './version.ts';
 
 /** The files that a sighting may have. */
@@ -27,12 +28,10 @@ export async function createSichtbeobachtung(
   tokenHash: Buffer | null,
   fields: NewSichtbeobachtung & MediumNames,
 ): Promise<{ id: number; guid: string }> {
-  const [row] = await sql<{ id: number; guid: string }[]>`
+  return oneRow(sql<{ id: number; guid: string }[]>`
     select id, guid from api.create_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea),
-      fields => (${JSON.stringify(fields)}::text)::jsonb)`;
-  if (!row) throw new Error('api.create_sichtbeobachtung returned no row');
-  return row;
+      fields => (${JSON.stringify(fields)}::text)::jsonb)`);
 }
 
 /** Stores sightings of the demo that are not there already. */
@@ -112,11 +111,11 @@ export async function updateSichtbeobachtung(
   id: number,
   fields: SichtbeobachtungChange,
 ): Promise<string[]> {
-  const [row] = await sql<{ removed: string[] }[]>`
+  const removed = await oneValue<string[] | null>(sql`
     select array_to_json(api.update_sichtbeobachtung(
       tenant => ${tenant}::integer, reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint,
-      fields => (${JSON.stringify(fields)}::text)::jsonb)) as removed`;
-  return row?.removed ?? [];
+      fields => (${JSON.stringify(fields)}::text)::jsonb))`);
+  return removed ?? [];
 }
 
 /**
@@ -125,8 +124,8 @@ export async function updateSichtbeobachtung(
  * @returns names of the files that it had
  */
 export async function deleteSichtbeobachtung(sql: Sql, reader: number, tokenHash: Buffer | null, id: number): Promise<string[]> {
-  const [row] = await sql<{ removed: string[] }[]>`
+  const removed = await oneValue<string[] | null>(sql`
     select array_to_json(api.delete_sichtbeobachtung(
-      reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint)) as removed`;
-  return row?.removed ?? [];
+      reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint))`);
+  return removed ?? [];
 }
