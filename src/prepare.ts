@@ -1,7 +1,7 @@
 // Brings a database to this release before the service or a command works with it: tables, functions, the queue, rights.
 import type { Config } from './config.ts';
 import { type Database, openDatabase } from './db/client.ts';
-import { listAnalystWarnings, listGrantWarnings } from './db/grants.ts';
+import { listGrantWarnings } from './db/grants.ts';
 import { type CodeOutcome, mayMigrate, migrateDatabase, requireMigrated } from './db/migrate.ts';
 import { checkDatabase, checkReads, checkSameDatabase, checkSettings } from './db/requirements.ts';
 import { startBoss } from './jobs/boss.ts';
@@ -58,5 +58,5 @@ export async function prepareDatabase(
 }
 
 async function reportWarnings({ sql }: Database, report: (line: string) => void): Promise<void> {
-  for (const list of [listGrantWarnings, listAnalystWarnings]) for (const warning of await list(sql)) report(warning);
+  for (const warning of await listGrantWarnings(sql)) report(warning);
 }

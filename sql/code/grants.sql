@@ -64,7 +64,7 @@ declare
 begin
   foreach v_role in array array['gis_public', 'gis_exact'] loop
     continue when to_regrole(v_role) is null;
-    -- What others made there is not this role's to close; migrate tells whose it is (api.list_recht_auswertung).
+    -- What others made there is not this role's to close.
     for v_view in
       select c.oid
       from pg_class c

@@ -13,7 +13,7 @@ import {
   loadCatalogue,
   type NewMandant,
 } from '../db/catalogue.ts';
-import type { Database, Sql } from '../db/client.ts';
+import { codeOf, type Database, type Sql } from '../db/client.ts';
 import { countCrossings, maxCrossings } from '../guard/geometry.ts';
 import type { Progress } from '../observe/progress.ts';
 import { column, ImportError, optional, type Problem, type Row, readCsv } from './csv.ts';
@@ -137,32 +137,27 @@ export async function readCatalogue(
   const stadien = await read('stadien.csv');
   const aktivitaeten = await read('aktivitaeten.csv');
 
-  const check = (file: string) => new Checker(file, problems);
-  check('artengruppen.csv').unique(artengruppen, (row) => row.id, 'id');
-  check('arten.csv').unique(arten, (row) => row.id, 'id');
-  const gids = new Set([...known.artengruppen, ...artengruppen.map((row) => row.values.id)]);
-  const artIds = new Set([...known.arten, ...arten.map((row) => row.values.id)]);
-  const kuerzel = new Set([...known.mandanten, ...mandanten.map((mandant) => mandant.kuerzel)].map((name) => name.toLowerCase()));
-  check('arten.csv').refers(arten, 'gid', (row) => row.gid, gids, 'artengruppen.csv');
-  check('arten_mandanten.csv').unique(artenMandanten, (row) => `${row.mandant.toLowerCase()} ${row.art}`, 'mandant, art');
-  check('arten_mandanten.csv').unique(artenMandanten, (row) => `${row.mandant.toLowerCase()} ${row.art_id}`, 'mandant, art_id');
-  check('arten_mandanten.csv').refers(
-    artenMandanten,
-    'mandant',
-    (row) => row.mandant.toLowerCase(),
-    kuerzel,
-    'mandanten.geojson',
-  );
-  check('arten_mandanten.csv').refers(artenMandanten, 'art', (row) => row.art, artIds, 'arten.csv');
-  check('arten_fotos.csv').refers(artenFotos, 'art', (row) => row.art, artIds, 'arten.csv');
-  check('verwechslungen.csv').refers(verwechslungen, 'art', (row) => row.art, artIds, 'arten.csv');
-  check('verwechslungen.csv').unique(verwechslungen, (row) => row.art, 'art');
-  check('verwechslung_arten.csv').refers(verwechslungArten, 'art', (row) => row.art, artIds, 'arten.csv');
-  check('verwechslung_arten.csv').refers(verwechslungArten, 'aid', (row) => row.aid, artIds, 'arten.csv');
-  check('verwechslung_arten.csv').unique(verwechslungArten, (row) => `${row.art} ${row.aid}`, 'art, aid');
-  check('verwechslung_fotos.csv').refers(verwechslungFotos, 'art', (row) => row.art, artIds, 'arten.csv');
-  check('stadien.csv').unique(stadien, (row) => row.id, 'id');
-  check('aktivitaeten.csv').unique(aktivitaeten, (row) => row.id, 'id');
+  const { unique, refers } = makeChecks(problems);
+  const groups = { file: 'artengruppen.csv', keys: keysOf(known.artengruppen, artengruppen) };
+  const species = { file: 'arten.csv', keys: keysOf(known.arten, arten) };
+  const names = [...known.mandanten, ...mandanten.map((mandant) => mandant.kuerzel)];
+  const tenants = { file: mandantenFile, keys: new Set(names.map((name) => name.toLowerCase())) };
+  unique('artengruppen.csv', artengruppen, 'id', (row) => row.id);
+  unique('arten.csv', arten, 'id', (row) => row.id);
+  refers('arten.csv', arten, 'gid', groups, (row) => row.gid);
+  unique('arten_mandanten.csv', artenMandanten, 'mandant, art', (row) => `${row.mandant.toLowerCase()} ${row.art}`);
+  unique('arten_mandanten.csv', artenMandanten, 'mandant, art_id', (row) => `${row.mandant.toLowerCase()} ${row.art_id}`);
+  refers('arten_mandanten.csv', artenMandanten, 'mandant', tenants, (row) => row.mandant.toLowerCase());
+  refers('arten_mandanten.csv', artenMandanten, 'art', species, (row) => row.art);
+  refers('arten_fotos.csv', artenFotos, 'art', species, (row) => row.art);
+  refers('verwechslungen.csv', verwechslungen, 'art', species, (row) => row.art);
+  unique('verwechslungen.csv', verwechslungen, 'art', (row) => row.art);
+  refers('verwechslung_arten.csv', verwechslungArten, 'art', species, (row) => row.art);
+  refers('verwechslung_arten.csv', verwechslungArten, 'aid', species, (row) => row.aid);
+  unique('verwechslung_arten.csv', verwechslungArten, 'art, aid', (row) => `${row.art} ${row.aid}`);
+  refers('verwechslung_fotos.csv', verwechslungFotos, 'art', species, (row) => row.art);
+  unique('stadien.csv', stadien, 'id', (row) => row.id);
+  unique('aktivitaeten.csv', aktivitaeten, 'id', (row) => row.id);
   if (problems.length > 0) throw new ImportError(problems);
 
   const values = <T>(rows: { values: T }[] | null): T[] | null => rows?.map((row) => row.values) ?? null;
@@ -180,36 +175,34 @@ export async function readCatalogue(
   };
 }
 
-class Checker {
-  readonly file: string;
-  readonly problems: Problem[];
-  constructor(file: string, problems: Problem[]) {
-    this.file = file;
-    this.problems = problems;
-  }
+/** Null where the file was not given. */
+type Rows<T> = readonly { line: number; values: T }[] | null;
+/** The file that others refer to, and what there is in it and in the database. */
+interface Target {
+  file: string;
+  keys: ReadonlySet<string | number>;
+}
+const keysOf = (known: number[], rows: { values: { id: number } }[]) => new Set([...known, ...rows.map((row) => row.values.id)]);
 
-  unique<T>(rows: { line: number; values: T }[] | null, keyOf: (values: T) => string | number, name: string): void {
-    const lines = new Map<string | number, number>();
-    for (const { line, values } of rows ?? []) {
-      const key = keyOf(values);
-      const first = lines.get(key);
-      if (first === undefined) lines.set(key, line);
-      else this.problems.push({ file: this.file, line, message: `${name} „${key}“ steht schon in Zeile ${first}` });
-    }
-  }
-
-  refers<T, K>(
-    rows: { line: number; values: T }[] | null,
-    name: string,
-    keyOf: (values: T) => K,
-    known: Set<K>,
-    target: string,
-  ): void {
-    for (const { line, values } of rows ?? []) {
-      const key = keyOf(values);
-      if (!known.has(key)) this.problems.push({ file: this.file, line, message: `${name} „${key}“ gibt es nicht in ${target}` });
-    }
-  }
+/** What adds to the problems of a catalogue the rows whose key another one has, or that refer to nothing. */
+function makeChecks(problems: Problem[]) {
+  return {
+    unique<T>(file: FileName, rows: Rows<T>, name: string, keyOf: (row: T) => string | number): void {
+      const lines = new Map<string | number, number>();
+      for (const { line, values } of rows ?? []) {
+        const key = keyOf(values);
+        const first = lines.get(key);
+        if (first === undefined) lines.set(key, line);
+        else problems.push({ file, line, message: `${name} „${key}“ steht schon in Zeile ${first}` });
+      }
+    },
+    refers<T>(file: FileName, rows: Rows<T>, name: string, target: Target, keyOf: (row: T) => string | number): void {
+      for (const { line, values } of rows ?? []) {
+        const key = keyOf(values);
+        if (!target.keys.has(key)) problems.push({ file, line, message: `${name} „${key}“ gibt es nicht in ${target.file}` });
+      }
+    },
+  };
 }
 
 const position = v.looseTuple(
@@ -335,7 +328,7 @@ async function requireBoundaries(sql: Sql, mandanten: NewMandant[], { force, pro
       for (const mangel of await listMandantMangel(sql, { kuerzel, geojson, repairable: true }, force))
         problems.push(mandantProblem(index + 1, name + describeMangel(mangel)));
     } catch (error) {
-      const sentence = error instanceof Error && 'code' in error ? unusable[String(error.code)] : undefined;
+      const sentence = unusable[codeOf(error) ?? ''];
       if (sentence === undefined) throw error;
       problems.push(mandantProblem(index + 1, name + sentence));
     }

@@ -1,5 +1,5 @@
 // The feed for mirrors (O1).
-import type { Database, Sql } from './client.ts';
+import { codeOf, type Database, type Sql } from './client.ts';
 import { oneValue } from './row.ts';
 
 /** A place in the feed: behind it a page begins. See api.list_abgleich. */
@@ -62,7 +62,7 @@ async function afterRestart<T>(sql: Sql, read: () => PromiseLike<T>): Promise<T>
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'VERLF')) throw error;
+    if (codeOf(error) !== 'VERLF') throw error;
     await sql`select api.set_abgleich_verlauf()`;
     return read();
   }

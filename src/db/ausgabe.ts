@@ -1,5 +1,5 @@
 // What the outputs beside the interface read (O0.1): as gis_public, which can read nothing that not everybody may see.
-import type { Sql, Transaction } from './client.ts';
+import { codeOf, type Sql, type Transaction } from './client.ts';
 import type { Versioned } from './version.ts';
 
 /** The service can't become gis_public: there is no such role, or it is no member. Outputs answer nothing then. */
@@ -33,8 +33,7 @@ async function becomePublic(tx: Transaction): Promise<string> {
       select api.get_stand_gezeigt() as stand, set_config('role', 'gis_public', true)`;
     return row?.stand ?? '';
   } catch (error) {
-    if (error instanceof Error && 'code' in error && roleStates.has(String(error.code)))
-      throw new OutputRoleError('the service cannot become gis_public', { cause: error });
+    if (roleStates.has(codeOf(error) ?? '')) throw new OutputRoleError('the service cannot become gis_public', { cause: error });
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 // Writes a catalogue that was read and checked: everything or nothing.
 import { randomUUID } from 'node:crypto';
-import type { Database, Sql, Transaction } from './client.ts';
+import { type Database, type Sql, type Transaction, withClient } from './client.ts';
 import type * as schema from './schema.ts';
 import { analyzeRecords } from './statistics.ts';
 
@@ -92,8 +92,7 @@ export async function loadCatalogue(
   report: (label: string, done: number, total: number) => void = () => {},
   alongside: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<void> {
-  const client = database.connect();
-  try {
+  await withClient(database, {}, async (client) => {
     await client.begin(async (tx) => {
       const ids = new Map<string, number>();
       for (const [index, mandant] of catalogue.mandanten.entries()) {
@@ -150,9 +149,7 @@ export async function loadCatalogue(
     // Fresh statistics at once: plans made for an empty table would stay until autovacuum comes by.
     await client`analyze portal.art, portal.art_mandant, portal.mandant_zelle, portal.mandant_teil, portal.raster_zelle`;
     await analyzeRecords(client);
-  } finally {
-    await client.end({ timeout: 5 });
-  }
+  });
 }
 
 /** Tenants as they are, those that came first first; boundaries with nine decimals (a tenth of a millimetre). */

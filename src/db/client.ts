@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type ConnectOptions, openClient, type Route, type Sql } from './connection.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/database.ts';
 
-export { type ConnectOptions, DatabaseError, type Sql, type Transaction } from './connection.ts';
+export { type ConnectOptions, codeOf, DatabaseError, type Sql, type Transaction } from './connection.ts';
 
 export interface Database {
   kind: 'postgres' | 'embedded';
@@ -54,6 +54,16 @@ export const requestSettings = {
   lock_timeout: 1500,
   statement_timeout: statementMs.usual,
 };
+
+/** Runs this with a client of its own, which is closed afterwards. */
+export async function withClient<T>(database: Database, options: ConnectOptions, run: (sql: Sql) => Promise<T>): Promise<T> {
+  const sql = database.connect(options);
+  try {
+    return await run(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
 
 /** Where the database is. */
 export interface DatabasePlace {

@@ -18,6 +18,11 @@ export interface ConnectOptions {
 /** The database can't be used; the message is one line for the operator. */
 export class DatabaseError extends Error {}
 
+/** SQLSTATE of an error of the database, or the code of another one. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
 /** Where connections lead. */
 export interface Route {
   /** Address of one server: names the account and the database; null for the embedded one. */

@@ -25,6 +25,7 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
       queueless: string[];
       output: string | null;
       dienst_output: boolean;
+      unseen: string | null;
     }[]
   >`
     with keeper as materialized (select r as role from api.list_sperrende_rolle() r)
@@ -56,7 +57,8 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
         not pg_has_role(
           to_regrole('portal_dienst'), to_regrole('gis_public'),
           case when current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end),
-        false) as dienst_output`;
+        false) as dienst_output,
+      case when not api.is_auswertung_sichtbar() then quote_ident(current_user) end as unseen`;
   if (!facts) return [];
   const { roles, functions, packer, locks, temporary, definitions, queueless, dienst } = facts;
   const keepers = facts.keepers.join(', ');
@@ -99,50 +101,9 @@ export async function listGrantWarnings(sql: Sql): Promise<string[]> {
     !hasLocks &&
       queueless.length > 0 &&
       `Mails und andere Aufträge bleiben liegen, bis der Administrator in dieser Datenbank erlaubt, was sie brauchen: ${toQueue(queueless)};`,
+    facts.unseen &&
+      `Transaktionen, die ein Login für Auswertungen offen lässt, sieht der Dienst nicht und meldet sie nicht, bis ein Administrator es erlaubt: grant pg_read_all_stats to ${facts.unseen};`,
   ]);
 }
 
 const onlyTexts = (texts: (string | false | null)[]) => texts.filter((text) => typeof text === 'string');
-
-interface AnalystRight {
-  rolle: string;
-  eigenes: number;
-  beispiele: string[];
-  anweisungen: string[];
-}
-
-// No more than an administrator does at a time; the next migrate names the next ones.
-const listedAtMost = 10;
-
-const describeOwn = ({ rolle, eigenes, beispiele }: AnalystRight) =>
-  `${rolle} (${beispiele.join(', ')}${eigenes > beispiele.length ? ` und ${eigenes - beispiele.length} weitere` : ''})`;
-
-/**
- * What lets one session of an analyst stop this database: what they own, or may make or write in it, other databases of the server that they may
- * log in to, where nothing is closed, and transactions that nobody sees. German sentences with the statements for the administrator;
- * empty when there is none of it.
- */
-export async function listAnalystWarnings(sql: Sql): Promise<string[]> {
-  const [facts] = await sql<{ unseen: string | null; rights: AnalystRight[]; logins: string[]; databases: string[] }[]>`
-    select
-      case when not api.is_auswertung_sichtbar() then quote_ident(current_user) end as unseen,
-      coalesce((select json_agg(r) from api.list_recht_auswertung() r), '[]') as rights,
-      array_to_json(array(select quote_ident(z.login) from api.list_zugang_anderswo() z group by 1 order by 1)) as logins,
-      array_to_json(array(select quote_ident(z.datenbank) from api.list_zugang_anderswo() z group by 1 order by 1)) as databases`;
-  const { unseen = null, rights = [], logins = [], databases = [] } = facts ?? {};
-  const nameSome = (names: string[]) =>
-    `Logins für Auswertungen (${names.slice(0, 5).join(', ')}${names.length > 5 ? ' …' : ''})`;
-  const owners = rights.filter(({ eigenes }) => eigenes > 0);
-  const revokes = rights.flatMap(({ anweisungen }) => anweisungen);
-  const stop = 'und können damit den ganzen Server mit einer Verbindung aufhalten';
-  return onlyTexts([
-    owners.length > 0 &&
-      `Logins für Auswertungen haben in dieser Datenbank Eigenes ${stop}: ${owners.slice(0, listedAtMost).map(describeOwn).join('; ')}${owners.length > listedAtMost ? ' …' : ''}. Was sie behalten wollen, kopieren sie auf einen anderen Server; danach löscht es ein Administrator, jedes für sich.`,
-    revokes.length > 0 &&
-      `Logins für Auswertungen dürfen in dieser Datenbank mehr als lesen ${stop}, bis ein Administrator es verbietet${revokes.length > listedAtMost ? ` (die ersten ${listedAtMost} von ${revokes.length})` : ''}: ${revokes.slice(0, listedAtMost).join('; ')};`,
-    databases.length > 0 &&
-      `${nameSome(logins)} dürfen in andere Datenbanken dieses Servers und können ihn von dort mit einer Verbindung aufhalten, bis sein Administrator es verbietet: revoke connect on database ${databases.join(', ')} from public;`,
-    unseen !== null &&
-      `Transaktionen, die ein Login für Auswertungen offen lässt, sieht der Dienst nicht und meldet sie nicht, bis ein Administrator es erlaubt: grant pg_read_all_stats to ${unseen};`,
-  ]);
-}

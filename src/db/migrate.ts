@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
-import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { type Database, DatabaseError, type Sql, type Transaction, withClient } from './client.ts';
 import { readCode } from './code.ts';
 import { completeRaster } from './raster.ts';
 import { checkDatabase } from './requirements.ts';
@@ -30,11 +30,10 @@ export interface CodeOptions {
  * @throws DatabaseError when the database can't carry the service, or stays locked by others
  */
 export async function migrateDatabase(database: Database, options: CodeOptions = {}): Promise<CodeOutcome> {
-  const sql = database.connect();
   const report = options.report ?? (() => {});
-  try {
+  return withClient(database, {}, async (sql) => {
     await checkDatabase(sql);
-    return await runAlone(database, report, async () => {
+    return runAlone(database, report, async () => {
       const isKnown = await migrateTables(database, sql, report);
       if (!isKnown) return 'database is newer';
       await sql`insert into portal.installation (guid_namespace) values (${v4()}) on conflict do nothing`;
@@ -42,9 +41,7 @@ export async function migrateDatabase(database: Database, options: CodeOptions =
       if (outcome !== 'database is newer') await completeRaster(sql, report);
       return outcome;
     });
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  });
 }
 
 const lockTable = 'drizzle.sperre_migration';
@@ -55,8 +52,7 @@ const lockWaitMs = 10 * 60_000;
 async function runAlone<T>(database: Database, report: (line: string) => void, run: () => Promise<T>): Promise<T> {
   // The embedded database belongs to this process, and an open transaction would keep its other connections waiting.
   if (database.kind === 'embedded') return run();
-  const client = database.connect({ settings: { lock_timeout: 2000, idle_in_transaction_session_timeout: 0 } });
-  try {
+  return withClient(database, { settings: { lock_timeout: 2000, idle_in_transaction_session_timeout: 0 } }, async (client) => {
     await makeLockTable(client);
     const begin = performance.now();
     for (let attempt = 1; ; attempt++) {
@@ -73,9 +69,7 @@ async function runAlone<T>(database: Database, report: (line: string) => void, r
         if (attempt === 1) report('Eine andere Migration läuft gerade; gewartet wird, höchstens zehn Minuten …');
       }
     }
-  } finally {
-    await client.end({ timeout: 5 });
-  }
+  });
 }
 
 // In the schema that drizzle makes for its own table. Asked first: a role that may not create needs none of it.

@@ -1,6 +1,6 @@
 // Where those are read for who are not logged in: DATABASE_READ_URL, an address behind which the operator's engine chooses (P3.3).
 import { sendCalls } from './admitted.ts';
-import type { Sql } from './connection.ts';
+import { codeOf, type Sql } from './connection.ts';
 
 // A try to connect that fails takes the driver's pause: for so long nobody tries again.
 const pauseMs = 1000;
@@ -22,7 +22,7 @@ export function readFrom(reads: Sql, primary: Sql, tell: (error: unknown) => voi
       try {
         return await call(reads);
       } catch (error) {
-        const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+        const code = codeOf(error) ?? '';
         if (isAway(code)) awayUntil = performance.now() + pauseMs;
         else if (!isBehind(code)) throw error;
         tell(error);

@@ -1,6 +1,6 @@
 // What a database must be to carry the service, and what an operator is told when it is not.
 import { requestSettings } from './client.ts';
-import { DatabaseError, type Sql } from './connection.ts';
+import { codeOf, DatabaseError, type Sql } from './connection.ts';
 import { oneValue } from './row.ts';
 
 /** What an operator is told of a database that can only be read. */
@@ -168,7 +168,7 @@ const untrustedReason =
 
 // Only what can't hold a password or a host's name: the code.
 function describeConnectionError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unbekannter Fehler';
+  const code = codeOf(error) ?? 'unbekannter Fehler';
   const reasons: Record<string, string> = {
     ECONNREFUSED: 'Verbindung abgelehnt',
     ECONNRESET: 'die Verbindung brach ab; mit sslmode vielleicht, weil der Server kein TLS anbietet',

@@ -1,6 +1,6 @@
 // What a backup is told of a database, and what is done to one that is made of a backup (P5.1). Read from the tables themselves: a
 // backup may be of another release than this program.
-import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { type Database, DatabaseError, type Sql, type Transaction, withClient } from './client.ts';
 
 /** The schemas of the service: what is backed up. Those that analysts have are theirs. */
 export const serviceSchemas = ['portal', 'private', 'api', 'gis', 'ausgabe', 'drizzle', 'pgboss'] as const;
@@ -75,8 +75,7 @@ export async function getUmfang(sql: Sql | Transaction): Promise<Umfang> {
 export async function holdMedia<T>(database: Database, warn: (sentence: string) => void, run: () => Promise<T>): Promise<T> {
   // One process has the embedded database, and it does nothing else now.
   if (database.kind === 'embedded') return run();
-  const client = connectPatiently(database);
-  try {
+  return withClient(database, { settings: patient }, async (client) => {
     const held = await client.begin(async (tx) => {
       const [known] = await tx<{ lock: boolean }[]>`select to_regprocedure('api.require_medium_lock()') is not null as lock`;
       if (known?.lock) await tx`select api.require_medium_lock()`;
@@ -90,23 +89,18 @@ export async function holdMedia<T>(database: Database, warn: (sentence: string) 
       return { result };
     });
     return held.result;
-  } finally {
-    await client.end({ timeout: 5 });
-  }
+  });
 }
 
 /** Calls `run` with a snapshot that other connections may use meanwhile, and what the database is in it. */
 export async function holdSnapshot<T>(database: Database, run: (snapshot: string, moment: Moment) => Promise<T>): Promise<T> {
-  const client = connectPatiently(database);
-  try {
+  return withClient(database, { settings: patient }, async (client) => {
     const held = await client.begin('isolation level repeatable read read only', async (tx) => {
       const [row] = await tx<{ snapshot: string }[]>`select pg_export_snapshot() as snapshot`;
       return { result: await run(row?.snapshot ?? '', await getMoment(tx)) };
     });
     return held.result;
-  } finally {
-    await client.end({ timeout: 5 });
-  }
+  });
 }
 
 /** Schemas with tables or views that are neither the service's nor an extension's. */

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type FeldName, type felder, listFeld } from '../sichtbeobachtung-felder.ts';
-import { type Database, DatabaseError } from './client.ts';
+import { codeOf, type Database, DatabaseError } from './client.ts';
 import { type MediumField, mediumFields } from './sichtbeobachtung.ts';
 import { analyzeRecords } from './statistics.ts';
 
@@ -123,7 +123,7 @@ export async function loadSichtbeobachtungen(
     return loaded;
   } catch (error) {
     // 23514: a row whose files were not stored because it was to be left out a moment ago.
-    if (error instanceof Error && 'code' in error && (error.code === '23505' || error.code === '23514')) {
+    if (['23505', '23514'].includes(codeOf(error) ?? '')) {
       throw new DatabaseError(
         'Eine der Beobachtungen wurde währenddessen auch von anderer Seite gespeichert oder gelöscht; nichts wurde geladen. Bitte noch einmal.',
       );

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
-import { type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { codeOf, type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../sql/migrations', import.meta.url));
 
@@ -109,7 +109,7 @@ export async function makeOnce(make: () => Promise<void>): Promise<void> {
       await make();
       return;
     } catch (error) {
-      const isRace = ['23505', '42710', '42P06', '42P07', 'XX000'].includes(String(codeOf(error)));
+      const isRace = ['23505', '42710', '42P06', '42P07', 'XX000'].includes(codeOf(error) ?? '');
       if (!isRace || attempt === 20) throw error;
       await sleep(50 * attempt);
     }
@@ -186,11 +186,6 @@ async function listHolders(sql: Sql): Promise<string> {
         and c.relnamespace in (to_regnamespace('portal'), to_regnamespace('gis')))
     order by a.backend_start limit 3`;
   return rows.length > 0 ? `, von ${rows.map(({ holder }) => holder).join(', ')}` : '';
-}
-
-/** SQLSTATE of an error of the database. */
-export function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 /** Whether a lock was waited for too long, or would have been waited for for ever. */

@@ -1,6 +1,6 @@
 // The boundary job: every tenant's boundary from one source, all or nothing. Runs by schedule, and by command.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, Sql } from '../db/client.ts';
+import { codeOf, type Database, type Sql } from '../db/client.ts';
 import {
   createGrenzlauf,
   createGrenzlaufGebiet,
@@ -69,8 +69,8 @@ export async function refreshBoundaries(
       return await refresh(sql, id, settings, options);
     } catch (error) {
       const known = toBoundaryError(error);
-      const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-      const reason = known?.message ?? `Im Dienst ist ein Fehler aufgetreten${code}.`;
+      const code = codeOf(error);
+      const reason = known?.message ?? `Im Dienst ist ein Fehler aufgetreten${code ? ` (${code})` : ''}.`;
       // When the database is gone, the next run finds this one unfinished.
       await updateGrenzlauf(sql, id, 0, reason).catch(() => {});
       throw known ?? error;
@@ -124,10 +124,6 @@ async function waitForLock<T>(call: () => Promise<T>): Promise<T> {
       await sleep(2000);
     }
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function toBoundaryError(error: unknown): BoundaryError | null {

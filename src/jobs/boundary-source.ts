@@ -10,6 +10,7 @@ import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createGunzip } from 'node:zlib';
+import { codeOf } from '../db/client.ts';
 
 // What may be over in ten minutes, and then what is not.
 const passing = ['unerreichbar', 'zeit', 'status', 'unvollstaendig', 'inhalt', 'gesperrt'] as const;
@@ -241,6 +242,6 @@ const reasons: Record<string, string> = {
 
 // The code alone: messages of the network may hold the address with its account.
 function describeCode(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unbekannter Fehler';
+  const code = codeOf(error) ?? 'unbekannter Fehler';
   return reasons[code] ?? code;
 }

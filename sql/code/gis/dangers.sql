@@ -155,36 +155,7 @@ as $$
 $$;
 comment on function api.is_auswertung_sichtbar() is 'Whether the service sees transactions that logins of analysts leave open';
 
--- Where analysts may log in beside this database. The owner of another portal is none, whose database closes itself: taken from
--- everybody, the right to connect would be missed by its own service. Of what this portal's owner has beside it only what was made later
--- counts, a restored copy for example: the other one is that which this is a copy of.
-create or replace function api.list_zugang_anderswo()
-  returns table (login name, datenbank name)
-  language sql
-  stable
-as $$
-  with portal as (
-    select d.oid, o.oid as owner
-    from pg_catalog.pg_database d
-    join pg_catalog.pg_roles o on o.oid = d.datdba
-    where not o.rolsuper
-      and exists (
-        select
-        from pg_catalog.pg_database c
-        where c.datname = pg_catalog.current_database() and (o.oid <> c.datdba or d.oid < c.oid))
-      and pg_catalog.pg_has_role(o.oid, to_regrole('gis_public'), 'member'))
-  select a.name, d.datname
-  from private.list_analyst() a, pg_catalog.pg_database d
-  where a.can_login
-    and a.id not in (select p.owner from portal p)
-    and d.datallowconn
-    and d.datname <> pg_catalog.current_database()
-    and d.oid not in (select p.oid from portal p)
-    and pg_catalog.has_database_privilege(a.id, d.oid, 'connect')
-$$;
-comment on function api.list_zugang_anderswo() is 'Databases of this server, beside this one, that logins of analysts may connect to';
-
--- Analysts read: they define nothing in this database, whatever an administrator gave them (list_recht_auswertung). PostgreSQL refuses some
+-- Analysts read: they define nothing in this database, whatever an administrator gave them. PostgreSQL refuses some
 -- definitions only after it locked the table in question: with two sessions, analysts without any right kept every new connection waiting.
 -- And with one table of their own they filled the table of locks. Only a superuser may have PostgreSQL ask this.
 -- errors       42501 for analysts

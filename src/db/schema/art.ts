@@ -1,7 +1,7 @@
 // Species, as they are everywhere and as tenants define them.
 import { sql } from 'drizzle-orm';
 import { boolean, index, integer, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { portal } from './common.ts';
+import { partOf, portal } from './common.ts';
 import { mandant } from './mandant.ts';
 
 export const artengruppe = portal.table('artengruppe', {
@@ -47,12 +47,8 @@ export const art = portal.table(
 export const artMandant = portal.table(
   'art_mandant',
   {
-    mandant_id: integer('mandant_id')
-      .notNull()
-      .references(() => mandant.id, { onDelete: 'cascade' }),
-    art: integer('art')
-      .notNull()
-      .references(() => art.id, { onDelete: 'cascade' }),
+    mandant_id: partOf('mandant_id', () => mandant.id),
+    art: partOf('art', () => art.id),
     art_id: text('art_id').notNull(),
     name_wissenschaftlich: text('name_wissenschaftlich'),
     name_deutsch: text('name_deutsch'),
@@ -76,9 +72,7 @@ export const artMandant = portal.table(
 
 const fotoColumns = () => ({
   id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-  art: integer('art')
-    .notNull()
-    .references(() => art.id, { onDelete: 'cascade' }),
+  art: partOf('art', () => art.id),
   uri: text('uri'),
   autor: text('autor'),
   lizenz: text('lizenz'),
@@ -97,12 +91,8 @@ export const verwechslung = portal.table('verwechslung', {
 export const verwechslungArt = portal.table(
   'verwechslung_art',
   {
-    art: integer('art')
-      .notNull()
-      .references(() => art.id, { onDelete: 'cascade' }),
-    aid: integer('aid')
-      .notNull()
-      .references(() => art.id, { onDelete: 'cascade' }),
+    art: partOf('art', () => art.id),
+    aid: partOf('aid', () => art.id),
   },
   (t) => [primaryKey({ columns: [t.art, t.aid] }), index('verwechslung_art_aid').on(t.aid)],
 );

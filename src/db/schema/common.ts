@@ -1,6 +1,6 @@
 // What the tables of all rooms are made with.
 import { sql } from 'drizzle-orm';
-import { bigint, customType, pgSchema, text, timestamp } from 'drizzle-orm/pg-core';
+import { type AnyPgColumn, bigint, customType, integer, pgSchema, text, timestamp } from 'drizzle-orm/pg-core';
 
 export const portal = pgSchema('portal');
 
@@ -20,3 +20,6 @@ export const textArray = (name: string) => text(name).array();
 export const identity = (name = 'id') => bigint(name, { mode: 'number' }).generatedAlwaysAsIdentity();
 export const nutzerReference = (name: string) => bigint(name, { mode: 'number' });
 export const zeitpunkt = (name: string) => timestamp(name, { withTimezone: true }).notNull().default(sql`now()`);
+/** What a row is part of, and goes with. */
+export const partOf = (name: string, whole: () => AnyPgColumn) =>
+  integer(name).notNull().references(whole, { onDelete: 'cascade' });

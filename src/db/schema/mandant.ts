@@ -13,7 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { ergebnis, identity, multiPolygon, polygon, portal, textArray, zeitpunkt } from './common.ts';
+import { ergebnis, identity, multiPolygon, partOf, polygon, portal, textArray, zeitpunkt } from './common.ts';
 
 /** One row: what belongs to this installation and must survive every release. */
 export const installation = portal.table(
@@ -69,9 +69,7 @@ export const mandantDomain = portal.table(
   'mandant_domain',
   {
     domain: text('domain').primaryKey(),
-    mandant_id: integer('mandant_id')
-      .notNull()
-      .references(() => mandant.id, { onDelete: 'cascade' }),
+    mandant_id: partOf('mandant_id', () => mandant.id),
     position: integer('position').notNull(),
   },
   (t) => [
@@ -85,9 +83,7 @@ export const mandantTeil = portal.table(
   'mandant_teil',
   {
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-    mandant_id: integer('mandant_id')
-      .notNull()
-      .references(() => mandant.id, { onDelete: 'cascade' }),
+    mandant_id: partOf('mandant_id', () => mandant.id),
     teil: polygon('teil').notNull(),
   },
   (t) => [index('mandant_teil_teil').using('gist', t.teil), index('mandant_teil_mandant').on(t.mandant_id)],
@@ -99,9 +95,7 @@ export const mandantZelle = portal.table(
   {
     cell_x: integer('cell_x').notNull(),
     cell_y: integer('cell_y').notNull(),
-    mandant_id: integer('mandant_id')
-      .notNull()
-      .references(() => mandant.id, { onDelete: 'cascade' }),
+    mandant_id: partOf('mandant_id', () => mandant.id),
     ganz: boolean('ganz').notNull(),
   },
   (t) => [primaryKey({ columns: [t.cell_x, t.cell_y, t.mandant_id] }), index('mandant_zelle_mandant').on(t.mandant_id)],
@@ -144,9 +138,7 @@ export const grenzlaufGebiet = portal.table(
     grenzlauf_id: bigint('grenzlauf_id', { mode: 'number' })
       .notNull()
       .references(() => grenzlauf.id, { onDelete: 'cascade' }),
-    mandant_id: integer('mandant_id')
-      .notNull()
-      .references(() => mandant.id, { onDelete: 'cascade' }),
+    mandant_id: partOf('mandant_id', () => mandant.id),
     gebiet: multiPolygon('gebiet').notNull(),
   },
   (t) => [
@@ -177,9 +169,7 @@ export const mandantEntwurfTeil = portal.table(
   'mandant_entwurf_teil',
   {
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-    mandant_id: integer('mandant_id')
-      .notNull()
-      .references(() => mandantEntwurf.mandant_id, { onDelete: 'cascade' }),
+    mandant_id: partOf('mandant_id', () => mandantEntwurf.mandant_id),
     teil: polygon('teil').notNull(),
   },
   (t) => [index('mandant_entwurf_teil_mandant').on(t.mandant_id)],
@@ -189,9 +179,7 @@ export const mandantEntwurfTeil = portal.table(
 export const mandantEntwurfZelle = portal.table(
   'mandant_entwurf_zelle',
   {
-    mandant_id: integer('mandant_id')
-      .notNull()
-      .references(() => mandantEntwurf.mandant_id, { onDelete: 'cascade' }),
+    mandant_id: partOf('mandant_id', () => mandantEntwurf.mandant_id),
     cell_x: integer('cell_x').notNull(),
     cell_y: integer('cell_y').notNull(),
     ganz: boolean('ganz').notNull(),

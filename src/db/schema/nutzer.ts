@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { boolean, check, index, integer, primaryKey, smallint, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { artengruppe } from './art.ts';
-import { bytea, identity, nutzerReference, portal, rolle, zeitpunkt } from './common.ts';
+import { bytea, identity, nutzerReference, partOf, portal, rolle, zeitpunkt } from './common.ts';
 
 export const nutzer = portal.table(
   'nutzer',
@@ -59,9 +59,7 @@ export const nutzerArtengruppe = portal.table(
   'nutzer_artengruppe',
   {
     nutzer_id: nutzerColumn(),
-    gid: integer('gid')
-      .notNull()
-      .references(() => artengruppe.id, { onDelete: 'cascade' }),
+    gid: partOf('gid', () => artengruppe.id),
   },
   (t) => [primaryKey({ columns: [t.nutzer_id, t.gid] }), index('nutzer_artengruppe_gid').on(t.gid)],
 );

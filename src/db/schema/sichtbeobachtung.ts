@@ -67,16 +67,16 @@ export const sichtbeobachtung = portal.table(
     kopf_json: text('kopf_json'),
   },
   (t) => [
-    foreignKey({ name: 'sichtbeobachtung_nutzer_id', columns: [t.nutzer_id], foreignColumns: [nutzer.id] }).onDelete('restrict'),
-    foreignKey({ name: 'sichtbeobachtung_art', columns: [t.art], foreignColumns: [art.id] }).onDelete('restrict'),
-    foreignKey({ name: 'sichtbeobachtung_stadium_id', columns: [t.stadium_id], foreignColumns: [stadium.id] }).onDelete(
-      'restrict',
-    ),
-    foreignKey({ name: 'sichtbeobachtung_aktivitaet_id', columns: [t.aktivitaet_id], foreignColumns: [aktivitaet.id] }).onDelete(
-      'restrict',
-    ),
-    foreignKey({ name: 'sichtbeobachtung_experte_id', columns: [t.experte_id], foreignColumns: [nutzer.id] }).onDelete(
-      'set null',
+    ...(
+      [
+        [t.nutzer_id, nutzer.id, 'restrict'],
+        [t.art, art.id, 'restrict'],
+        [t.stadium_id, stadium.id, 'restrict'],
+        [t.aktivitaet_id, aktivitaet.id, 'restrict'],
+        [t.experte_id, nutzer.id, 'set null'],
+      ] as const
+    ).map(([column, other, onDelete]) =>
+      foreignKey({ name: `sichtbeobachtung_${column.name}`, columns: [column], foreignColumns: [other] }).onDelete(onDelete),
     ),
     check('sichtbeobachtung_anzahl', sql`${t.anzahl} between 1 and 20000`),
     // D6.1
