@@ -1,8 +1,6 @@
-// Bulk import of sightings: COPY into a staging table, checks, and into place, in one transaction.
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+// Bulk import of sightings: into a staging table, checks, and into place, in one transaction.
 import { type FeldName, type felder, listFeld } from '../sichtbeobachtung-felder.ts';
-import { codeOf, type Database, DatabaseError } from './client.ts';
+import { codeOf, type Database, DatabaseError, type Transaction } from './client.ts';
 import { type MediumField, mediumFields } from './sichtbeobachtung.ts';
 import { analyzeRecords } from './statistics.ts';
 
@@ -68,7 +66,8 @@ export type StagedMedia = { zeile: number } & { [field in MediumField]: string |
 
 // Blocks of 8 kB that one statement stores: about 60 000 sightings.
 const blocksPerPart = 1000;
-const copyChunk = 64 * 1024;
+// Rows that one statement stages: some hundred kilobytes.
+const rowsAtOnce = 1000;
 
 /**
  * Loads sightings, everything or nothing.
@@ -82,9 +81,7 @@ export async function loadSichtbeobachtungen(
   try {
     const loaded = await sql.begin(async (tx) => {
       const [day] = await tx<{ today: string }[]>`select api.create_sichtbeobachtung_import()::text as today`;
-      const copy = await tx`
-        copy pg_temp.sichtbeobachtung_import (${tx(stagedColumns as unknown as string[])}) from stdin`.writable();
-      await pipeline(Readable.from(toCopyText(source.rows(day?.today ?? '')), { objectMode: false }), copy);
+      await stageRows(tx, source.rows(day?.today ?? ''));
       source.onStaged();
       const [left] = await tx<{ bekannt: number; doppelt: number }[]>`
         select bekannt::float8, doppelt::float8 from api.prepare_sichtbeobachtung_import(
@@ -134,19 +131,18 @@ export async function loadSichtbeobachtungen(
   }
 }
 
-async function* toCopyText(rows: AsyncIterable<(string | null)[]>): AsyncGenerator<string> {
-  let chunk = '';
+// The database makes rows of the JSON, whose members are named as the columns.
+async function stageRows(tx: Transaction, rows: AsyncIterable<(string | null)[]>): Promise<void> {
+  let part: object[] = [];
+  const stage = async () => {
+    await tx`
+      insert into pg_temp.sichtbeobachtung_import
+      select * from json_populate_recordset(null::pg_temp.sichtbeobachtung_import, ${JSON.stringify(part)}::text::json)`;
+    part = [];
+  };
   for await (const row of rows) {
-    chunk += `${row.map(toCopyValue).join('\t')}\n`;
-    if (chunk.length < copyChunk) continue;
-    yield chunk;
-    chunk = '';
+    part.push(Object.fromEntries(stagedColumns.map((name, at) => [name, row[at]])));
+    if (part.length === rowsAtOnce) await stage();
   }
-  if (chunk !== '') yield chunk;
-}
-
-const escapes: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-function toCopyValue(value: string | null): string {
-  return value === null ? '\\N' : value.replace(/[\\\n\r\t]/g, (character) => escapes[character] ?? character);
+  await stage();
 }

@@ -1,7 +1,7 @@
--- Importing sightings in bulk (D5): COPY fills a staging table, everything is checked at once, then it is stored through the
+-- Importing sightings in bulk (D5): a staging table is filled, everything is checked at once, then it is stored through the
 -- same triggers as every other write. All of it in one transaction.
 
--- Makes the staging table that COPY fills, one row per record of the file. Temporary: true places reach neither the
+-- Makes the staging table, one row per record of the file. Temporary: true places reach neither the
 -- write-ahead log nor anybody else, and nothing of it is left behind.
 --   zeile      line of the file
 --   lat, lon   northing and easting in the unit of srid; srid 25832, 4326 or 3857
@@ -24,7 +24,7 @@ begin
 end
 $$;
 comment on function api.create_sichtbeobachtung_import() is
-  'Makes the temporary table sichtbeobachtung_import that COPY fills; returns today in Europe/Berlin';
+  'Makes the temporary table sichtbeobachtung_import; returns today in Europe/Berlin';
 
 -- Why private.to_point refuses a position; null when it doesn't.
 --   lat, lon, srid  as in private.to_point

@@ -9,7 +9,7 @@
 //     promises that, and a longer name than 63 bytes would be cut off and might meet another.
 //   Portals keep their names: they end with the transaction, and then with the turn. So does, in effect, the unnamed
 //     statement: postgres.js always binds it before the Sync that ends the turn.
-// What the one driver never sends is not understood: TLS, cancelling, function calls; and nobody is sent notifications.
+// What the service never sends is not understood: TLS, cancelling, function calls, COPY; and nobody is sent notifications.
 
 import { Duplex } from 'node:stream';
 import type { Engine } from './engine.ts';
@@ -30,8 +30,6 @@ import {
 import { readSettings } from './settings.ts';
 import { EngineTurn } from './turn.ts';
 
-/** Data of COPY FROM STDIN that may wait in memory before the writer is told to pause. */
-const copyBuffer = 1024 * 1024;
 /** How often the bridge looks whether a checkpoint is due, and after how much write-ahead log it is. */
 const checkpointEveryMs = 30_000;
 const checkpointBytes = 48 * 1024 * 1024;
@@ -90,7 +88,6 @@ export class Bridge {
           else if (message[0] === backend.error) answer.error ??= readError(message);
         }
       },
-      () => this.engine.feed(null),
     );
     return answer;
   }
@@ -180,12 +177,6 @@ export class VirtualConnection extends Duplex {
   /** an error came before a Sync: what follows is thrown away up to that Sync */
   #discarding = false;
 
-  /** the engine asks for data of COPY */
-  #hungry = false;
-  #copyData: Buffer[] = [];
-  #copySize = 0;
-  #resumeWriter: (() => void) | null = null;
-
   constructor(bridge: Bridge, id: number) {
     super({ allowHalfOpen: false });
     this.#bridge = bridge;
@@ -195,11 +186,6 @@ export class VirtualConnection extends Duplex {
   /** postgres.js asks it, as of a net.Socket, before it says good-bye. */
   get readyState(): 'open' | 'closed' {
     return this.destroyed || this.writableEnded ? 'closed' : 'open';
-  }
-
-  /** Does nothing: the answer is in memory already, and postgres.js, having paused in COPY TO STDOUT, doesn't always go on. */
-  override pause(): this {
-    return this;
   }
 
   override _read(): void {}
@@ -212,8 +198,7 @@ export class VirtualConnection extends Duplex {
       done(error as Error);
       return;
     }
-    if (this.#copySize > copyBuffer) this.#resumeWriter = done;
-    else done();
+    done();
   }
 
   override _final(done: () => void): void {
@@ -225,12 +210,8 @@ export class VirtualConnection extends Duplex {
     this.#bridge.connections.delete(this);
     this.#waiting = [];
     this.push(null);
-    if (this.#working) {
-      this.#bridge.turn.leave(this);
-      if (this.#hungry) this.#feed();
-    } else {
-      void this.#leave();
-    }
+    if (this.#working) this.#bridge.turn.leave(this);
+    else void this.#leave();
     done(error);
   }
 
@@ -246,15 +227,6 @@ export class VirtualConnection extends Duplex {
   #receive(message: Buffer): void {
     if (this.destroyed) return;
     switch (message[0]) {
-      case frontend.copyData:
-      case frontend.copyDone:
-      case frontend.copyFail:
-        // after an error in COPY the rest of its data still arrives; a server throws it away too
-        if (!this.#working) return;
-        this.#copyData.push(message);
-        this.#copySize += message.length;
-        if (this.#hungry) this.#feed();
-        return;
       case frontend.terminate:
         this.destroy();
         return;
@@ -336,18 +308,10 @@ export class VirtualConnection extends Duplex {
       return message[0] !== backend.readyForQuery;
     };
     this.#bridge.touch();
-    await this.#bridge.engine.run(
-      join(batch.messages),
-      (chunk) => {
-        const messages = reader.read(chunk).filter(take);
-        if (messages.length > 0 && !this.destroyed) this.push(Buffer.concat(messages));
-      },
-      () => {
-        this.#hungry = true;
-        if (this.#copyData.length > 0 || this.destroyed) this.#feed();
-      },
-    );
-    this.#takeCopyData();
+    await this.#bridge.engine.run(join(batch.messages), (chunk) => {
+      const messages = reader.read(chunk).filter(take);
+      if (messages.length > 0 && !this.destroyed) this.push(Buffer.concat(messages));
+    });
     if (batch.ends === 'flush') return;
     if (status === idle) this.#giveTurn();
     if (!this.destroyed) this.push(buildReady(status));
@@ -381,23 +345,6 @@ export class VirtualConnection extends Duplex {
     this.push(error);
     if (batch.ends === 'flush') this.#discarding = true;
     else this.push(buildReady(idle));
-  }
-
-  #feed(): void {
-    const data = this.#takeCopyData();
-    this.#bridge.engine.feed(join(this.destroyed ? [buildMessage(frontend.copyFail, 'the connection was closed')] : data));
-  }
-
-  /** What came for COPY since the last time; its writer may go on. */
-  #takeCopyData(): Buffer[] {
-    const data = this.#copyData;
-    this.#copyData = [];
-    this.#copySize = 0;
-    this.#hungry = false;
-    const resume = this.#resumeWriter;
-    this.#resumeWriter = null;
-    resume?.();
-    return data;
   }
 
   /** Leaves the session as if the connection had never been: no open transaction, no prepared statements. */

@@ -9,11 +9,9 @@ export interface Engine {
   readonly greeting: Buffer;
   /**
    * Runs one batch of whole messages; never call it while another one runs.
-   * `onData` gets the answer in chunks that end anywhere; `onHungry` is called when COPY FROM STDIN wants data (answer with `feed`).
+   * `onData` gets the answer in chunks that end anywhere.
    */
-  run(bytes: Uint8Array, onData: (chunk: Buffer) => void, onHungry: () => void): Promise<void>;
-  /** Data for COPY FROM STDIN; null ends the input as a broken connection would. */
-  feed(bytes: Uint8Array | null): void;
+  run(bytes: Uint8Array, onData: (chunk: Buffer) => void): Promise<void>;
   /** The data directory as gzip tar; never call it while a batch runs. */
   dump(): Promise<Uint8Array>;
   /** Shuts PGlite down, or ends the thread when that takes longer than `timeoutMs`. */
@@ -29,8 +27,7 @@ export async function startEngine(options: {
   loadFrom: Uint8Array | null;
   onCrash: (error: Error) => void;
 }): Promise<Engine> {
-  const signal = new Int32Array(new SharedArrayBuffer(4));
-  const input: WorkerInput = { dataDir: options.dataDir, loadFrom: options.loadFrom, signal };
+  const input: WorkerInput = { dataDir: options.dataDir, loadFrom: options.loadFrom };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: input,
     name: 'embedded-database',
@@ -40,7 +37,6 @@ export async function startEngine(options: {
 
   let settle: PromiseWithResolvers<Uint8Array> | null = null;
   let onData: (chunk: Buffer) => void = () => {};
-  let onHungry: () => void = () => {};
   let dead: Error | null = null;
   let open = false;
   let closing = false;
@@ -56,7 +52,6 @@ export async function startEngine(options: {
   worker.on('exit', (code) => die(new Error(`the embedded database's thread ended (code ${code})`)));
   worker.on('message', (reply: EngineReply) => {
     if (reply.kind === 'data') return onData(toBuffer(reply.bytes));
-    if (reply.kind === 'hungry') return onHungry();
     const waiting = settle;
     settle = null;
     // an idle engine keeps no process alive: a command that fails ends, although it never came to close()
@@ -68,8 +63,6 @@ export async function startEngine(options: {
   function send(request: EngineRequest): void {
     const bytes = 'bytes' in request ? request.bytes : null;
     worker.postMessage(request, bytes ? [bytes.buffer as ArrayBuffer] : []);
-    Atomics.add(signal, 0, 1);
-    Atomics.notify(signal, 0);
   }
   async function ask(request: EngineRequest | null): Promise<Uint8Array> {
     if (dead) throw dead;
@@ -92,14 +85,10 @@ export async function startEngine(options: {
 
   return {
     greeting: toBuffer(greeting),
-    async run(bytes, dataListener, hungryListener) {
+    async run(bytes, dataListener) {
       onData = dataListener;
-      onHungry = hungryListener;
       const rest = await ask({ kind: 'run', bytes });
       if (rest.length > 0) dataListener(toBuffer(rest));
-    },
-    feed(bytes) {
-      if (!dead) send({ kind: 'feed', bytes });
     },
     dump: () => ask({ kind: 'dump' }),
     async close(timeoutMs) {

@@ -5,9 +5,6 @@
 export const frontend = {
   bind: 0x42, // B
   close: 0x43, // C
-  copyData: 0x64, // d
-  copyDone: 0x63, // c
-  copyFail: 0x66, // f
   describe: 0x44, // D
   flush: 0x48, // H
   parse: 0x50, // P
@@ -19,7 +16,6 @@ export const frontend = {
 /** First byte of the answers that the bridge looks at. */
 export const backend = {
   commandComplete: 0x43, // C
-  copyInResponse: 0x47, // G
   dataRow: 0x44, // D
   error: 0x45, // E
   readyForQuery: 0x5a, // Z

@@ -11,11 +11,10 @@
 //   NotificationResponse comes before the ReadyForQuery of the statement or commit that caused it.
 //
 // The loop below stands in for PGlite's own execProtocolRaw, and drives the same exported functions, because that one
-//   reports the end of the file when COPY FROM STDIN asks for more data than the batch held (so COPY would need all
-//   its data in one buffer), gathers a whole result before it hands on the first byte, goes on for ever after a trap, and
-//   leaves on the stack what an error was raised in.
+//   gathers a whole result before it hands on the first byte, goes on for ever after a trap, and leaves on the stack what an
+//   error was raised in.
 
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist';
 import { pgcrypto } from '@electric-sql/pglite/contrib/pgcrypto';
@@ -27,21 +26,14 @@ import { trimExtension } from './bundle.ts';
 export interface WorkerInput {
   dataDir: string;
   loadFrom: Uint8Array | null;
-  /** rises with each message, so that a thread blocked in COPY can be woken */
-  signal: Int32Array;
 }
 
 /** Main thread to engine. */
-export type EngineRequest =
-  | { kind: 'run'; bytes: Uint8Array }
-  | { kind: 'feed'; bytes: Uint8Array | null }
-  | { kind: 'dump' }
-  | { kind: 'close' };
+export type EngineRequest = { kind: 'run'; bytes: Uint8Array } | { kind: 'dump' } | { kind: 'close' };
 
 /** Engine to main thread. */
 export type EngineReply =
   | { kind: 'data'; bytes: Uint8Array }
-  | { kind: 'hungry' }
   /** the end of an answer, the greeting or a dump */
   | { kind: 'done'; bytes: Uint8Array }
   | { kind: 'failed'; message: string };
@@ -64,7 +56,7 @@ const raisedError = 100; // POSTGRES_MAIN_LONGJMP: the exit status by which PGli
 
 if (!parentPort) throw new Error('this file runs as a worker thread');
 const port = parentPort;
-const { dataDir, loadFrom, signal } = workerData as WorkerInput;
+const { dataDir, loadFrom } = workerData as WorkerInput;
 
 function reply(message: EngineReply): void {
   port.postMessage(message, 'bytes' in message ? [message.bytes.buffer as ArrayBuffer] : []);
@@ -72,16 +64,6 @@ function reply(message: EngineReply): void {
 
 function fail(error: unknown): void {
   reply({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
-}
-
-/** Waits, blocking the thread, for the next message. Only COPY FROM STDIN does that. */
-function waitForRequest(): EngineRequest {
-  for (;;) {
-    const seen = Atomics.load(signal, 0);
-    const received = receiveMessageOnPort(port) as { message: EngineRequest } | undefined;
-    if (received) return received.message;
-    Atomics.wait(signal, 0, seen);
-  }
 }
 
 const outputSize = 256 * 1024;
@@ -108,14 +90,12 @@ function write(wasm: Wasm, pointer: number, length: number): number {
   return length;
 }
 
+// CopyFail, without a reason: only COPY FROM STDIN asks for more than came, and nobody sends it any.
+const noMore = Buffer.from('f\0\0\0\x05\0', 'latin1');
+
 function read(wasm: Wasm, pointer: number, space: number): number {
-  while (inputOffset === input.length) {
-    reply({ kind: 'data', bytes: takeOutput() });
-    reply({ kind: 'hungry' });
-    const request = waitForRequest();
-    if (request.kind !== 'feed') throw new Error(`unexpected ${request.kind} while COPY waits for data`);
-    if (!request.bytes) return 0;
-    input = request.bytes;
+  if (inputOffset === input.length) {
+    input = noMore;
     inputOffset = 0;
   }
   const length = Math.min(space, input.length - inputOffset);
@@ -169,8 +149,6 @@ try {
       case 'run':
         run(wasm, request.bytes);
         reply({ kind: 'done', bytes: takeOutput() });
-        break;
-      case 'feed': // COPY ended by itself before this arrived
         break;
       case 'dump':
         try {
