@@ -141,7 +141,7 @@ async function stageRows(tx: Transaction, rows: AsyncIterable<(string | null)[]>
     part = [];
   };
   for await (const row of rows) {
-    part.push(Object.fromEntries(stagedColumns.map((name, at) => [name, row[at]])));
+    part.push(Object.fromEntries(stagedColumns.flatMap((name, at) => (row[at] === null ? [] : [[name, row[at]]]))));
     if (part.length === rowsAtOnce) await stage();
   }
   await stage();
