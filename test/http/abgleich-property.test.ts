@@ -2,30 +2,27 @@
 // feed holds what the list shows, and never again what it was told to be gone.
 // ABGLEICH_AENDERUNGEN says how many changes, ABGLEICH_SPIEGEL how many mirrors, EIGENSCHAFT_SAAT begins another sequence.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { type Dice, makeDice } from '../support/dice.ts';
 import { settleFeed } from '../support/feed.ts';
-import { type Json, startTestService, type TestService, walkList } from '../support/service.ts';
+import { type Json, startTestService, walkList } from '../support/service.ts';
 
 const changes = Number(process.env.ABGLEICH_AENDERUNGEN ?? (onPostgres ? 600 : 200));
 const mirrorCount = Number(process.env.ABGLEICH_SPIEGEL ?? (onPostgres ? 10 : 3));
 const seed = Number(process.env.EIGENSCHAFT_SAAT ?? 21);
 const writers = onPostgres ? 6 : 1;
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-  const { sql } = service.database;
-  await sql`
-    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-    select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(420000 + i, 5538000), 25832), '2024-01-01',
-      'oeffentlich', 'freigegeben'
-    from generate_series(1, 80) i`;
-});
+const service = await startTestService();
+const { sql } = service.database;
+await sql`
+  insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+  select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(420000 + i, 5538000), 25832), '2024-01-01',
+    'oeffentlich', 'freigegeben'
+  from generate_series(1, 80) i`;
 
 /** What a writer does in one transaction. */
 async function change(tx: Transaction, dice: Dice): Promise<void> {

@@ -1,7 +1,7 @@
 // What the log says of a request, and the id by which it is found.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createApp } from '../../src/app.ts';
@@ -9,14 +9,10 @@ import { currentScope } from '../../src/guard/request.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { arten } from '../support/catalogue.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, pluck, startTestService } from '../support/service.ts';
 
-let service: TestService;
-let id: number;
-before(async () => {
-  service = await startTestService();
-  id = await service.makeReleased();
-});
+const service = await startTestService();
+const id = await service.makeReleased();
 
 const made = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -138,13 +134,10 @@ describe('the line of a request', () => {
   it('is of level error where the service failed, whatever else is logged, and of debug for supervisors', async () => {
     const failed = await ask('/api/v2/stadien', {}, { level: 'error', broken: true });
     assert.equal(failed.response.status, 500);
-    assert.deepEqual(
-      failed.lines.map(({ level, msg, request }) => [level, msg, request]),
-      [
-        [50, 'unexpected error', idOf(failed)],
-        [50, 'request', idOf(failed)],
-      ],
-    );
+    assert.deepEqual(pluck(failed.lines, 'level', 'msg', 'request'), [
+      [50, 'unexpected error', idOf(failed)],
+      [50, 'request', idOf(failed)],
+    ]);
     assert.ok(!failed.written.includes('geheim'));
     assert.deepEqual((await ask('/api/v2/stadien', {}, { level: 'warn' })).lines, []);
     assert.deepEqual((await ask('/api/v2/stadien', {}, { requests: false })).lines, []);

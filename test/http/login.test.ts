@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import type { Account } from '../support/catalogue.ts';
-import { type Answer, headerOf, startTestService, type TestService } from '../support/service.ts';
+import { type Answer, headerOf, startTestService } from '../support/service.ts';
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
+const service = await startTestService();
+const { sql } = service.database;
 
 const credentials = (loginname: string, password = sha1OfPlain(loginname)) => ({ loginname, password });
 const logIn = (fields: Record<string, string>, query = '') =>
@@ -29,7 +27,7 @@ describe('login', () => {
     const { status, json } = await logIn(credentials('nachbarin'));
     assert.equal(status, 200);
     assert.deepEqual(Object.keys(json), ['name', 'id', 'token', 'loginname']);
-    const [row] = await service.database.sql`select id from portal.nutzer where loginname = 'nachbarin'`;
+    const [row] = await sql`select id from portal.nutzer where loginname = 'nachbarin'`;
     assert.deepEqual([json.name, json.id, json.loginname], ['Ödön Ünal', row?.id, 'nachbarin']);
     assert.match(json.token, /^[\w-]{43}$/);
   });
@@ -137,7 +135,7 @@ describe('a refused login is an empty 200, whatever the reason (D2.9)', () => {
     }
   });
   it('S2.1 and makes no token', async () => {
-    const count = async () => (await service.database.sql`select count(*)::integer as n from portal.token`)[0]?.n;
+    const count = async () => (await sql`select count(*)::integer as n from portal.token`)[0]?.n;
     const tokensBefore = await count();
     for (const [, fields] of rows) await logIn(fields);
     assert.equal(await count(), tokensBefore);
@@ -217,7 +215,6 @@ describe('a token', () => {
     (await askWith({ 'X-Auth-User': headerOf(account), 'X-Auth-Token': token }, '/arten')).status;
 
   it('S2.2 is stored as its SHA-256 only', async () => {
-    const { sql } = service.database;
     const { token, id } = await logInAs('admin');
     const rows = await sql`select hash from portal.token where nutzer_id = ${id} order by angelegt desc limit 1`;
     assert.deepEqual(Buffer.from(rows[0]?.hash), sha256(token));
@@ -229,7 +226,6 @@ describe('a token', () => {
   });
 
   it('S2.3 dies 30 days after it was used last', async () => {
-    const { sql } = service.database;
     const { token } = await logInAs('expertin');
     const use = async (age: string) => {
       await sql`update portal.token set genutzt = now() - ${age}::text::interval where hash = ${sha256(token)}`;
@@ -244,7 +240,6 @@ describe('a token', () => {
   });
 
   it('S2.3 dies with the password, also when that is changed by SQL, and only those of that account', async () => {
-    const { sql } = service.database;
     const [first, second, other] = [await logInAs('vogelexperte'), await logInAs('vogelexperte'), await logInAs('melder')];
     const hash = await hashPassword(sha1OfPlain('neu'));
     await sql`update portal.nutzer set password_hash = ${hash} where loginname = 'vogelexperte'`;
@@ -257,7 +252,6 @@ describe('a token', () => {
   });
 
   it('S2.3 dies when the account is blocked, and does not come back with it', async () => {
-    const { sql } = service.database;
     const { token } = await logInAs('nachbarin');
     await sql`update portal.nutzer set status = 0 where loginname = 'nachbarin'`;
     assert.equal(await statusOf('nachbarin', token), 401);

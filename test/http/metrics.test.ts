@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createApp, createWorkerApp } from '../../src/app.ts';
@@ -14,37 +14,31 @@ import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { createMetrics, keepFresh, type Metrics } from '../../src/observe/metrics.ts';
 import { closeAtEnd, onPostgres } from '../support/database.ts';
 import { type Family, needsPromtool, readExposition, runPromtool } from '../support/exposition.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-  const boss = await startBoss(service.database, () => {}, { supervise: false, mayChange: true });
-  closeAtEnd(() => boss.stop());
-  const job = { kind: 'passwort', nutzerId: 1, origin: 'http://geheim.test', portal: 'geheim' } as const;
-  for (let n = 0; n < 3; n++) await boss.boss.send(mailQueue, job);
-  await boss.boss.send(mailQueue, job, { startAfter: 3600 });
-  await boss.boss.send(mailDeadLetter, job);
-  // Long ago, as runs of the boundaries are.
-  await service.database.sql`
-    update pgboss.job set created_on = now() - interval '2 hours', start_after = now() - interval '90 minutes'
-    where id = (select id from pgboss.job where name = ${mailQueue} and start_after <= now() limit 1)`;
-  await service.database.sql`
-    insert into portal.grenzlauf (quelle, erzwungen, verbindung, verbunden, begonnen, beendet, ergebnis, grund)
-    values ('x', false, 1, now(), now() - interval '50 hours', now() - interval '49 hours', 'erfolgreich', null),
-      ('x', false, 1, now(), now() - interval '26 hours', now() - interval '25 hours', 'unveraendert', null),
-      ('x', false, 1, now(), now() - interval '2 hours', now() - interval '1 hour', 'fehlgeschlagen', 'x')`;
-});
+const service = await startTestService();
+const { sql } = service.database;
+const boss = await startBoss(service.database, () => {}, { supervise: false, mayChange: true });
+closeAtEnd(() => boss.stop());
+const job = { kind: 'passwort', nutzerId: 1, origin: 'http://geheim.test', portal: 'geheim' } as const;
+for (let n = 0; n < 3; n++) await boss.boss.send(mailQueue, job);
+await boss.boss.send(mailQueue, job, { startAfter: 3600 });
+await boss.boss.send(mailDeadLetter, job);
+// Long ago, as runs of the boundaries are.
+await sql`
+  update pgboss.job set created_on = now() - interval '2 hours', start_after = now() - interval '90 minutes'
+  where id = (select id from pgboss.job where name = ${mailQueue} and start_after <= now() limit 1)`;
+await sql`
+  insert into portal.grenzlauf (quelle, erzwungen, verbindung, verbunden, begonnen, beendet, ergebnis, grund)
+  values ('x', false, 1, now(), now() - interval '50 hours', now() - interval '49 hours', 'erfolgreich', null),
+    ('x', false, 1, now(), now() - interval '26 hours', now() - interval '25 hours', 'unveraendert', null),
+    ('x', false, 1, now(), now() - interval '2 hours', now() - interval '1 hour', 'fehlgeschlagen', 'x')`;
 
-function watched(sql: Sql = service.database.sql): Metrics {
+function watched(from: Sql = sql): Metrics {
   const metrics = createMetrics();
-  watchService(metrics, {
-    sql,
-    feed: { waiting: 2 },
-    hasBoundarySource: true,
-  });
+  watchService(metrics, { sql: from, feed: { waiting: 2 }, hasBoundarySource: true });
   return metrics;
 }
 
@@ -183,7 +177,6 @@ describe('/metrics tells', () => {
       await sleep(1000);
       assert.ok((figureOf(await families(), 'database_oldest_transaction_seconds') ?? 0) >= 1);
     });
-    const { sql } = service.database;
     const getAge = async () =>
       (await sql<{ seconds: number }[]>`select aelteste_s as seconds from api.get_transaktionen()`)[0]?.seconds ?? 0;
     // Also one that wrote and has no statement under way.

@@ -1,17 +1,15 @@
 // Accounts: who may read and change what (api-v2 Users, D3.16, D3.19, D3.22, D3.23).
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { type Account, accounts } from '../support/catalogue.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { pluck, startTestService } from '../support/service.ts';
 
-let service: TestService;
 const ids = new Map<string, number>();
-before(async () => {
-  service = await startTestService();
-  const rows = await service.database.sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
-  for (const row of rows) ids.set(row.loginname, row.id);
-});
+const service = await startTestService();
+const { sql } = service.database;
+const rows = await sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
+for (const row of rows) ids.set(row.loginname, row.id);
 
 const put = (id: number | undefined, form: Record<string, string>, as: Account | null) =>
   service.request(`/nutzer/${id}`, { method: 'PUT', form, as });
@@ -37,11 +35,7 @@ describe('GET /nutzer', () => {
     for (const as of ['melder', 'expertin'] as const) {
       for (const query of ['', '?limit=1', '?name_regexp_ci=.', '?status=1']) {
         const { json } = await service.request(`/nutzer${query}`, { as });
-        assert.deepEqual(
-          json.result.map((row: { loginname: string }) => row.loginname),
-          [as],
-          query,
-        );
+        assert.deepEqual(pluck(json.result, 'loginname'), [as], query);
         assert.equal(json.next, undefined, query);
       }
       for (const query of ['?email=0@example.org', '?name_regexp_ci=admin', '?status=0']) {
@@ -180,9 +174,8 @@ describe('PUT /nutzer/{id}', () => {
       put(ids.get('expertin'), { rollen: 'expert' }, 'admin'),
     ]);
     assert.equal(answers.filter((answer) => answer.status === 200).length, 1, answers.map((answer) => answer.text).join());
-    await service.database.sql`insert into portal.nutzer_rolle values (${id as number}, 'administrator') on conflict do nothing`;
-    await service.database
-      .sql`delete from portal.nutzer_rolle where nutzer_id = ${ids.get('expertin') as number} and rolle = 'administrator'`;
+    await sql`insert into portal.nutzer_rolle values (${id as number}, 'administrator') on conflict do nothing`;
+    await sql`delete from portal.nutzer_rolle where nutzer_id = ${ids.get('expertin') as number} and rolle = 'administrator'`;
   });
 
   it('S2.3 a new password and a block end all tokens of the account, at once', async () => {

@@ -4,14 +4,14 @@ import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { OgcApiEndpoint } from '@camptocamp/ogc-client';
 import { arten } from '../support/catalogue.ts';
 import { serveApp } from '../support/listen.ts';
 import { sorted, walkOgc } from '../support/ogc.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, pluck, startTestService } from '../support/service.ts';
 
 const run = promisify(execFile);
 const hasGdal = (() => {
@@ -34,23 +34,18 @@ const hasQgis = (() => {
 })();
 
 const count = 130;
-let service: TestService;
-let root: string;
-let directory: string;
-before(async () => {
-  service = await startTestService();
-  const { sql } = service.database;
-  const first = await service.makeReleased({ lat: '5531000', lon: '420000.25' });
-  // By SQL, because they are many: each a kilometre further, every tenth one sensitive.
-  await sql`
-    insert into portal.sichtbeobachtung (nutzer_id, art, anzahl, sensibel, datum, bereich, status, point, experte_id)
-    select s.nutzer_id, case when i % 10 = 0 then ${arten.uhu}::integer else s.art end, i, false, s.datum - i, s.bereich, s.status,
-      st_setsrid(st_makepoint(402000.5 + 700 * i, 5503000.25 + 350 * i), 25832), s.experte_id
-    from portal.sichtbeobachtung s, generate_series(2, ${count}::integer) i
-    where s.id = ${first}`;
-  root = `http://127.0.0.1:${await serveApp(service.app.fetch)}/ogc`;
-  directory = await mkdtemp(join(tmpdir(), 'sighting-ogc-'));
-});
+const service = await startTestService();
+const { sql } = service.database;
+const first = await service.makeReleased({ lat: '5531000', lon: '420000.25' });
+// By SQL, because they are many: each a kilometre further, every tenth one sensitive.
+await sql`
+  insert into portal.sichtbeobachtung (nutzer_id, art, anzahl, sensibel, datum, bereich, status, point, experte_id)
+  select s.nutzer_id, case when i % 10 = 0 then ${arten.uhu}::integer else s.art end, i, false, s.datum - i, s.bereich, s.status,
+    st_setsrid(st_makepoint(402000.5 + 700 * i, 5503000.25 + 350 * i), 25832), s.experte_id
+  from portal.sichtbeobachtung s, generate_series(2, ${count}::integer) i
+  where s.id = ${first}`;
+const root = `http://127.0.0.1:${await serveApp(service.app.fetch)}/ogc`;
+const directory = await mkdtemp(join(tmpdir(), 'sighting-ogc-'));
 after(() => rm(directory, { recursive: true }));
 
 const names = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'];
@@ -69,7 +64,7 @@ describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no 
 
   it('O2 copies all sightings, page by page, to where SQL says that they are', async () => {
     const features = await copy('sichtbeobachtung', '-oo', 'PAGE_SIZE=20');
-    const rows = await service.database.sql<{ id: number; x: number; y: number }[]>`
+    const rows = await sql<{ id: number; x: number; y: number }[]>`
       select id, st_x(st_transform(place, 4326)) as x, st_y(st_transform(place, 4326)) as y from gis.sichtbeobachtung order by id`;
     assert.equal(features.length, count);
     const byId = new Map(features.map((feature) => [feature.id ?? feature.properties.id, feature]));
@@ -148,7 +143,7 @@ describe('a library of web maps', () => {
     assert.equal(items.length, 7);
     const more = await endpoint.getCollectionItems('sichtbeobachtung', 7, 5);
     assert.deepEqual(
-      more.slice(0, 2).map(({ id }) => id),
+      pluck(more.slice(0, 2), 'id'),
       items.slice(5).map(({ id }) => id),
     );
     assert.equal((await endpoint.getCollectionItem('mandant', 'N')).id, 'N');

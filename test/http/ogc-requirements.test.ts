@@ -1,27 +1,22 @@
 // OGC API – Features, requirement by requirement: Part 1 (17-069r4) and Part 2 (18-058r1). Each test is named as its requirement.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv } from 'ajv';
 import { arten } from '../support/catalogue.ts';
 import { askOgc, idsOf, walkOgc } from '../support/ogc.ts';
-import { type Answer, type Json, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+import { type Answer, type Json, type RequestOptions, startTestService } from '../support/service.ts';
 
-let service: TestService;
-let collections: Json[];
-let document: Json;
-before(async () => {
-  service = await startTestService();
-  for (let i = 0; i < 12; i++) {
-    const art = i % 4 === 0 ? arten.uhu : arten.amsel;
-    await service.makeReleased({ art: String(art), lat: String(5530000 + 1000 * i), lon: String(420000 + 1000 * i) });
-  }
-  await service.makeReleased({ lat: '5531000', lon: '471000', datum: '30.6.2021' });
-  collections = (await ask('/collections')).json.collections;
-  document = (await ask('/api')).json;
-});
-
+const service = await startTestService();
 const ask = (path: string, options?: RequestOptions): Promise<Answer> => askOgc(service, path, options);
+for (let i = 0; i < 12; i++) {
+  const art = i % 4 === 0 ? arten.uhu : arten.amsel;
+  await service.makeReleased({ art: String(art), lat: String(5530000 + 1000 * i), lon: String(420000 + 1000 * i) });
+}
+await service.makeReleased({ lat: '5531000', lon: '471000', datum: '30.6.2021' });
+const collections = (await ask('/collections')).json.collections;
+const document = (await ask('/api')).json;
+
 const itemsOf = ({ id }: Json) => `/collections/${id}/items`;
 const sightings = '/collections/sichtbeobachtung/items';
 const relsOf = (json: Json) => json.links.map(({ rel }: Json) => rel);

@@ -1,35 +1,32 @@
 // OGC API – Features at /ogc (O2): who is in it, where, and what may be asked for.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { arten } from '../support/catalogue.ts';
 import { askOgc, idsOf, sorted, walkOgc } from '../support/ogc.ts';
-import { type Answer, type Json, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+import { type Answer, type Json, type RequestOptions, startTestService } from '../support/service.ts';
 
-let service: TestService;
 const ids: Record<string, number> = {};
-before(async () => {
-  service = await startTestService();
-  const { sql } = service.database;
-  ids.exact = await service.makeReleased({ lat: '5531000', lon: '421000', bemerkung: 'am "Bach", dann rechts' });
-  ids.exactOfSouth = await service.makeReleased({ lat: '5531000', lon: '471000', datum: '30.6.2021' });
-  ids.marked = await service.makeReleased({ lat: '5532111', lon: '431222', sensibel: 'true', bemerkung: 'an der alten Eiche' });
-  // Sensitive at S only: the general view masks them all.
-  ids.falconOfSouth = await service.makeReleased({ art: String(arten.wanderfalke), lat: '5533111', lon: '471222' });
-  ids.falconOfNorth = await service.makeReleased({ art: String(arten.wanderfalke), lat: '5533111', lon: '411222' });
-  ids.owl = await service.makeReleased({ art: String(arten.uhu), lat: '5534111', lon: '411222' });
-  // In a cell that the border of N and S cuts, on the side of N; its centre lies in S.
-  ids.owlAtBorder = await service.makeReleased({ art: String(arten.uhu), lat: '5534111', lon: '450100' });
-  ids.butterfly = await service.makeReleased({
-    art: String(arten.tagpfauenauge),
-    lat: '5535000',
-    lon: '421500',
-    datum: '31.12.2020',
-  });
-  ids.private = await service.makeSichtbeobachtung({ lat: '5536000', bereich: 'privat' });
-  ids.waiting = await service.makeSichtbeobachtung({ lat: '5537000', bereich: 'oeffentlich' });
-  ids.deleted = await service.makeReleased({ lat: '5538000' });
-  await sql`delete from portal.sichtbeobachtung where id = ${ids.deleted}`;
+const service = await startTestService();
+const { sql } = service.database;
+ids.exact = await service.makeReleased({ lat: '5531000', lon: '421000', bemerkung: 'am "Bach", dann rechts' });
+ids.exactOfSouth = await service.makeReleased({ lat: '5531000', lon: '471000', datum: '30.6.2021' });
+ids.marked = await service.makeReleased({ lat: '5532111', lon: '431222', sensibel: 'true', bemerkung: 'an der alten Eiche' });
+// Sensitive at S only: the general view masks them all.
+ids.falconOfSouth = await service.makeReleased({ art: String(arten.wanderfalke), lat: '5533111', lon: '471222' });
+ids.falconOfNorth = await service.makeReleased({ art: String(arten.wanderfalke), lat: '5533111', lon: '411222' });
+ids.owl = await service.makeReleased({ art: String(arten.uhu), lat: '5534111', lon: '411222' });
+// In a cell that the border of N and S cuts, on the side of N; its centre lies in S.
+ids.owlAtBorder = await service.makeReleased({ art: String(arten.uhu), lat: '5534111', lon: '450100' });
+ids.butterfly = await service.makeReleased({
+  art: String(arten.tagpfauenauge),
+  lat: '5535000',
+  lon: '421500',
+  datum: '31.12.2020',
 });
+ids.private = await service.makeSichtbeobachtung({ lat: '5536000', bereich: 'privat' });
+ids.waiting = await service.makeSichtbeobachtung({ lat: '5537000', bereich: 'oeffentlich' });
+ids.deleted = await service.makeReleased({ lat: '5538000' });
+await sql`delete from portal.sichtbeobachtung where id = ${ids.deleted}`;
 
 const ask = (path: string, options?: RequestOptions): Promise<Answer> => askOgc(service, path, options);
 const items = '/collections/sichtbeobachtung/items';
@@ -39,7 +36,7 @@ const some = (...names: string[]) => sorted(names.map((name) => ids[name] ?? -1)
 
 describe('sightings of /ogc', () => {
   it('O2 are those that everybody may see, each as gis.sichtbeobachtung has it', async () => {
-    const rows = await service.database.sql<Json[]>`
+    const rows = await sql<Json[]>`
       select id, row_to_json(g)::text as properties, st_asgeojson(st_transform(
         case when unschaerfe_m > 0 then st_forcepolygonccw(st_makeenvelope(cell_x * 5000, cell_y * 5000, cell_x * 5000 + 5000, cell_y * 5000 + 5000, 25832))
           else place end, 4326), 7) as geometry
@@ -163,7 +160,7 @@ describe('sightings of /ogc', () => {
       ['EPSG/0/3035', 3035, true],
     ] as const) {
       const uri = `http://www.opengis.net/def/crs/${crs}`;
-      const [row] = await service.database.sql<Json[]>`
+      const [row] = await sql<Json[]>`
         select st_x(t.p) as x, st_y(t.p) as y
         from gis.sichtbeobachtung g cross join lateral (select st_transform(g.place, ${srid}::integer) as p) t where g.id = ${ids.exact ?? 0}`;
       const digits = srid === 4326 ? 7 : 2;
@@ -210,7 +207,7 @@ describe('sightings of /ogc', () => {
     const late = await service.makeReleased({ lat: '5539000' });
     const rest = idsOf(await walkOgc(service, next.slice(next.indexOf('/ogc') + 4)));
     assert.ok(!rest.includes(late) && !rest.some((id) => idsOf(first.json.features).includes(id)));
-    await service.database.sql`delete from portal.sichtbeobachtung where id = ${late}`;
+    await sql`delete from portal.sichtbeobachtung where id = ${late}`;
   });
 });
 
@@ -285,7 +282,7 @@ describe('counts of /ogc', () => {
         ['&jahr_von=1&jahr_bis=9999', 'true'],
       ] as [string, string][]) {
         const code = grid === 'raster_5km' ? `cell_x || '/' || cell_y` : 'code';
-        const rows = await service.database.sql.unsafe<Json[]>(`
+        const rows = await sql.unsafe<Json[]>(`
           select ${code} as code, sum(meldungen)::integer as meldungen, count(distinct art)::integer as arten, min(jahr) as erstes_jahr,
             max(jahr) as letztes_jahr
           from gis.${grid} where ${where} group by 1 order by 1`);
@@ -390,7 +387,6 @@ describe('formats of /ogc', () => {
   });
 
   it('O2 as pages load nothing, and escape what people wrote', async () => {
-    const { sql } = service.database;
     await sql`update portal.sichtbeobachtung set bemerkung = '<script>alert(1)</script>' where id = ${ids.butterfly ?? 0}`;
     for (const path of [
       '',
@@ -432,7 +428,7 @@ describe('formats of /ogc', () => {
     ] as const)
       assert.equal((await ask(path, { headers: { 'if-none-match': '*' } })).status, status, path);
     const tag = (await ask(items)).headers.get('etag') ?? '';
-    await service.database.sql`update portal.sichtbeobachtung set anzahl = anzahl + 1 where id = ${ids.exact ?? 0}`;
+    await sql`update portal.sichtbeobachtung set anzahl = anzahl + 1 where id = ${ids.exact ?? 0}`;
     assert.equal((await ask(items, { headers: { 'if-none-match': tag } })).status, 200);
   });
 

@@ -10,7 +10,7 @@ import { type Account, arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
 import { serveApp } from '../support/listen.ts';
-import { filterNames, makeProbes, makeRequests, type RequestMaker, type TwinRequest } from '../support/twin-requests.ts';
+import { filterNames, makeProbes, makeRequests, type TwinRequest } from '../support/twin-requests.ts';
 import {
   assertSameBytes,
   cellSize,
@@ -20,7 +20,6 @@ import {
   startTwins,
   type Tenant,
   type TwinRecord,
-  type Twins,
   tenants,
   toBytes,
 } from '../support/twins.ts';
@@ -29,14 +28,10 @@ import { shortenWalks } from '../support/walks.ts';
 const total = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? (onPostgres ? 2000 : 500));
 const dice = makeDice(Number(process.env.EIGENSCHAFT_SAAT ?? 5));
 
-let twins: Twins;
-let requests: RequestMaker;
-before(async () => {
-  // Signed addresses of files carry the second in which they end.
-  mock.timers.enable({ apis: ['Date'], now: Date.now() });
-  twins = await startTwins(dice);
-  requests = makeRequests(dice, twins.records);
-});
+// Signed addresses of files carry the second in which they end.
+mock.timers.enable({ apis: ['Date'], now: Date.now() });
+const twins = await startTwins(dice);
+const requests = makeRequests(dice, twins.records);
 
 const hosts = ['n.test', 's.test', 'w.test', 'n2.test'];
 const stranger: Account = 'käfer anna';

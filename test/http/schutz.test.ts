@@ -1,18 +1,16 @@
 // Protected places (D4): who sees what, in every format and by every filter.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { type Account, arten } from '../support/catalogue.ts';
-import { idsIn, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+import { idsIn, pluck, type RequestOptions, startTestService } from '../support/service.ts';
 
 // A place in the cell 450 000 … 455 000, which the border of N and S at 452 000 cuts; the point lies in S.
 const place = { lat: '5531234.5', lon: '454321.25' };
 const exact = { lat: 5531234.5, lon: 454321.25 };
 const centre = { lat: 5532500, lon: 452500 };
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
+const service = await startTestService();
+const { sql } = service.database;
 
 const readers: { as: Account | null; exempt: boolean }[] = [
   { as: null, exempt: false },
@@ -55,11 +53,7 @@ describe('a record is shown at its cell to everyone but owner, experts and admin
             assert.equal(record.sensible_art, sensibleArt.includes(tenant), where);
             assert.equal(record.sensibel, fields.sensibel === 'true', where);
           }
-          assert.deepEqual(
-            detail.mandanten.map((mandant: { kuerzel: string }) => mandant.kuerzel),
-            masked ? ['N', 'S'] : ['S'],
-            where,
-          );
+          assert.deepEqual(pluck(detail.mandanten, 'kuerzel'), masked ? ['N', 'S'] : ['S'], where);
 
           const xml = await service.request(`/sichtbeobachtungen/${id}?format=xml&restrict=lat,lon,is_rasterized`, { as, host });
           assert.ok(
@@ -137,8 +131,7 @@ it('S1.2 a record whose cell a border cuts lies in both tenants, by filter and i
     }
   }
   // What analysts export has no tenants, and a place that says nothing about them.
-  const [row] = await service.database
-    .sql`select st_astext(place) as place, to_jsonb(s) as row from gis.sichtbeobachtung s where id = ${id}`;
+  const [row] = await sql`select st_astext(place) as place, to_jsonb(s) as row from gis.sichtbeobachtung s where id = ${id}`;
   assert.equal(row?.place, `POINT(${centre.lon} ${centre.lat})`);
   assert.ok(!Object.keys(row?.row).some((name) => name.startsWith('mandant')), Object.keys(row?.row).join());
 });
@@ -172,11 +165,9 @@ it('S1.4 a record on a border or corner of cells is found once, at the centre of
 });
 
 it('S1.5 a marked record that goes to and fro between private, published and released is never exact for others', async () => {
-  const { sql } = service.database;
   const at = { lon: 433210.5, lat: 5533210.5 };
   const id = await service.makeSichtbeobachtung({ lon: String(at.lon), lat: String(at.lat), sensibel: 'true' });
-  const put = async (form: Record<string, string>) =>
-    assert.equal((await service.request(`/sichtbeobachtungen/${id}`, { method: 'PUT', form, as: 'melder' })).status, 200);
+  const put = async (form: Record<string, string>) => assert.equal((await service.put(id, form)).status, 200);
   const steps: [what: string, () => Promise<unknown>][] = [
     ['published', () => put({ bereich: 'oeffentlich' })],
     ['released', () => sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`],
@@ -217,7 +208,6 @@ it('S1.5 a marked record that goes to and fro between private, published and rel
 });
 
 it('S1.6 a species that the addressed tenant does not define, or that the author corrects, is masked as D4 says', async () => {
-  const { sql } = service.database;
   // Nobody but N defines the lichen; at S a record of it lies in a cell that N touches.
   const lichen = await service.makeReleased({ ...place, art: String(arten.gelbflechte), lon: '452100' });
   const shown = async (id: number, host: string) => {
@@ -236,11 +226,7 @@ it('S1.6 a species that the addressed tenant does not define, or that the author
     [arten.amsel, [453111, false]],
     [arten.wanderfalke, [centre.lon, true]],
   ] as const) {
-    const answer = await service.request(`/sichtbeobachtungen/${id}`, {
-      method: 'PUT',
-      form: { art: String(art) },
-      as: 'melder',
-    });
+    const answer = await service.put(id, { art: String(art) });
     assert.equal(answer.status, 200, answer.text);
     await sql`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
     assert.deepEqual(await shown(id, 'n.test'), expected, String(art));

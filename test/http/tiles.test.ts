@@ -1,31 +1,29 @@
 // Vector tiles (O3.1): exact places as points, masked records as squares, counts below zoom 10.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { canPackTiles, getTile, listTile } from '../../src/db/ausgabe-tiles.ts';
 import { maxTileBytes, packTile } from '../../src/http/outputs/tiles.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, pluck, startTestService } from '../support/service.ts';
 import { decodeTile, type Layers } from '../support/tile.ts';
 
-let service: TestService;
 const ids: Record<string, number> = {};
-before(async () => {
-  service = await startTestService();
-  const make = async (name: string, fields: Record<string, string>) => {
-    ids[name] = await service.makeReleased(fields);
-  };
-  // In one cell, at places of their own.
-  await make('exact', { lat: '5530000', lon: '420000' });
-  await make('marked', { lat: '5530100', lon: '420100', sensibel: 'true' });
-  await make('everywhere', { lat: '5530200', lon: '420200', art: String(arten.uhu) });
-  await make('elsewhere', { lat: '5530300', lon: '420300', art: String(arten.rotmilan) });
-  await make('old', { lat: '5530400', lon: '420400', datum: '1.6.2001', art: String(arten.hornisse) });
-  ids.private = await service.makeSichtbeobachtung({ lat: '5530500', lon: '420500' });
-  ids.pruefung = await service.makeSichtbeobachtung({ lat: '5530600', lon: '420600', bereich: 'oeffentlich' });
-  await make('deleted', { lat: '5530700', lon: '420700' });
-  await service.database.sql`delete from portal.sichtbeobachtung where id = ${ids.deleted ?? 0}`;
-});
+const service = await startTestService();
+const { sql } = service.database;
+const make = async (name: string, fields: Record<string, string>) => {
+  ids[name] = await service.makeReleased(fields);
+};
+// In one cell, at places of their own.
+await make('exact', { lat: '5530000', lon: '420000' });
+await make('marked', { lat: '5530100', lon: '420100', sensibel: 'true' });
+await make('everywhere', { lat: '5530200', lon: '420200', art: String(arten.uhu) });
+await make('elsewhere', { lat: '5530300', lon: '420300', art: String(arten.rotmilan) });
+await make('old', { lat: '5530400', lon: '420400', datum: '1.6.2001', art: String(arten.hornisse) });
+ids.private = await service.makeSichtbeobachtung({ lat: '5530500', lon: '420500' });
+ids.pruefung = await service.makeSichtbeobachtung({ lat: '5530600', lon: '420600', bereich: 'oeffentlich' });
+await make('deleted', { lat: '5530700', lon: '420700' });
+await sql`delete from portal.sichtbeobachtung where id = ${ids.deleted ?? 0}`;
 
 const get = (path: string, init: RequestInit = {}, host = 'n.test') =>
   service.app.request(`http://${host}/tiles/v1/${path}`, { ...init, headers: { host, ...init.headers } });
@@ -39,7 +37,7 @@ async function read(path: string): Promise<Layers> {
 
 /** The tile of a place in EPSG:25832, and the place in it. */
 async function tileOf(x: number, y: number, z: number): Promise<{ path: string; i: number; j: number; scale: number }> {
-  const [row] = await service.database.sql<{ x: number; y: number }[]>`
+  const [row] = await sql<{ x: number; y: number }[]>`
     select st_x(p) as x, st_y(p) as y from st_transform(st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832), 3857) p`;
   assert.ok(row);
   const side = 40075016.6855784 / 2 ** z;
@@ -135,11 +133,7 @@ describe('a tile up to zoom 9', () => {
       const { path, scale } = await tileOf(422500, 5532500, z);
       const { raster = [], sichtbeobachtung, zelle } = await read(path);
       assert.deepEqual([sichtbeobachtung, zelle], [undefined, undefined]);
-      assert.deepEqual(
-        raster.map(({ properties }) => properties),
-        [{ meldungen: 5, arten: 4 }],
-        path,
-      );
+      assert.deepEqual(pluck(raster, 'properties'), [{ meldungen: 5, arten: 4 }], path);
       const across = raster[0]?.rings[0]?.map(({ x }) => x / scale) ?? [];
       const wide = Math.max(...across) - Math.min(...across);
       // Some of it may lie in the next tile.
@@ -168,7 +162,7 @@ describe('boundaries', () => {
     const { path } = await tileOf(452000, 5530000, 8);
     const { mandant = [] } = await read(path);
     assert.deepEqual(
-      mandant.map(({ properties }) => properties),
+      pluck(mandant, 'properties'),
       [
         { kuerzel: 'N', name: 'Nordland' },
         { kuerzel: 'S', name: 'Südland' },
@@ -272,7 +266,6 @@ describe('tiles.json', () => {
 
 describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedded database packs none' }, () => {
   it('give the same features', async () => {
-    const { sql } = service.database;
     assert.equal(await canPackTiles(sql), true);
     const filter = { art: null, artengruppeId: null, jahrVon: null, jahrBis: null, teilung: 128 };
     for (const zoom of [0, 5, 8, 9, 10, 12, 16]) {
@@ -288,7 +281,6 @@ describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedd
 
 describe('a dense tile', () => {
   it('stays small: one record for each small square, that with the lowest id, every time', async () => {
-    const { sql } = service.database;
     await sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id, sensibel)
       select (select id from portal.nutzer where loginname = 'melder'), ${arten.amsel}, date '2020-01-01' + i,
