@@ -5,8 +5,8 @@ import { parse } from 'csv-parse/sync';
 import { writeAuskunft } from '../../src/auskunft/archive.ts';
 import { listAuskunftProtokoll } from '../../src/db/auskunft.ts';
 import type { Sql } from '../../src/db/client.ts';
-import type { Account } from '../support/catalogue.ts';
-import { arten } from '../support/catalogue.ts';
+import { type Account, arten } from '../support/catalogue.ts';
+import { idOf } from '../support/import.ts';
 import { makeJpeg } from '../support/photo.ts';
 import { type Json, pluck, startTestService } from '../support/service.ts';
 import { readZip } from '../support/zip.ts';
@@ -14,17 +14,12 @@ import { readZip } from '../support/zip.ts';
 const service = await startTestService();
 const { sql } = service.database;
 
-const idOf = async (account: Account): Promise<number> => {
-  const [row] = await sql<{ id: number }[]>`select id from portal.nutzer where loginname = ${account}`;
-  return row?.id ?? 0;
-};
-
 async function archiveOf(account: Account, from: Sql = sql) {
   const chunks: Uint8Array[] = [];
   const output = new WritableStream<Uint8Array>({ write: (chunk) => void chunks.push(chunk) });
   const archived = await writeAuskunft(
     { sql: from, storage: service.media.storage },
-    { nutzerId: await idOf(account), zugangsstand: null },
+    { nutzerId: await idOf(service.database, account), zugangsstand: null },
     output,
   );
   const files = await readZip(Buffer.concat(chunks));
@@ -35,31 +30,16 @@ async function archiveOf(account: Account, from: Sql = sql) {
 describe('the archive of an account', () => {
   it('has the account without anything that lets somebody in, all sightings as their owner sees them, and their files', async () => {
     const photo = new Blob([await makeJpeg({ width: 64, height: 48 })]);
-    const form = new FormData();
-    const fields = { art: arten.uhu, lat: 5530001, lon: 420002, datum: '1.9.2026', bemerkung: '=1+1; "Uhu"' };
-    for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
-    form.append('foto', photo, 'x.jpg');
-    const made = await service.request('/sichtbeobachtungen', { as: 'melder', form });
-    assert.equal(made.status, 201, made.text);
-    const secret = made.json.result[0].id as number;
+    const fields = { art: String(arten.uhu), lat: '5530001', lon: '420002', bemerkung: '=1+1; "Uhu"' };
+    const secret = await service.makeSichtbeobachtung({ ...fields, foto: photo });
     const released = await service.makeReleased({ lat: '5530100', bemerkung: 'am Zaun' });
     await service.makeSichtbeobachtung({ lat: '5530200' }, { as: 'nachbarin' });
     const token = await service.tokenOf('melder');
 
     const { archived, files, json } = await archiveOf('melder');
     assert.deepEqual(archived, { saetze: 2, dateien: 1, fehlend: 0 });
-    assert.deepEqual(
-      [...files.keys()],
-      [
-        'LIESMICH.txt',
-        'konto.json',
-        'sichtbeobachtungen.json',
-        'sichtbeobachtungen.csv',
-        'qs.json',
-        'entscheidungen.json',
-        `dateien/${secret}_foto.jpg`,
-      ],
-    );
+    const sheets = ['sichtbeobachtungen.json', 'sichtbeobachtungen.csv', 'qs.json', 'entscheidungen.json'];
+    assert.deepEqual([...files.keys()], ['LIESMICH.txt', 'konto.json', ...sheets, `dateien/${secret}_foto.jpg`]);
     const konto = json('konto.json');
     assert.deepEqual(
       [konto.loginname, konto.email, konto.vorname, konto.nachname, konto.passwort_gesetzt],
@@ -133,7 +113,7 @@ describe('the archive of an account', () => {
   it('has every sighting once, however many pages they are read in; and none of an account without any', async () => {
     await sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
-      select ${await idOf('käfer anna')}, ${arten.amsel}::integer, st_setsrid(st_makepoint(410000 + n, 5531000), 25832), date '2026-09-01'
+      select ${await idOf(service.database, 'käfer anna')}, ${arten.amsel}::integer, st_setsrid(st_makepoint(410000 + n, 5531000), 25832), date '2026-09-01'
       from generate_series(1, 450) n`;
     const { json, files } = await archiveOf('käfer anna');
     assert.equal(new Set(json('sichtbeobachtungen.json').map(({ id }: Json) => id)).size, 450);
@@ -145,7 +125,7 @@ describe('the archive of an account', () => {
   });
 
   it('has every entry of the change log, and no row of the database holds more than some of them', async () => {
-    const nutzerId = await idOf('expertin');
+    const nutzerId = await idOf(service.database, 'expertin');
     const made = await sql<{ id: number }[]>`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
       select ${nutzerId}, ${arten.amsel}::integer, st_setsrid(st_makepoint(412000 + n, 5531000), 25832), date '2026-09-01'
@@ -188,7 +168,7 @@ describe('the archive of an account', () => {
   it("has no part of the change log of a record that is somebody else's", async () => {
     const id = await service.makeReleased({ lat: '5532000' });
     const countOf = async (account: Account) => {
-      const inhaber = { nutzerId: await idOf(account), zugangsstand: null };
+      const inhaber = { nutzerId: await idOf(service.database, account), zugangsstand: null };
       let count = 0;
       for await (const page of listAuskunftProtokoll(sql, inhaber, id, 0)) count += JSON.parse(page).length;
       return count;

@@ -32,14 +32,6 @@ describe('login', () => {
     assert.match(json.token, /^[\w-]{43}$/);
   });
 
-  it('is answered as XML', async () => {
-    const { text } = await logIn(credentials('nachbarin'), 'format=xml');
-    assert.match(
-      text,
-      /^<\?xml version="1\.0" encoding="UTF-8"\?><result><name>Ödön Ünal<\/name><id>\d+<\/id><token>[\w-]{43}<\/token><loginname>nachbarin<\/loginname><\/result>$/,
-    );
-  });
-
   it('by POST is the same, as multipart and urlencoded, and keeps the format in the URL', async () => {
     const fields = credentials('käfer anna');
     const expected = (await logIn(fields)).json;
@@ -157,19 +149,12 @@ describe('the two headers', () => {
 
   it('take the login name as UTF-8 and as latin-1 bytes, composed and decomposed (D1.16)', async () => {
     const { token } = await logInAs('käfer anna');
-    const bytesList = [
-      'k\u00c3\u00a4fer anna',
-      'k\u00e4fer anna',
-      'ka\u00cc\u0088fer anna',
-      'K\u00c3\u0084FER ANNA',
-      'K\u00c4FER anna',
-    ];
-    for (const bytes of bytesList) {
-      assert.equal((await askWith({ 'X-Auth-User': bytes, 'X-Auth-Token': token })).status, 200, JSON.stringify(bytes));
-    }
-    for (const bytes of ['k\u00c3fer anna', 'kafer anna', 'k%C3%A4fer anna', 'k\u00c3\u0083\u00c2\u00a4fer anna']) {
-      assert.equal((await askWith({ 'X-Auth-User': bytes, 'X-Auth-Token': token })).status, 401, JSON.stringify(bytes));
-    }
+    for (const [status, ...names] of [
+      [200, 'k\u00c3\u00a4fer anna', 'k\u00e4fer anna', 'ka\u00cc\u0088fer anna', 'K\u00c3\u0084FER ANNA', 'K\u00c4FER anna'],
+      [401, 'k\u00c3fer anna', 'kafer anna', 'k%C3%A4fer anna', 'k\u00c3\u0083\u00c2\u00a4fer anna'],
+    ] as [number, ...string[]][])
+      for (const bytes of names)
+        assert.equal((await askWith({ 'X-Auth-User': bytes, 'X-Auth-Token': token })).status, status, JSON.stringify(bytes));
   });
 
   const paths = ['/sichtbeobachtungen', '/sichtbeobachtungen/1', '/arten', '/artengruppen', '/sichtbeobachtungen?bereich=privat'];

@@ -23,11 +23,8 @@ describe('GET /nutzer', () => {
     const { json } = await service.request('/nutzer?limit=4', { as: 'admin' });
     assert.deepEqual(Object.keys(json.result[0]), fields);
     const rest = await service.request(json.next.slice(json.next.indexOf('/nutzer')), { as: 'admin' });
-    const seen = [...json.result, ...rest.json.result].map((row: { id: number }) => row.id);
-    assert.deepEqual(
-      seen,
-      [...ids.values()].sort((a, b) => b - a),
-    );
+    const newestFirst = [...ids.values()].sort((a, b) => b - a);
+    assert.deepEqual(pluck([...json.result, ...rest.json.result], 'id'), newestFirst);
     assert.equal(rest.json.next, undefined);
   });
 
@@ -48,7 +45,7 @@ describe('GET /nutzer', () => {
 
   it('filters by address, by name and by status', async () => {
     const namesOf = async (query: string) =>
-      (await service.request(`/nutzer?${query}`, { as: 'admin' })).json.result.map((row: { loginname: string }) => row.loginname);
+      pluck((await service.request(`/nutzer?${query}`, { as: 'admin' })).json.result, 'loginname');
     assert.deepEqual(await namesOf('email=3@EXAMPLE.org'), ['melder']);
     assert.deepEqual(await namesOf('status=0'), ['gesperrt']);
     assert.deepEqual(await namesOf('name_regexp_ci=%5Em.%2B(er|x)%24'), ['melder']);
@@ -61,23 +58,16 @@ describe('GET /nutzer', () => {
 
 describe('GET /nutzer/{id}', () => {
   it('shows the own account with roles and restriction', async () => {
-    const { json } = await service.request(`/nutzer/${ids.get('vogelexperte')}`, { as: 'vogelexperte' });
+    const id = ids.get('vogelexperte');
+    const { json } = await service.request(`/nutzer/${id}`, { as: 'vogelexperte' });
     assert.deepEqual(json.result, [
       {
-        id: ids.get('vogelexperte'),
-        loginname: 'vogelexperte',
-        email: '2@example.org',
-        vorname: 'Vera',
-        nachname: 'vogelexperte',
-        anonymisiert: 0,
-        status: 1,
-        rollen: ['expert'],
-        artengruppenbeschraenkung: [1],
+        ...{ id, loginname: 'vogelexperte', email: '2@example.org', vorname: 'Vera', nachname: 'vogelexperte' },
+        ...{ anonymisiert: 0, status: 1, rollen: ['expert'], artengruppenbeschraenkung: [1] },
       },
     ]);
-    const xml = await service.request(`/nutzer/${ids.get('vogelexperte')}?format=xml&restrict=rollen,artengruppenbeschraenkung`, {
-      as: 'vogelexperte',
-    });
+    const restricted = `/nutzer/${id}?format=xml&restrict=rollen,artengruppenbeschraenkung`;
+    const xml = await service.request(restricted, { as: 'vogelexperte' });
     assert.match(
       xml.text,
       /<rollen><row>expert<\/row><\/rollen><artengruppenbeschraenkung><row>1<\/row><\/artengruppenbeschraenkung>/,
@@ -100,10 +90,9 @@ describe('PUT /nutzer/{id}', () => {
   it('S2.6 changes nothing when one field among others is forbidden', async () => {
     const id = ids.get('nachbarin');
     const before = await snapshot(id);
+    const names = { nachname: 'Neu', vorname: 'Neu', anonymisiert: '0' };
     for (const [name, value] of Object.entries({
-      nachname: 'Neu',
-      vorname: 'Neu',
-      anonymisiert: '0',
+      ...names,
       status: '1',
       rollen: 'administrator',
       artengruppenbeschraenkung: '',
@@ -143,13 +132,9 @@ describe('PUT /nutzer/{id}', () => {
     assert.equal((await put(id, { rollen: 'expert', artengruppenbeschraenkung: '2,1,2' }, 'admin')).status, 200);
     const after = JSON.parse(await snapshot(id));
     assert.deepEqual([after.rollen, after.artengruppenbeschraenkung], [['expert'], [1, 2]]);
-    assert.equal(
-      (await put(id, { rollen: '', artengruppenbeschraenkung: '', email: '', vorname: '', nachname: '' }, 'admin')).status,
-      200,
-    );
-    const cleared = JSON.parse(await snapshot(id));
-    const found = [cleared.rollen, cleared.artengruppenbeschraenkung, cleared.email, cleared.vorname, cleared.nachname];
-    assert.deepEqual(found, [[], [], null, null, null]);
+    const nothing = { rollen: '', artengruppenbeschraenkung: '', email: '', vorname: '', nachname: '' };
+    assert.equal((await put(id, nothing, 'admin')).status, 200);
+    assert.deepEqual(pluck([JSON.parse(await snapshot(id))], ...Object.keys(nothing)), [[[], [], null, null, null]]);
     assert.equal((await put(id, { vorname: 'Ödön', nachname: 'Ünal', email: '4@example.org' }, 'admin')).status, 200);
   });
 
@@ -201,20 +186,11 @@ describe('PUT /nutzer/{id}', () => {
   });
 
   it('can be asked for by POST', async () => {
-    const answer = await service.request(`/nutzer/${ids.get('melder')}`, {
-      method: 'POST',
-      headers: { 'X-HTTP-Method-Override': 'PUT' },
-      form: { email: 'm@example.org' },
-      as: 'melder',
-    });
-    assert.deepEqual(answer.json, { result: [{ id: ids.get('melder') }] });
+    const post = (method: string, form: Record<string, string>) =>
+      service.request(`/nutzer/${ids.get('melder')}`, { headers: { 'X-HTTP-Method-Override': method }, form, as: 'melder' });
+    assert.deepEqual((await post('PUT', { email: 'm@example.org' })).json, { result: [{ id: ids.get('melder') }] });
     service.forgetTokens();
-    const deletion = await service.request(`/nutzer/${ids.get('melder')}`, {
-      method: 'POST',
-      headers: { 'X-HTTP-Method-Override': 'DELETE' },
-      as: 'melder',
-    });
-    assert.equal(deletion.status, 405);
+    assert.equal((await post('DELETE', {})).status, 405);
   });
 });
 

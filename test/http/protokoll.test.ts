@@ -87,6 +87,14 @@ describe('days of a log', () => {
   const page = async (path: string): Promise<number[]> =>
     idsIn({ json: { result: await walkList(service, path, { as: 'admin' }) } });
 
+  const isHint = (id: number) => id % 3 === 0;
+  /** Both logs, and one status of the second. */
+  async function assertPages(query: string, ids: number[]): Promise<void> {
+    assert.deepEqual(await page(`/protokoll?${query}`), ids, query);
+    assert.deepEqual(await page(`/qs?${query}`), ids, query);
+    assert.deepEqual(await page(`/qs?${query}&status_aenderung=hinweis`), ids.filter(isHint), query);
+  }
+
   it('come newest first, each entry once, in pages of any size', async () => {
     const entries = await fill();
     const ranges: [query: string, isIn: (day: number) => boolean][] = [
@@ -99,31 +107,16 @@ describe('days of a log', () => {
     for (const [query, isIn] of ranges) {
       const expected = entries.filter(({ day }) => isIn(day)).sort((a, b) => b.at - a.at || b.id - a.id);
       for (const limit of [1, 3, 100]) {
-        const ids = expected.map(({ id }) => id);
-        assert.deepEqual(await page(`/protokoll?${query}&limit=${limit}`), ids, `${query}, ${limit}`);
-        assert.deepEqual(await page(`/qs?${query}&limit=${limit}`), ids, `qs, ${query}, ${limit}`);
+        const ids = pluck(expected, 'id');
+        await assertPages(`${query}&limit=${limit}`, ids);
         // Of a status by the same order, of a recorder by the order of the log.
-        const hints = expected.filter(({ id }) => id % 3 === 0).map(({ id }) => id);
-        assert.deepEqual(await page(`/qs?${query}&status_aenderung=hinweis&limit=${limit}`), hints, `hints, ${query}, ${limit}`);
         const own = ids.filter((id) => id % 2 === 1).sort((a, b) => b - a);
-        assert.deepEqual(await page(`/qs?${query}&uid=900001&limit=${limit}`), own, `uid, ${query}, ${limit}`);
-        const ownHints = own.filter((id) => id % 3 === 0);
-        assert.deepEqual(
-          await page(`/qs?${query}&uid=900001&status_aenderung=hinweis&limit=${limit}`),
-          ownHints,
-          `both, ${query}, ${limit}`,
-        );
+        const ofOwn = `/qs?${query}&uid=900001&limit=${limit}`;
+        assert.deepEqual(await page(ofOwn), own, ofOwn);
+        assert.deepEqual(await page(`${ofOwn}&status_aenderung=hinweis`), own.filter(isHint), ofOwn);
       }
     }
-    const all = entries.map(({ id }) => id).reverse();
-    for (const limit of [7, 100]) {
-      assert.deepEqual(await page(`/protokoll?limit=${limit}`), all);
-      assert.deepEqual(await page(`/qs?limit=${limit}`), all);
-      assert.deepEqual(
-        await page(`/qs?status_aenderung=hinweis&limit=${limit}`),
-        all.filter((id) => id % 3 === 0),
-      );
-    }
+    for (const limit of [7, 100]) await assertPages(`limit=${limit}`, pluck(entries, 'id').reverse());
   });
 
   it('are found without walking the whole log', async () => {

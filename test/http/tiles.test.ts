@@ -5,28 +5,25 @@ import { canPackTiles, getTile, listTile } from '../../src/db/ausgabe-tiles.ts';
 import { maxTileBytes, packTile } from '../../src/http/outputs/tiles.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
-import { type Json, pluck, startTestService } from '../support/service.ts';
+import { assertProblem, type Json, pluck, startTestService } from '../support/service.ts';
 import { decodeTile, type Layers } from '../support/tile.ts';
 
-const ids: Record<string, number> = {};
 const service = await startTestService();
 const { sql } = service.database;
-const make = async (name: string, fields: Record<string, string>) => {
-  ids[name] = await service.makeReleased(fields);
-};
 // In one cell, at places of their own.
-await make('exact', { lat: '5530000', lon: '420000' });
-await make('marked', { lat: '5530100', lon: '420100', sensibel: 'true' });
-await make('everywhere', { lat: '5530200', lon: '420200', art: String(arten.uhu) });
-await make('elsewhere', { lat: '5530300', lon: '420300', art: String(arten.rotmilan) });
-await make('old', { lat: '5530400', lon: '420400', datum: '1.6.2001', art: String(arten.hornisse) });
-ids.private = await service.makeSichtbeobachtung({ lat: '5530500', lon: '420500' });
-ids.pruefung = await service.makeSichtbeobachtung({ lat: '5530600', lon: '420600', bereich: 'oeffentlich' });
-await make('deleted', { lat: '5530700', lon: '420700' });
-await sql`delete from portal.sichtbeobachtung where id = ${ids.deleted ?? 0}`;
+const exact = await service.makeReleased({ lat: '5530000', lon: '420000' });
+await service.makeReleased({ lat: '5530100', lon: '420100', sensibel: 'true' });
+await service.makeReleased({ lat: '5530200', lon: '420200', art: String(arten.uhu) });
+await service.makeReleased({ lat: '5530300', lon: '420300', art: String(arten.rotmilan) });
+const old = await service.makeReleased({ lat: '5530400', lon: '420400', datum: '1.6.2001', art: String(arten.hornisse) });
+await service.makeSichtbeobachtung({ lat: '5530500', lon: '420500' });
+await service.makeSichtbeobachtung({ lat: '5530600', lon: '420600', bereich: 'oeffentlich' });
+const deleted = await service.makeReleased({ lat: '5530700', lon: '420700' });
+await sql`delete from portal.sichtbeobachtung where id = ${deleted}`;
 
+const below = '/tiles/v1/';
 const get = (path: string, init: RequestInit = {}, host = 'n.test') =>
-  service.app.request(`http://${host}/tiles/v1/${path}`, { ...init, headers: { host, ...init.headers } });
+  service.app.request(`http://${host}${below}${path}`, { ...init, headers: { host, ...init.headers } });
 
 async function read(path: string): Promise<Layers> {
   const response = await get(path);
@@ -60,9 +57,9 @@ describe('a tile from zoom 10', () => {
       const { path, i, j } = await tileOf(420000, 5530000, z);
       const { sichtbeobachtung = [], raster } = await read(path);
       assert.equal(raster, undefined);
-      const [exact] = sichtbeobachtung.filter(({ properties }) => properties.id === ids.exact);
-      assert.deepEqual(exact?.properties, { id: ids.exact });
-      const [[point] = []] = exact?.rings ?? [];
+      const [feature] = sichtbeobachtung.filter(({ properties }) => properties.id === exact);
+      assert.deepEqual(feature?.properties, { id: exact });
+      const [[point] = []] = feature?.rings ?? [];
       assert.ok(Math.abs((point?.x ?? 0) - i) <= 1 && Math.abs((point?.y ?? 0) - j) <= 1, `${point?.x} ${point?.y}: ${i} ${j}`);
     });
   }
@@ -70,7 +67,7 @@ describe('a tile from zoom 10', () => {
   it('has no point for masked, private, unreviewed and deleted records', async () => {
     // One that has the whole cell, and one that has its middle alone.
     const whole = await tileOf(420000, 5530000, 10);
-    assert.deepEqual(pointsOf(await read(whole.path)), [ids.exact, ids.old]);
+    assert.deepEqual(pointsOf(await read(whole.path)), [exact, old]);
     const middle = await tileOf(422500, 5532500, 14);
     assert.deepEqual(pointsOf(await read(middle.path)), []);
   });
@@ -97,26 +94,26 @@ describe('a tile from zoom 10', () => {
     const all: unknown[] = [];
     for (const across of [-1, 0, 1])
       for (const down of [-1, 0, 1]) all.push(...pointsOf(await read(`${z}/${x + across}/${y + down}.mvt`)));
-    assert.deepEqual(all.sort(), [ids.exact, ids.old].sort());
+    assert.deepEqual(all.sort(), [exact, old].sort());
   });
 
   it('filters by species, group and years', async () => {
     const { path } = await tileOf(420200, 5530200, 11);
     const cases: [query: string, points: (number | undefined)[], masked: number | undefined][] = [
-      [`art=${arten.amsel}`, [ids.exact], 1],
+      [`art=${arten.amsel}`, [exact], 1],
       [`art=${arten.uhu}`, [], 1],
-      [`art=${arten.hornisse}`, [ids.old], undefined],
-      ['artengruppe_id=1', [ids.exact], 3],
-      ['artengruppe_id=2', [ids.old], undefined],
-      ['jahr_von=2002', [ids.exact], 3],
-      ['jahr_bis=2001', [ids.old], undefined],
+      [`art=${arten.hornisse}`, [old], undefined],
+      ['artengruppe_id=1', [exact], 3],
+      ['artengruppe_id=2', [old], undefined],
+      ['jahr_von=2002', [exact], 3],
+      ['jahr_bis=2001', [old], undefined],
       ['jahr_von=2002&jahr_bis=2003', [], undefined],
       ['art=4711', [], undefined],
       // No calendar has a year 0: it is before all others.
-      [`jahr_von=0&art=${arten.amsel}`, [ids.exact], 1],
-      ['jahr_von=0&jahr_bis=2001', [ids.old], undefined],
+      [`jahr_von=0&art=${arten.amsel}`, [exact], 1],
+      ['jahr_von=0&jahr_bis=2001', [old], undefined],
       ['jahr_von=0&jahr_bis=0', [], undefined],
-      ['jahr_bis=9999&artengruppe_id=1', [ids.exact], 3],
+      ['jahr_bis=9999&artengruppe_id=1', [exact], 3],
     ];
     for (const [query, points, masked] of cases) {
       const layers = await read(`${path}?${query}`);
@@ -188,11 +185,7 @@ describe('what is asked for', () => {
       ...['3/1/01.mvt', '3/1/1', '3/1/1.pbf', '3/1/1.mvt/', '3/1/1.mvt.mvt', '3/1/x.mvt', '3/1/1.5.mvt', '3/1/+1.mvt'],
       ...['3/1/1e0.mvt', '3/1/.mvt', '3/1/9999999999999999999999.mvt', 'tiles', '3/1', '3/1/1%2Emvt/x'],
     ];
-    for (const path of wrong) {
-      const response = await get(path);
-      assert.equal(response.status, 404, path);
-      assert.equal(response.headers.get('content-type'), 'application/problem+json', path);
-    }
+    for (const path of wrong) assertProblem(await service.request(path, { below }), 404);
     for (const path of ['0/0/0.mvt', '16/65535/65535.mvt', '1/0/0.mvt', '1/1/1.mvt', '4/15/15.mvt', '10/0/511.mvt', '5/16/0.mvt'])
       await read(path);
   });
@@ -207,9 +200,7 @@ describe('what is asked for', () => {
       ['jahr_bis=-1', 'jahr_bis'],
       ['jahr=2020', 'jahr'],
     ]) {
-      const response = await get(`3/4/2.mvt?${query}`);
-      assert.equal(response.status, 400, query);
-      assert.equal(((await response.json()) as Json).parameter, name, query);
+      assertProblem(await service.request(`3/4/2.mvt?${query}`, { below }), 400, name);
     }
     assert.equal((await get('tiles.json?art=1')).status, 400);
   });

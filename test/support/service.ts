@@ -147,7 +147,7 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
     else if (options.body !== undefined) init.body = options.body;
     const response = await app.request(`http://${host}${below}${path}`, init);
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+    const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '') && text !== '';
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
   };
 
@@ -205,6 +205,12 @@ export const pluck = (rows: readonly Json[], ...names: string[]): Json[] =>
 
 /** Ids of the records of a list, as it has them. */
 export const idsIn = ({ json }: { json: Json }): number[] => pluck(json.result, 'id');
+
+/** Of an output beside the interface: refused, with the parameter that was wrong. */
+export function assertProblem({ status, headers, json, text }: Answer, expected: number, parameter?: string): void {
+  assert.deepEqual([status, json.status, headers.get('content-type')], [expected, expected, 'application/problem+json'], text);
+  assert.equal(json.parameter, parameter, text);
+}
 
 /** All records of a list, page by page, as `next` says. */
 export async function walkList(service: TestService, path: string, options: RequestOptions = {}): Promise<Json[]> {
