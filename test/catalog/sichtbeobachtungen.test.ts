@@ -120,16 +120,8 @@ describe('a file with few columns', () => {
     assert.deepEqual(
       { ...record },
       {
-        art: 7,
-        anzahl: 1,
-        sensibel: false,
-        bereich: 'privat',
-        status: 'pruefung',
-        bemerkung: null,
-        stadium_id: null,
-        aktivitaet_id: null,
-        experte_id: null,
-        today: true,
+        ...{ art: 7, anzahl: 1, sensibel: false, bereich: 'privat', status: 'pruefung', today: true },
+        ...{ bemerkung: null, stadium_id: null, aktivitaet_id: null, experte_id: null },
       },
     );
   });
@@ -143,15 +135,15 @@ describe('the status of an imported sighting', () => {
   it('is the one given, and is in the QS log of a published one', async () => {
     await removeRecords('nachbarin');
     const statuses = ['', 'pruefung', 'hinweis', 'freigegeben', 'abgelehnt'];
+    const place = { art: '2', lat: '5530000' };
     const published = statuses.map((status, index) => ({
-      art: '2',
-      lat: '5530000',
+      ...place,
       lon: String(430000 + index),
       bereich: 'oeffentlich',
       status,
     }));
     const names = [...columns, 'status'];
-    const own = { art: '2', lat: '5530000', lon: '431000', bereich: 'privat', status: 'pruefung' };
+    const own = { ...place, lon: '431000', bereich: 'privat', status: 'pruefung' };
     assert.equal(await importCsv(database, toCsv([...published, own], names), 'nachbarin'), 6);
     const records = (await describeRecords('nachbarin')) as {
       columns: { status: string };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
@@ -27,6 +27,7 @@ before(async () => {
   origin = await start(service.app.fetch);
   browser = await launchBrowser();
 });
+afterEach(() => Promise.all(browser?.contexts().map((context) => context.close()) ?? []));
 after(() => browser?.close());
 
 const start = async (fetch: TestService['app']['fetch']) => `http://127.0.0.1:${await serveApp(fetch)}`;
@@ -96,7 +97,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     assert.deepEqual(links, ['/api/v2', '/ogc']);
     await page.goto(origin);
     assert.equal(new URL(page.url()).pathname, '/karte');
-    await page.close();
   });
 
   it('draws something: the picture has the colours of counts', async () => {
@@ -117,7 +117,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
       colours = await countColours();
     }
     assert.ok(colours > 3, `${colours} colours`);
-    await page.close();
   });
 
   it('lets one choose a species by typing and arrows, shows its curve of the year, and keeps it in the address', async () => {
@@ -144,7 +143,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     await page.keyboard.press('Tab');
     await page.getByText('Das erste Jahr liegt nach dem letzten.').waitFor();
     assert.deepEqual(complaints, []);
-    await page.close();
   });
 
   it('says of a masked square why it is one, on a click', async () => {
@@ -161,7 +159,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     assert.match(await told.innerText(), new RegExp(reason));
     assert.doesNotMatch(await told.innerText(), /Uhu/);
     assert.match(await page.locator('#legende').innerText(), new RegExp(reason));
-    await page.close();
   });
 
   it('restores a view from its link', async () => {
@@ -173,7 +170,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     assert.match(page.url(), /#z=11.00&lat=49.92000&lon=7.90000&art=2&von=2018&bis=2019$/);
     await page.evaluate(`location.hash = 'z=11&${here}&art=1'`);
     await tell(page, 'Im Ausschnitt: 1 Quadrat.');
-    await page.close();
   });
 
   it('can be used by the keyboard alone: from control to control, the map by its keys, its content as a list', async () => {
@@ -215,7 +211,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     assert.equal(await page.evaluate('document.activeElement.id'), 'auskunft');
     await page.getByRole('button', { name: 'Auskunft schließen' }).press('Enter');
     assert.equal(await page.evaluate('document.activeElement.id'), 'karte');
-    await page.close();
   });
 
   it('fits a phone, with everything in it', async () => {
@@ -229,7 +224,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 375);
     const map = await page.locator('#karte').boundingBox();
     assert.ok(map && map.width === 375 && map.height > 300);
-    await page.close();
   });
 
   it('says what failed while the service is away, and goes on when it is back', async () => {
@@ -243,7 +237,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     await alert.getByRole('button', { name: 'Noch einmal versuchen' }).click();
     await tell(page, '2 Meldungen und 1 Quadrat');
     assert.equal(await alert.isVisible(), false);
-    await page.close();
   });
 
   it('works with a background that does not load, and asks that host alone', async () => {
@@ -256,7 +249,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     await page.getByText('© Niemand').waitFor();
     assert.ok(foreign.length > 0 && foreign.every((url) => url.startsWith(`${other}/`)), foreign.join('\n'));
     assert.equal(await page.locator('#fehler').isVisible(), false);
-    await page.close();
   });
 
   it('has no serious finding of axe, on a desktop and on a phone', async () => {
@@ -275,7 +267,6 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
       const serious = findings.violations.filter(({ impact }: Json) => impact === 'serious' || impact === 'critical');
       const listed = serious.map(({ id, nodes }: Json) => `${id}: ${nodes.map(({ html }: Json) => html).join(' ')}`);
       assert.deepEqual(listed, []);
-      await page.close();
     }
   });
 });
@@ -308,7 +299,6 @@ describe('GET /api/v2 in a browser', { skip: skipDocs }, () => {
     assert.deepEqual(shown.sort(), operations.sort());
     assert.deepEqual(complaints, []);
     assert.deepEqual(foreign, []);
-    await page.close();
   });
 
   it('is not what a client gets that asks the address of the service for no page; an icon is there', async () => {
@@ -324,7 +314,6 @@ describe('GET /api/v2 in a browser', { skip: skipDocs }, () => {
     assert.match((await lockOf('#operations-Beobachtungen-createSichtbeobachtung')) ?? '', /unlocked/);
     await page.evaluate('ui.preauthorizeApiKey("XAuthUser", "x"); ui.preauthorizeApiKey("XAuthToken", "x")');
     await page.locator('#operations-Beobachtungen-createSichtbeobachtung .authorization__btn svg.locked').waitFor();
-    await page.close();
   });
 
   it('fits a phone: no scrolling sideways, titles whole, also with operations open', async () => {
@@ -341,7 +330,6 @@ describe('GET /api/v2 in a browser', { skip: skipDocs }, () => {
     })`);
     assert.equal(wide, 375);
     assert.deepEqual(beyond, []);
-    await page.close();
   });
 
   it('sends a request by "Try it out" and shows the species of its answer', async () => {
@@ -356,7 +344,6 @@ describe('GET /api/v2 in a browser', { skip: skipDocs }, () => {
     assert.match(await answer.locator('.response-col_description').innerText(), /Amsel/);
     assert.deepEqual(complaints, []);
     assert.deepEqual(foreign, []);
-    await page.close();
   });
 
   it('sends of a form what was filled in, and nothing else', async () => {
@@ -376,6 +363,5 @@ describe('GET /api/v2 in a browser', { skip: skipDocs }, () => {
     // Chromium itself notes that the answer was 401.
     const found = complaints.filter((text) => !/401 \(Unauthorized\)/.test(text));
     assert.deepEqual(found, []);
-    await page.close();
   });
 });

@@ -8,7 +8,7 @@ import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { toXml } from '../../src/http/wire/xml.ts';
 import { type Account, arten } from '../support/catalogue.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, type RequestOptions, startTestService } from '../support/service.ts';
 
 const types = {
   json: 'application/json; charset=utf-8',
@@ -16,6 +16,7 @@ const types = {
   xml: 'text/xml; charset=utf-8',
 };
 type Format = keyof typeof types;
+const textJson = { 'content-type': 'text/json' };
 const queryOfFormat = { json: '', jsonp: 'callback=portal.show', xml: 'format=xml' };
 
 // Control characters but NUL, what ends a CDATA section, a script or a string, separators, and letters of several bytes.
@@ -27,9 +28,8 @@ const hostileInXml = [...hostile].filter((char) => !'\u0001\u0008\u000b\u001b\uf
 const service = await startTestService();
 const { sql } = service.database;
 const plain = await service.makeReleased({ lon: '450001.5', lat: '5530000', art: String(arten.amsel) });
-const released = await service.makeReleased({
-  ...{ art: String(arten.uhu), lon: '451000', lat: '5530000', anzahl: '3', bemerkung: hostile, stadium_id: '2' },
-});
+const ofUhu = { art: String(arten.uhu), anzahl: '3', bemerkung: hostile, stadium_id: '2' };
+const released = await service.makeReleased({ ...ofUhu, lon: '451000', lat: '5530000' });
 const foreign = await service.makeReleased({ art: String(arten.hornisse), lon: '100000', lat: '5530000' });
 
 const xmllint = spawnSync('xmllint', ['--version']);
@@ -53,7 +53,7 @@ function callOf(text: string): Json {
   return JSON.parse(JSON.stringify(calls[0]));
 }
 
-async function ask(path: string, format: Format, options: Parameters<TestService['request']>[1] = {}) {
+async function ask(path: string, format: Format, options: RequestOptions = {}) {
   const joint = path.includes('?') ? '&' : '?';
   const answer = await service.request(queryOfFormat[format] ? `${path}${joint}${queryOfFormat[format]}` : path, options);
   assert.equal(answer.headers.get('content-type'), types[format], answer.text);
@@ -67,7 +67,7 @@ async function ask(path: string, format: Format, options: Parameters<TestService
 
 describe('every answer comes in the format that was asked for, with the same content', () => {
   const login = `/login?loginname=melder&password=${sha1OfPlain('melder')}`;
-  const rows: [title: string, path: () => string, status: number, options?: Parameters<TestService['request']>[1]][] = [
+  const rows: [title: string, path: () => string, status: number, options?: RequestOptions][] = [
     ['list', () => '/sichtbeobachtungen', 200],
     ['list, authenticated', () => '/sichtbeobachtungen?limit=1', 200, { as: 'melder' }],
     ['empty list', () => '/sichtbeobachtungen?jahr=1900', 200],
@@ -81,21 +81,14 @@ describe('every answer comes in the format that was asked for, with the same con
     ['401 for a wrong token', () => '/arten', 401, { headers: { 'X-Auth-User': 'melder', 'X-Auth-Token': 'x' } }],
     ['404', () => '/sichtbeobachtungen/999999', 404],
     ['404 of an unknown address', () => '/gibtesnicht', 404],
-    [
-      '415',
-      () => '/sichtbeobachtungen',
-      415,
-      { as: 'melder', body: '{}', method: 'POST', headers: { 'content-type': 'text/json' } },
-    ],
+    ['415', () => '/sichtbeobachtungen', 415, { as: 'melder', body: '{}', method: 'POST', headers: textJson }],
     ['421', () => '/arten', 421, { host: 'fremd.example' }],
   ];
   for (const [title, path, status, options] of rows) {
     it(title, async () => {
-      const [json, jsonp, xml] = [
-        await ask(path(), 'json', options),
-        await ask(path(), 'jsonp', options),
-        await ask(path(), 'xml', options),
-      ];
+      const json = await ask(path(), 'json', options);
+      const jsonp = await ask(path(), 'jsonp', options);
+      const xml = await ask(path(), 'xml', options);
       assert.deepEqual([json.status, jsonp.status, xml.status], [status, status, status], json.text);
       const withoutNext = (value: Json) => ({ ...value, next: undefined });
       assert.deepEqual(withoutNext(callOf(jsonp.text)), withoutNext(json.json));
@@ -182,31 +175,17 @@ describe('XML', { skip: withoutXmllint }, () => {
     assert.equal(lint(second.text, 'count(/xml/result/row)'), '1');
     assert.notEqual(lint(second.text, '/xml/result/row/id'), lint(limited, '/xml/result/row/id'));
   });
-
-  it('has the members of JSON in the same order', async () => {
-    for (const as of [null, 'melder'] as const) {
-      const { json } = await ask(`/sichtbeobachtungen/${released}`, 'json', { as });
-      const { text } = await ask(`/sichtbeobachtungen/${released}`, 'xml', { as });
-      const row = text.replace(/<mandanten>.*<\/mandanten>/, '<mandanten/>').replace(/^.*<row>|<\/row>.*$/gs, '');
-      const found = [...row.matchAll(/<(\w+)\/?>/g)].map((match) => match[1]);
-      assert.deepEqual(found, Object.keys(json.result[0]));
-    }
-  });
 });
 
 describe('a remark with everything that could break out', () => {
-  it('S3.4 survives in JSON and JSONP', async () => {
-    for (const path of [`/sichtbeobachtungen/${released}`, '/sichtbeobachtungen?titel_deutsch=uhu']) {
+  for (const what of ['detail', 'list'])
+    it(`S3.4 survives in JSON, in JSONP, and in XML but for what XML can not carry, in a ${what}`, async () => {
+      const path = what === 'list' ? '/sichtbeobachtungen?titel_deutsch=uhu' : `/sichtbeobachtungen/${released}`;
       assert.equal((await ask(path, 'json')).json.result[0].bemerkung, hostile);
       assert.equal(callOf((await ask(path, 'jsonp')).text).result[0].bemerkung, hostile);
-    }
-  });
-  it('S3.4 survives in XML but for what XML can not carry', { skip: withoutXmllint }, async () => {
-    for (const path of [`/sichtbeobachtungen/${released}`, '/sichtbeobachtungen?titel_deutsch=uhu']) {
       const { text } = await ask(path, 'xml');
-      assert.equal(lint(text, '/xml/result/row/bemerkung'), hostileInXml);
-    }
-  });
+      if (!withoutXmllint) assert.equal(lint(text, '/xml/result/row/bemerkung'), hostileInXml);
+    });
   it('keeps line ends in JSON, and in XML as a parser reads them', { skip: withoutXmllint }, async () => {
     const id = await service.makeReleased({ bemerkung: 'eins\nzwei\r\ndrei\rvier', lon: '403000' });
     // browsers and FormData send every line end as CRLF

@@ -1,6 +1,6 @@
 // The programs that GIS people use on /ogc, over a real connection: GDAL's ogrinfo and ogr2ogr, and a library of web maps.
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,24 +14,11 @@ import { sorted, walkOgc } from '../support/ogc.ts';
 import { type Json, pluck, startTestService } from '../support/service.ts';
 
 const run = promisify(execFile);
-const hasGdal = (() => {
-  try {
-    return /OAPIF/.test(execFileSync('ogr2ogr', ['--formats'], { encoding: 'utf8', timeout: 30_000 }));
-  } catch {
-    return false;
-  }
-})();
-
+const tell = (program: string, ...args: string[]) => spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
+const hasGdal = /OAPIF/.test(tell('ogr2ogr', '--formats').stdout ?? '');
 // Of the system: QGIS comes with its packages.
 const python = '/usr/bin/python3';
-const hasQgis = (() => {
-  try {
-    execFileSync(python, ['-c', 'import qgis.core'], { stdio: 'ignore', timeout: 30_000 });
-    return true;
-  } catch {
-    return false;
-  }
-})();
+const hasQgis = tell(python, '-c', 'import qgis.core').status === 0;
 
 const count = 130;
 const service = await startTestService();

@@ -121,10 +121,11 @@ describe('the orientation', () => {
 });
 
 describe('a header is refused', () => {
+  const makeScans = (scans: number, size = {}) => makeHeader({ coding: 'progressive', ...size }, { scans });
   const cases: [what: string, header: Jpeg | null, refusal: JpegRefusal | null][] = [
     ['of a phone', makeHeader({}), null],
     ['of extended coding', makeHeader({ coding: 'extended' }), null],
-    ['of progressive coding', makeHeader({ coding: 'progressive' }, { scans: 10 }), null],
+    ['of progressive coding', makeScans(10), null],
     ['of one component', makeHeader({ components: [whole] }), null],
     ['of no JPEG', null, 'no_jpeg'],
     ['of lossless coding', makeHeader({ coding: 'lossless' }), 'unsupported'],
@@ -141,22 +142,10 @@ describe('a header is refused', () => {
     ['without a frame nor an end', { ...makeHeader({}), frame: null, end: 'early' }, 'truncated'],
     ['without a frame', { ...makeHeader({}), frame: null }, 'damaged'],
     ['without sense', makeHeader({}, { end: 'nonsense' }), 'damaged'],
-    [
-      'of 60 megapixels with twenty scans',
-      makeHeader({ coding: 'progressive', width: 7_500, height: 8_000 }, { scans: 20 }),
-      null,
-    ],
-    [
-      'of 60 megapixels with thirty scans',
-      makeHeader({ coding: 'progressive', width: 7_500, height: 8_000 }, { scans: 30 }),
-      'damaged',
-    ],
-    [
-      'of 12 megapixels with a hundred scans',
-      makeHeader({ coding: 'progressive', width: 4_000, height: 3_000 }, { scans: 100 }),
-      null,
-    ],
-    ['with a thousand scans', makeHeader({ coding: 'progressive' }, { scans: 1_000 }), 'damaged'],
+    ['of 60 megapixels with twenty scans', makeScans(20, { width: 7_500, height: 8_000 }), null],
+    ['of 60 megapixels with thirty scans', makeScans(30, { width: 7_500, height: 8_000 }), 'damaged'],
+    ['of 12 megapixels with a hundred scans', makeScans(100, { width: 4_000, height: 3_000 }), null],
+    ['with a thousand scans', makeScans(1_000), 'damaged'],
   ];
   for (const [what, header, refusal] of cases) {
     it(`${what}: ${refusal ?? 'not'}`, () => assert.equal(findRefusal(header), refusal));
