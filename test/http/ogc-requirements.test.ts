@@ -33,37 +33,19 @@ const itOfEach = (name: string, check: (each: Json) => unknown) =>
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 const string = { type: 'string' };
 const list = (items: object, more: object = {}) => ({ type: 'array', items, ...more });
-const object = (properties: Record<string, object>, required = Object.keys(properties)) => ({
+const object = (properties: Record<string, object>, optional: Record<string, object> = {}) => ({
   type: 'object',
-  required,
-  properties,
+  required: Object.keys(properties),
+  properties: { ...properties, ...optional },
 });
-const link = object({ href: { type: 'string', pattern: '^https?://' }, rel: string, type: string, title: string }, [
-  'href',
-  'rel',
-  'type',
-]);
+const link = object({ href: { type: 'string', pattern: '^https?://' }, rel: string, type: string }, { title: string });
 const links = list(link, { minItems: 1 });
-const extent = object(
-  {
-    spatial: object({ bbox: list(list({ type: 'number' }, { minItems: 4, maxItems: 6 }), { minItems: 1 }), crs: string }, [
-      'bbox',
-    ]),
-    temporal: object({ interval: list(list({ type: ['string', 'null'] }, { minItems: 2, maxItems: 2 }), { minItems: 1 }) }),
-  },
-  [],
-);
+const bbox = list(list({ type: 'number' }, { minItems: 4, maxItems: 6 }), { minItems: 1 });
+const interval = list(list({ type: ['string', 'null'] }, { minItems: 2, maxItems: 2 }), { minItems: 1 });
+const extent = object({}, { spatial: object({ bbox }, { crs: string }), temporal: object({ interval }) });
 const collection = object(
-  {
-    id: string,
-    title: string,
-    links,
-    extent,
-    itemType: { const: 'feature' },
-    crs: list(string, { minItems: 1 }),
-    storageCrs: string,
-  },
-  ['id', 'links', 'extent', 'crs', 'storageCrs'],
+  { id: string, links, extent, crs: list(string, { minItems: 1 }), storageCrs: string },
+  { title: string, itemType: { const: 'feature' } },
 );
 const position = list({ type: 'number' }, { minItems: 2, maxItems: 2 });
 const ring = list(position, { minItems: 4 });
@@ -75,8 +57,8 @@ const geometry = {
   ],
 };
 const feature = object(
-  { type: { const: 'Feature' }, id: { type: ['string', 'integer'] }, geometry, properties: { type: 'object' }, links },
-  ['type', 'id', 'geometry', 'properties'],
+  { type: { const: 'Feature' }, id: { type: ['string', 'integer'] }, geometry, properties: { type: 'object' } },
+  { links },
 );
 const count = { type: 'integer', minimum: 0 };
 const instant = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z$' };
@@ -86,20 +68,11 @@ const schemas = {
   collections: object({ links, collections: list(collection) }),
   collection,
   features: object(
-    {
-      type: { const: 'FeatureCollection' },
-      features: list(feature),
-      links,
-      timeStamp: instant,
-      numberReturned: count,
-      numberMatched: count,
-    },
-    ['type', 'features', 'links', 'timeStamp', 'numberReturned'],
+    { type: { const: 'FeatureCollection' }, features: list(feature), links, timeStamp: instant, numberReturned: count },
+    { numberMatched: count },
   ),
   feature,
-  problem: object({ type: string, title: string, status: { type: 'integer' }, detail: string, parameter: string }, [
-    ...['type', 'title', 'status', 'detail'],
-  ]),
+  problem: object({ type: string, title: string, status: { type: 'integer' }, detail: string }, { parameter: string }),
 };
 function check(kind: keyof typeof schemas, json: Json): void {
   const validate = ajv.compile(schemas[kind]);
