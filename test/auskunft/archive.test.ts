@@ -41,19 +41,15 @@ describe('the archive of an account', () => {
     const sheets = ['sichtbeobachtungen.json', 'sichtbeobachtungen.csv', 'qs.json', 'entscheidungen.json'];
     assert.deepEqual([...files.keys()], ['LIESMICH.txt', 'konto.json', ...sheets, `dateien/${secret}_foto.jpg`]);
     const konto = json('konto.json');
-    assert.deepEqual(
-      [konto.loginname, konto.email, konto.vorname, konto.nachname, konto.passwort_gesetzt],
-      ['melder', '3@example.org', 'Max', 'Muster', true],
-    );
+    const [account] = pluck([konto], 'loginname', 'email', 'vorname', 'nachname', 'passwort_gesetzt');
+    assert.deepEqual(account, ['melder', '3@example.org', 'Max', 'Muster', true]);
     assert.equal(konto.zugangsschluessel.length, 1);
     assert.equal(konto.netze.length, 1);
 
     const [uhu, amsel] = json('sichtbeobachtungen.json');
     assert.deepEqual([uhu.id, uhu.lat, uhu.lon, uhu.srid, uhu.is_rasterized], [secret, 5530001, 420002, 'EPSG:25832', false]);
-    assert.deepEqual(
-      [uhu.titel_deutsch, uhu.bereich, uhu.foto],
-      ['Uhu', 'Persönliche Erfassungen', `dateien/${secret}_foto.jpg`],
-    );
+    const [told] = pluck([uhu], 'titel_deutsch', 'bereich', 'foto');
+    assert.deepEqual(told, ['Uhu', 'Persönliche Erfassungen', `dateien/${secret}_foto.jpg`]);
     assert.deepEqual(pluck(uhu.protokoll, 'audit'), ['CREATE']);
     assert.deepEqual([amsel.id, amsel.status, amsel.experte], [released, 'Freigegeben', 'Vera expertin']);
     // With all that the owner is shown by the interface, but for what a tenant says and addresses.
@@ -62,10 +58,7 @@ describe('the archive of an account', () => {
     assert.deepEqual([...(files.get(`dateien/${secret}_foto.jpg`)?.subarray(0, 2) ?? [])], [0xff, 0xd8]);
 
     const rows = parse<Record<string, string>>(files.get('sichtbeobachtungen.csv') ?? '', { columns: true, bom: true });
-    assert.deepEqual(
-      rows.map(({ id }) => Number(id)),
-      [secret, released],
-    );
+    assert.deepEqual(pluck(rows, 'id'), [String(secret), String(released)]);
     assert.equal(rows[0]?.bemerkung, `'=1+1; "Uhu"`, 'a spreadsheet must not compute it');
     assert.equal(uhu.bemerkung, '=1+1; "Uhu"');
 

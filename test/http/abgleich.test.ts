@@ -209,28 +209,26 @@ describe('what a tenant may keep back of a protected record', () => {
   });
 });
 
-describe('the feed of one tenant’s records', () => {
-  it('has what its filter lists, and says of what leaves it that it is gone', async () => {
-    const north = await service.makeReleased({ lat: '5534000', lon: '421000' });
-    const query = '&mandant=N';
-    const first = await follow(null, { query });
-    assert.ok(idsOf(first.told).includes(north));
-    const listed = (await service.request('/sichtbeobachtungen?mandant=N&limit=1000')).json.result;
-    const found = first.told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id);
-    assert.deepEqual(found, listed);
-    // Into S: gone for N, new for S.
-    const south = await follow(null, { query: '&mandant=S' });
-    await sql`update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(460000, 5534000), 25832) where id = ${north}`;
-    assert.deepEqual(idsOf((await follow(first.cursor, { query })).told), [-north]);
-    assert.deepEqual(idsOf((await follow(south.cursor, { query: '&mandant=S' })).told), [north]);
-    // What was never there is not told to be gone.
-    const later = await follow(first.cursor, { query });
-    await sql`update portal.sichtbeobachtung set anzahl = 12 where id = ${north}`;
-    await sql`delete from portal.sichtbeobachtung where id = ${north}`;
-    assert.deepEqual(idsOf((await follow(south.cursor, { query: '&mandant=S' })).told), [-north]);
-    assert.deepEqual(idsOf((await follow(later.cursor, { query })).told), [-north]);
-    assert.deepEqual(idsOf((await follow(null, { query: '&mandant=W' })).told), []);
-  });
+it('the feed of one tenant’s records has what its filter lists, and says of what leaves it that it is gone', async () => {
+  const north = await service.makeReleased({ lat: '5534000', lon: '421000' });
+  const query = '&mandant=N';
+  const first = await follow(null, { query });
+  assert.ok(idsOf(first.told).includes(north));
+  const listed = (await service.request('/sichtbeobachtungen?mandant=N&limit=1000')).json.result;
+  const found = first.told.map((entry) => entry.sichtbeobachtung).sort((a, b) => b.id - a.id);
+  assert.deepEqual(found, listed);
+  // Into S: gone for N, new for S.
+  const south = await follow(null, { query: '&mandant=S' });
+  await sql`update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(460000, 5534000), 25832) where id = ${north}`;
+  assert.deepEqual(idsOf((await follow(first.cursor, { query })).told), [-north]);
+  assert.deepEqual(idsOf((await follow(south.cursor, { query: '&mandant=S' })).told), [north]);
+  // What was never there is not told to be gone.
+  const later = await follow(first.cursor, { query });
+  await sql`update portal.sichtbeobachtung set anzahl = 12 where id = ${north}`;
+  await sql`delete from portal.sichtbeobachtung where id = ${north}`;
+  assert.deepEqual(idsOf((await follow(south.cursor, { query: '&mandant=S' })).told), [-north]);
+  assert.deepEqual(idsOf((await follow(later.cursor, { query })).told), [-north]);
+  assert.deepEqual(idsOf((await follow(null, { query: '&mandant=W' })).told), []);
 });
 
 describe('a cursor', () => {

@@ -191,53 +191,49 @@ describe('the page behind the link', () => {
   });
 });
 
-describe('POST /passwort', () => {
-  it('always answers the same, and mails accounts that can have one', async () => {
-    const ask = (form: Record<string, string>) => service.request('/passwort', { form });
-    const before = service.mails.length;
-    const answers = [];
-    for (const form of [
-      { loginname: 'MELDER' },
-      { email: '4@example.org' },
-      { loginname: 'niemand' },
-      { loginname: 'gesperrt' },
-      { email: 'a@b.c' },
-    ]) {
-      answers.push(await ask(form as Record<string, string>));
-    }
-    for (const answer of answers) assert.deepEqual([answer.status, answer.json], [200, { result: [] }]);
-    // A job in every case, so that time tells nothing; those for nobody go to account 0.
-    const found = service.mails.slice(before).map((job) => job.kind === 'passwort' && job.nutzerId > 0);
-    assert.deepEqual(found, [true, true, false, false, false]);
-    const empty = await ask({});
-    assert.equal(empty.status, 400);
-    assert.ok(empty.json.error.fields.loginname);
-  });
+it('POST /passwort always answers the same, and mails accounts that can have one', async () => {
+  const ask = (form: Record<string, string>) => service.request('/passwort', { form });
+  const before = service.mails.length;
+  const answers = [];
+  for (const form of [
+    { loginname: 'MELDER' },
+    { email: '4@example.org' },
+    { loginname: 'niemand' },
+    { loginname: 'gesperrt' },
+    { email: 'a@b.c' },
+  ]) {
+    answers.push(await ask(form as Record<string, string>));
+  }
+  for (const answer of answers) assert.deepEqual([answer.status, answer.json], [200, { result: [] }]);
+  // A job in every case, so that time tells nothing; those for nobody go to account 0.
+  const found = service.mails.slice(before).map((job) => job.kind === 'passwort' && job.nutzerId > 0);
+  assert.deepEqual(found, [true, true, false, false, false]);
+  const empty = await ask({});
+  assert.equal(empty.status, 400);
+  assert.ok(empty.json.error.fields.loginname);
 });
 
-describe('limits', () => {
-  it('S2.5 50 failed logins of one account end in 429 with Retry-After; a valid token still works', async () => {
-    const token = await service.tokenOf('vogelexperte');
-    const fail = () => service.request(`/login?loginname=vogelexperte&password=${sha1OfPlain('falsch')}`);
-    for (let n = 0; n < 50; n += 10) {
-      for (const answer of await Promise.all(Array.from({ length: 10 }, fail))) assert.equal(answer.status, 200);
-    }
-    const refused = await fail();
-    assert.equal(refused.status, 429);
-    assert.equal(refused.json.error.code, 'zu_oft');
-    const wait = Number(refused.headers.get('retry-after'));
-    assert.ok(wait > 0 && wait <= 900, String(wait));
-    // However the name is written, it is the same account.
-    for (const twin of ['VOGELEXPERTE', ' vogelexperte ', 'vogelexperte\t', 'ｖogelexperte']) {
-      const query = new URLSearchParams({ loginname: twin, password: sha1OfPlain('falsch') });
-      assert.equal((await service.request(`/login?${query}`)).status, 429, JSON.stringify(twin));
-    }
-    const headers = { 'X-Auth-User': 'vogelexperte', 'X-Auth-Token': token };
-    assert.equal((await service.request('/nutzer', { headers })).status, 200);
-    assert.equal(await canLogIn('melder', 'melder'), true);
-    await sql`update portal.versuch set seit = seit - interval '16 minutes'`;
-    assert.equal(await canLogIn('vogelexperte', 'vogelexperte'), true);
-  });
+it('S2.5 50 failed logins of one account end in 429 with Retry-After; a valid token still works', async () => {
+  const token = await service.tokenOf('vogelexperte');
+  const fail = () => service.request(`/login?loginname=vogelexperte&password=${sha1OfPlain('falsch')}`);
+  for (let n = 0; n < 50; n += 10) {
+    for (const answer of await Promise.all(Array.from({ length: 10 }, fail))) assert.equal(answer.status, 200);
+  }
+  const refused = await fail();
+  assert.equal(refused.status, 429);
+  assert.equal(refused.json.error.code, 'zu_oft');
+  const wait = Number(refused.headers.get('retry-after'));
+  assert.ok(wait > 0 && wait <= 900, String(wait));
+  // However the name is written, it is the same account.
+  for (const twin of ['VOGELEXPERTE', ' vogelexperte ', 'vogelexperte\t', 'ｖogelexperte']) {
+    const query = new URLSearchParams({ loginname: twin, password: sha1OfPlain('falsch') });
+    assert.equal((await service.request(`/login?${query}`)).status, 429, JSON.stringify(twin));
+  }
+  const headers = { 'X-Auth-User': 'vogelexperte', 'X-Auth-Token': token };
+  assert.equal((await service.request('/nutzer', { headers })).status, 200);
+  assert.equal(await canLogIn('melder', 'melder'), true);
+  await sql`update portal.versuch set seit = seit - interval '16 minutes'`;
+  assert.equal(await canLogIn('vogelexperte', 'vogelexperte'), true);
 });
 
 describe('asking for a link to the own data', () => {

@@ -184,49 +184,47 @@ describe('sightings of /ogc', () => {
   });
 });
 
-describe('wrong requests to /ogc', () => {
-  it('O0.5 are told what was wrong', async () => {
-    const crs = 'http://www.opengis.net/def/crs/EPSG/0/4326';
-    for (const [query, parameter] of [
-      ['?bbox=1,2,3', 'bbox'],
-      ['?bbox=1,2,3,x', 'bbox'],
-      ['?bbox=3,2,1,4', 'bbox'],
-      ['?bbox=170,50,-170,60', 'bbox'],
-      ['?bbox=1,2,3,4,5,6,7', 'bbox'],
-      ['?bbox=', 'bbox'],
-      ['?bbox=5,100,6,101', 'bbox'],
-      [`?bbox=100,5,101,6&bbox-crs=${crs}`, 'bbox'],
-      ['?bbox=1,2,3,NaN', 'bbox'],
-      ['?bbox-crs=http://example.org/crs', 'bbox-crs'],
-      ['?crs=EPSG:4326', 'crs'],
-      ['?datetime=2021', 'datetime'],
-      ['?datetime=2021-02-30', 'datetime'],
-      ['?datetime=0000-01-01T00:00:00%2B23:59', 'datetime'],
-      ['?datetime=2021-02-02/2021-02-01', 'datetime'],
-      ['?datetime=..', 'datetime'],
-      ['?datetime=2021-01-01/2021-01-02/2021-01-03', 'datetime'],
-      ['?limit=0', 'limit'],
-      ['?limit=-1', 'limit'],
-      ['?limit=x', 'limit'],
-      ['?limit=1.5', 'limit'],
-      ['?f=xml', 'f'],
-      ['?art=x', 'art'],
-      ['?jahr=0', 'jahr'],
-      ['?mandant=unbekannt', 'mandant'],
-      ['?cursor=x', 'cursor'],
-      ['?cursor=1_2_3', 'cursor'],
-      ['?unbekannt=1', 'unbekannt'],
-      ['?limit=1&limit=2', 'limit'],
-    ] as [string, string][]) {
-      assertProblem(await ask(`${items}${query}`), 400, parameter);
-    }
-    const paths = ['/x', '/collections/x', '/collections/x/items', '/collections/x/items/1', '/collections/raster_5km/items/x'];
-    for (const path of paths) assert.equal((await ask(path)).status, 404, path);
-    for (const method of ['POST', 'PUT', 'DELETE']) {
-      const { status, headers } = await ask(items, { method });
-      assert.deepEqual([status, headers.get('allow')], [405, 'GET'], method);
-    }
-  });
+it('O0.5 wrong requests to /ogc are told what was wrong', async () => {
+  const crs = 'http://www.opengis.net/def/crs/EPSG/0/4326';
+  for (const [query, parameter] of [
+    ['?bbox=1,2,3', 'bbox'],
+    ['?bbox=1,2,3,x', 'bbox'],
+    ['?bbox=3,2,1,4', 'bbox'],
+    ['?bbox=170,50,-170,60', 'bbox'],
+    ['?bbox=1,2,3,4,5,6,7', 'bbox'],
+    ['?bbox=', 'bbox'],
+    ['?bbox=5,100,6,101', 'bbox'],
+    [`?bbox=100,5,101,6&bbox-crs=${crs}`, 'bbox'],
+    ['?bbox=1,2,3,NaN', 'bbox'],
+    ['?bbox-crs=http://example.org/crs', 'bbox-crs'],
+    ['?crs=EPSG:4326', 'crs'],
+    ['?datetime=2021', 'datetime'],
+    ['?datetime=2021-02-30', 'datetime'],
+    ['?datetime=0000-01-01T00:00:00%2B23:59', 'datetime'],
+    ['?datetime=2021-02-02/2021-02-01', 'datetime'],
+    ['?datetime=..', 'datetime'],
+    ['?datetime=2021-01-01/2021-01-02/2021-01-03', 'datetime'],
+    ['?limit=0', 'limit'],
+    ['?limit=-1', 'limit'],
+    ['?limit=x', 'limit'],
+    ['?limit=1.5', 'limit'],
+    ['?f=xml', 'f'],
+    ['?art=x', 'art'],
+    ['?jahr=0', 'jahr'],
+    ['?mandant=unbekannt', 'mandant'],
+    ['?cursor=x', 'cursor'],
+    ['?cursor=1_2_3', 'cursor'],
+    ['?unbekannt=1', 'unbekannt'],
+    ['?limit=1&limit=2', 'limit'],
+  ] as [string, string][]) {
+    assertProblem(await ask(`${items}${query}`), 400, parameter);
+  }
+  const paths = ['/x', '/collections/x', '/collections/x/items', '/collections/x/items/1', '/collections/raster_5km/items/x'];
+  for (const path of paths) assert.equal((await ask(path)).status, 404, path);
+  for (const method of ['POST', 'PUT', 'DELETE']) {
+    const { status, headers } = await ask(items, { method });
+    assert.deepEqual([status, headers.get('allow')], [405, 'GET'], method);
+  }
 });
 
 const grids = ['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq'];
@@ -298,17 +296,15 @@ describe('counts of /ogc', () => {
   });
 });
 
-describe('tenants of /ogc', () => {
-  it('O2 are there with their boundaries, by abbreviation, page by page and in a box', async () => {
-    const features = await walkOgc(service, '/collections/mandant/items?limit=1');
-    assert.deepEqual(idsOf(features), ['N', 'S', 'W']);
-    assert.deepEqual(features[0].geometry.type, 'MultiPolygon');
-    assert.deepEqual(Object.keys(features[0].properties), ['id', 'kuerzel', 'name', 'quelle', 'stand']);
-    assert.match(features[0].properties.stand, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-    const box = `bbox=452000,5500000,452001,5500001&bbox-crs=${epsg25832}`;
-    assert.deepEqual(idsOf(await walkOgc(service, `/collections/mandant/items?${box}`)), ['N', 'S']);
-    assert.equal((await ask('/collections/mandant/items/n')).json.properties.name, 'Nordland');
-  });
+it('O2 tenants of /ogc are there with their boundaries, by abbreviation, page by page and in a box', async () => {
+  const features = await walkOgc(service, '/collections/mandant/items?limit=1');
+  assert.deepEqual(idsOf(features), ['N', 'S', 'W']);
+  assert.deepEqual(features[0].geometry.type, 'MultiPolygon');
+  assert.deepEqual(Object.keys(features[0].properties), ['id', 'kuerzel', 'name', 'quelle', 'stand']);
+  assert.match(features[0].properties.stand, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  const box = `bbox=452000,5500000,452001,5500001&bbox-crs=${epsg25832}`;
+  assert.deepEqual(idsOf(await walkOgc(service, `/collections/mandant/items?${box}`)), ['N', 'S']);
+  assert.equal((await ask('/collections/mandant/items/n')).json.properties.name, 'Nordland');
 });
 
 describe('formats of /ogc', () => {
@@ -349,17 +345,8 @@ describe('formats of /ogc', () => {
 
   it('O2 as pages load nothing, and escape what people wrote', async () => {
     await sql`update portal.sichtbeobachtung set bemerkung = '<script>alert(1)</script>' where id = ${ids.butterfly ?? 0}`;
-    for (const path of [
-      '',
-      '/api',
-      '/conformance',
-      '/collections',
-      '/collections/sichtbeobachtung',
-      items,
-      `${items}/${ids.butterfly}`,
-      '/collections/raster_mtb/items',
-      '/collections/mandant/items/N',
-    ]) {
+    const pages = ['', '/api', '/conformance', '/collections', '/collections/sichtbeobachtung', '/collections/mandant/items/N'];
+    for (const path of [...pages, items, `${items}/${ids.butterfly}`, '/collections/raster_mtb/items']) {
       const { status, headers, text } = await ask(`${path}?f=html`);
       assert.equal(status, 200, path);
       assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/);

@@ -1,6 +1,7 @@
 // Protected places (D4): who sees what, in every format and by every filter.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Transaction } from '../../src/db/client.ts';
 import { type Account, arten } from '../support/catalogue.ts';
 import { idsIn, pluck, type RequestOptions, startTestService } from '../support/service.ts';
 
@@ -56,21 +57,13 @@ describe('a record is shown at its cell to everyone but owner, experts and admin
           assert.deepEqual(pluck(detail.mandanten, 'kuerzel'), masked ? ['N', 'S'] : ['S'], where);
 
           const xml = await service.request(`/sichtbeobachtungen/${id}?format=xml&restrict=lat,lon,is_rasterized`, { as, host });
-          assert.ok(
-            xml.text.includes(
-              `<lat>${shown.lat}</lat><lon>${shown.lon}</lon><is_rasterized>${masked ? 'TRUE' : 'FALSE'}</is_rasterized>`,
-            ),
-            `${where}: ${xml.text}`,
-          );
+          const [place, isMasked] = [`<lat>${shown.lat}</lat><lon>${shown.lon}</lon>`, String(masked).toUpperCase()];
+          assert.ok(xml.text.includes(`${place}<is_rasterized>${isMasked}</is_rasterized>`), `${where}: ${xml.text}`);
           const jsonp = await service.request(`/sichtbeobachtungen?limit=1&callback=f&restrict=lat,lon`, { as, host });
           assert.ok(jsonp.text.startsWith(`f({"result":[{"lat":${shown.lat},"lon":${shown.lon}}]`), `${where}: ${jsonp.text}`);
 
           // The true point is found by a box of one metre only where it is shown; the centre likewise.
-          const found = async (lon: number, lat: number) => {
-            const bbox = [lon - 0.5, lat - 0.5, lon + 0.5, lat + 0.5].join(',');
-            const answer = await service.request(`/sichtbeobachtungen?restrict=id&bbox=${bbox}`, { as, host });
-            return idsIn(answer).includes(id);
-          };
+          const found = async (lon: number, lat: number) => (await listAround(lon, lat, { as, host })).includes(id);
           assert.equal(await found(trueLon, exact.lat), !masked, `box on the point, ${where}`);
           assert.equal(await found(centre.lon, centre.lat), masked, `box on the centre, ${where}`);
 
@@ -168,6 +161,13 @@ it('S1.5 a marked record that goes to and fro between private, published and rel
   const at = { lon: 433210.5, lat: 5533210.5 };
   const id = await service.makeSichtbeobachtung({ lon: String(at.lon), lat: String(at.lat), sensibel: 'true' });
   const put = async (form: Record<string, string>) => assert.equal((await service.put(id, form)).status, 200);
+  const mark = async (tx: Transaction) => {
+    for (const sensibel of [false, true]) await tx`update portal.sichtbeobachtung set sensibel = ${sensibel} where id = ${id}`;
+  };
+  const withdraw = async (tx: Transaction) => {
+    await tx`update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where id = ${id}`;
+    await tx`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
+  };
   const steps: [what: string, () => Promise<unknown>][] = [
     ['published', () => put({ bereich: 'oeffentlich' })],
     ['released', () => sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`],
@@ -177,22 +177,8 @@ it('S1.5 a marked record that goes to and fro between private, published and rel
     ['marked again', () => put({ sensibel: 'true' })],
     ['published again', () => put({ bereich: 'oeffentlich' })],
     ['released again', () => sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`],
-    [
-      'unmarked and marked by SQL',
-      () =>
-        sql.begin(async (tx) => {
-          await tx`update portal.sichtbeobachtung set sensibel = false where id = ${id}`;
-          await tx`update portal.sichtbeobachtung set sensibel = true where id = ${id}`;
-        }),
-    ],
-    [
-      'withdrawn and released by SQL',
-      () =>
-        sql.begin(async (tx) => {
-          await tx`update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where id = ${id}`;
-          await tx`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
-        }),
-    ],
+    ['unmarked and marked by SQL', () => sql.begin(mark)],
+    ['withdrawn and released by SQL', () => sql.begin(withdraw)],
   ];
   for (const [what, change] of steps) {
     await change();

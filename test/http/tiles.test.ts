@@ -33,7 +33,7 @@ async function read(path: string): Promise<Layers> {
 }
 
 /** The tile of a place in EPSG:25832, and the place in it. */
-async function tileOf(x: number, y: number, z: number): Promise<{ path: string; i: number; j: number; scale: number }> {
+async function tileOf(x: number, y: number, z: number) {
   const [row] = await sql<{ x: number; y: number }[]>`
     select st_x(p) as x, st_y(p) as y from st_transform(st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832), 3857) p`;
   assert.ok(row);
@@ -42,6 +42,7 @@ async function tileOf(x: number, y: number, z: number): Promise<{ path: string; 
   const down = (20037508.3427892 - row.y) / side;
   return {
     path: `${z}/${Math.floor(across)}/${Math.floor(down)}.mvt`,
+    tile: { z, x: Math.floor(across), y: Math.floor(down) },
     i: (across % 1) * 4096,
     j: (down % 1) * 4096,
     scale: 4096 / side,
@@ -89,8 +90,7 @@ describe('a tile from zoom 10', () => {
   });
 
   it('has a record in one tile only, however tiles meet', async () => {
-    const { path } = await tileOf(420000, 5530000, 15);
-    const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
+    const { z, x, y } = (await tileOf(420000, 5530000, 15)).tile;
     const all: unknown[] = [];
     for (const across of [-1, 0, 1])
       for (const down of [-1, 0, 1]) all.push(...pointsOf(await read(`${z}/${x + across}/${y + down}.mvt`)));
@@ -154,22 +154,20 @@ describe('a tile up to zoom 9', () => {
   });
 });
 
-describe('boundaries', () => {
-  it('are in every tile that one crosses, with abbreviation and name', async () => {
-    const { path } = await tileOf(452000, 5530000, 8);
-    const { mandant = [] } = await read(path);
-    assert.deepEqual(
-      pluck(mandant, 'properties'),
-      [
-        { kuerzel: 'N', name: 'Nordland' },
-        { kuerzel: 'S', name: 'Südland' },
-        { kuerzel: 'W', name: 'Westland' },
-      ].filter(({ kuerzel }) => mandant.some(({ properties }) => properties.kuerzel === kuerzel)),
-    );
-    assert.ok(mandant.length >= 2);
-    // Of tiles, outer rings are those with a positive area.
-    for (const { rings } of mandant) assert.ok(areaOf(rings[0] ?? []) > 0);
-  });
+it('boundaries are in every tile that one crosses, with abbreviation and name', async () => {
+  const { path } = await tileOf(452000, 5530000, 8);
+  const { mandant = [] } = await read(path);
+  assert.deepEqual(
+    pluck(mandant, 'properties'),
+    [
+      { kuerzel: 'N', name: 'Nordland' },
+      { kuerzel: 'S', name: 'Südland' },
+      { kuerzel: 'W', name: 'Westland' },
+    ].filter(({ kuerzel }) => mandant.some(({ properties }) => properties.kuerzel === kuerzel)),
+  );
+  assert.ok(mandant.length >= 2);
+  // Of tiles, outer rings are those with a positive area.
+  for (const { rings } of mandant) assert.ok(areaOf(rings[0] ?? []) > 0);
 });
 
 const areaOf = (ring: { x: number; y: number }[]) =>
@@ -232,27 +230,25 @@ describe('what is asked for', () => {
   });
 });
 
-describe('tiles.json', () => {
-  it('describes the tiles at the host that was asked', async () => {
-    for (const host of ['n.test', 'niemand.test:8080']) {
-      const response = await get('tiles.json', {}, host);
-      assert.equal(response.status, 200);
-      const document = (await response.json()) as Json;
-      assert.deepEqual(document.tiles, [`http://${host}/tiles/v1/{z}/{x}/{y}.mvt`]);
-      assert.deepEqual([document.tilejson, document.minzoom, document.maxzoom], ['3.0.0', 0, 16]);
-      assert.deepEqual(
-        document.vector_layers.map(({ id, fields }: Json) => [id, Object.keys(fields)]),
-        [
-          ['raster', ['meldungen', 'arten']],
-          ['sichtbeobachtung', ['id']],
-          ['zelle', ['meldungen']],
-          ['mandant', ['kuerzel', 'name']],
-        ],
-      );
-      const [west, south, east, north] = document.bounds;
-      assert.ok(west > 6 && west < 7 && south > 49 && south < 50 && east > 8.9 && east < 9.1 && north > 50 && north < 50.5);
-    }
-  });
+it('tiles.json describes the tiles at the host that was asked', async () => {
+  for (const host of ['n.test', 'niemand.test:8080']) {
+    const response = await get('tiles.json', {}, host);
+    assert.equal(response.status, 200);
+    const document = (await response.json()) as Json;
+    assert.deepEqual(document.tiles, [`http://${host}/tiles/v1/{z}/{x}/{y}.mvt`]);
+    assert.deepEqual([document.tilejson, document.minzoom, document.maxzoom], ['3.0.0', 0, 16]);
+    assert.deepEqual(
+      document.vector_layers.map(({ id, fields }: Json) => [id, Object.keys(fields)]),
+      [
+        ['raster', ['meldungen', 'arten']],
+        ['sichtbeobachtung', ['id']],
+        ['zelle', ['meldungen']],
+        ['mandant', ['kuerzel', 'name']],
+      ],
+    );
+    const [west, south, east, north] = document.bounds;
+    assert.ok(west > 6 && west < 7 && south > 49 && south < 50 && east > 8.9 && east < 9.1 && north > 50 && north < 50.5);
+  }
 });
 
 describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedded database packs none' }, () => {
@@ -260,9 +256,7 @@ describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedd
     assert.equal(await canPackTiles(sql), true);
     const filter = { art: null, artengruppeId: null, jahrVon: null, jahrBis: null, teilung: 128 };
     for (const zoom of [0, 5, 8, 9, 10, 12, 16]) {
-      const { path } = await tileOf(422500, 5532500, zoom);
-      const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
-      const query = { ...filter, z, x, y };
+      const query = { ...filter, ...(await tileOf(422500, 5532500, zoom)).tile };
       const packed = decodeTile((await getTile(sql, query)).value);
       assert.ok(Object.keys(packed).length > 0);
       assert.deepEqual(decodeTile(packTile((await listTile(sql, query)).value)), packed);
@@ -270,32 +264,26 @@ describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedd
   });
 });
 
-describe('a dense tile', () => {
-  it('stays small: one record for each small square, that with the lowest id, every time', async () => {
-    await sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id, sensibel)
-      select (select id from portal.nutzer where loginname = 'melder'), ${arten.amsel}, date '2020-01-01' + i,
-        st_setsrid(st_makepoint(440000 + 0.01 * i, 5540000 + (i % 100) * 30), 25832), 'oeffentlich', 'freigegeben',
-        (select id from portal.nutzer where loginname = 'expertin'), i % 10 = 0
-      from generate_series(1, 2000) i`;
-    const { path } = await tileOf(440000, 5541000, 10);
-    const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
-    const query = { z, x, y, art: null, artengruppeId: null, jahrVon: null, jahrBis: null };
-    const list = async (teilung: number) =>
-      (await listTile(sql, { ...query, teilung })).value.filter(({ layer }) => layer === 'sichtbeobachtung');
-    const all = await list(128);
-    const thin = await list(16);
-    assert.ok(all.length > 1000 && thin.length > 2 && thin.length <= 16 * 16, `${all.length}, ${thin.length}`);
-    assert.deepEqual(await list(16), thin);
-    const masked = new Set((await sql`select id from portal.sichtbeobachtung where sensibel`).map(({ id }) => Number(id)));
-    assert.deepEqual(
-      [...all, ...thin].filter(({ properties }) => masked.has(Number(properties.id))),
-      [],
-      'no point for what is masked',
-    );
-    const lowest = all[0]?.properties.id;
-    assert.ok(thin.some(({ properties }) => properties.id === lowest));
-    const response = await get(path);
-    assert.ok((await response.arrayBuffer()).byteLength <= maxTileBytes);
-  });
+it('a dense tile stays small: one record for each small square, that with the lowest id, every time', async () => {
+  await sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id, sensibel)
+    select (select id from portal.nutzer where loginname = 'melder'), ${arten.amsel}, date '2020-01-01' + i,
+      st_setsrid(st_makepoint(440000 + 0.01 * i, 5540000 + (i % 100) * 30), 25832), 'oeffentlich', 'freigegeben',
+      (select id from portal.nutzer where loginname = 'expertin'), i % 10 = 0
+    from generate_series(1, 2000) i`;
+  const { path, tile } = await tileOf(440000, 5541000, 10);
+  const query = { ...tile, art: null, artengruppeId: null, jahrVon: null, jahrBis: null };
+  const list = async (teilung: number) =>
+    (await listTile(sql, { ...query, teilung })).value.filter(({ layer }) => layer === 'sichtbeobachtung');
+  const all = await list(128);
+  const thin = await list(16);
+  assert.ok(all.length > 1000 && thin.length > 2 && thin.length <= 16 * 16, `${all.length}, ${thin.length}`);
+  assert.deepEqual(await list(16), thin);
+  const masked = new Set((await sql`select id from portal.sichtbeobachtung where sensibel`).map(({ id }) => Number(id)));
+  const exposed = [...all, ...thin].filter(({ properties }) => masked.has(Number(properties.id)));
+  assert.deepEqual(exposed, [], 'no point for what is masked');
+  const lowest = all[0]?.properties.id;
+  assert.ok(thin.some(({ properties }) => properties.id === lowest));
+  const response = await get(path);
+  assert.ok((await response.arrayBuffer()).byteLength <= maxTileBytes);
 });
