@@ -299,7 +299,7 @@ describe('the files of a catalogue', { skip }, () => {
       if (file) examples[file] = block.split('\n').at(-1)?.trim() ?? '';
     }
     const properties = JSON.parse(/"properties":(\{.*?\}),"geometry"/.exec(help)?.[1] ?? '');
-    const tenant = aue(box(8, 8.5, 49.5, 50), properties);
+    const tenant = { ...aue(box(8, 8.5, 49.5, 50)), properties };
     await writeFile(join(template, 'mandanten.geojson'), JSON.stringify({ type: 'FeatureCollection', features: [tenant] }));
     const header = Object.entries(await readAll(template)).filter(([file]) => file.endsWith('.csv'));
     assert.deepEqual(Object.keys(examples).sort(), pluck(header, '0'));
