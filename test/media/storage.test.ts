@@ -13,7 +13,7 @@ import { S3Storage } from '../../src/media/s3.ts';
 import type { Storage } from '../../src/media/storage.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
 import { codeOfFault } from '../../src/observe/fault.ts';
-import { type Call, type FakeServer, isSigned, startFakeServer, startS3Server } from '../support/s3.ts';
+import { type Call, isSigned, startFakeServer, startS3Server } from '../support/s3.ts';
 import { collectMedia, listFiles, mountSmall } from '../support/storage.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'sighting-media-'));
@@ -242,13 +242,16 @@ describe('the media directory', () => {
   });
 });
 
-const limits = { tries: 3, tryMs: 150, totalMs: 5_000, pauseMs: 1 };
+const limits = { tries: 3, tryMs: 20_000, totalMs: 60_000, pauseMs: 1 };
+// Of a server that never answers; one that does has the time that a busy machine takes.
+const impatient = { ...limits, tryMs: 150 };
 const name = makeMediumName('jpg');
 
-async function openFake(t: TestContext, answer: (call: Call, response: ServerResponse) => void): Promise<[Storage, FakeServer]> {
+async function openFake(t: TestContext, answer: (call: Call, response: ServerResponse) => void, patience = limits) {
   const server = await startFakeServer(answer);
   t.after(() => server.close());
-  return [new S3Storage({ bucket: 'media', prefix: 'portal', settings: server.settings, limits }), server];
+  const storage = new S3Storage({ bucket: 'media', prefix: 'portal', settings: server.settings, limits: patience });
+  return [storage, server] as const;
 }
 
 const operations: Record<string, (storage: Storage) => Promise<unknown>> = {
@@ -285,9 +288,10 @@ describe('calls of S3', () => {
     });
 
     it(`S5.5 ${operation} is given up when the server is silent, or stops in the middle`, async (t) => {
-      const [silent] = await openFake(t, () => {});
+      const [silent] = await openFake(t, () => {}, impatient);
       await assert.rejects(run(silent), isFault);
-      const [halting] = await openFake(t, (_call, response) => response.writeHead(200, { 'content-length': 100 }).write('half'));
+      const stop = (_call: Call, response: ServerResponse) => response.writeHead(200, { 'content-length': 100 }).write('half');
+      const [halting] = await openFake(t, stop, impatient);
       await assert.rejects(run(halting), isFault);
     });
 
