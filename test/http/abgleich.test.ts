@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import crypto, { createSecretKey } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
 import type { Transaction } from '../../src/db/client.ts';
 import { mediumFields } from '../../src/db/sichtbeobachtung.ts';
@@ -303,6 +304,12 @@ describe('a cursor', () => {
   });
 });
 
+/** Until so many clients wait. */
+async function untilWaiting(count: number): Promise<void> {
+  for (let attempt = 0; attempt < 500 && service.deps.feed.watch.waiting !== count; attempt++) await sleep(10);
+  assert.equal(service.deps.feed.watch.waiting, count);
+}
+
 describe('waiting', () => {
   it('ends with the first change, and with none when the time is over', async () => {
     const { cursor } = await follow(null);
@@ -311,8 +318,7 @@ describe('waiting', () => {
     assert.deepEqual(nothing.json.result, []);
     assert.ok(performance.now() - begun > 900);
     const answers = Promise.all([1, 2, 3].map(() => ask(`?seit=${cursor}&warten=30`)));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    assert.equal(service.deps.feed.watch.waiting, 3);
+    await untilWaiting(3);
     const id = await service.makeReleased({ lat: '5536000' });
     for (const { json } of await answers) assert.deepEqual(idsOf(json.result), [id]);
     assert.equal(service.deps.feed.watch.waiting, 0);
@@ -419,7 +425,7 @@ describe('the feed', () => {
     const answer = app.request(`http://n.test/abgleich/v1/sichtbeobachtungen?seit=${cursor}&warten=30`, {
       headers: { host: 'n.test' },
     });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await untilWaiting(1);
     const drain = { active: true };
     Object.assign(deps, { drain });
     deps.feed.watch.release();
