@@ -18,8 +18,6 @@ const tests = [
   'test/sql/projection.test.ts',
   'test/http/list.test.ts',
   'test/http/abgleich.test.ts',
-  'test/http/abgleich-felder.test.ts',
-  'test/http/abgleich-twins.test.ts',
   'test/http/abgleich-property.test.ts',
   'test/sql/raster.test.ts',
   'test/sql/raster-zahl.test.ts',

@@ -1,32 +1,25 @@
 // Everything of an account as one zip (D7.1): what is in it, what never is, and that it is read in pages.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { writeAuskunft } from '../../src/auskunft/archive.ts';
 import { listAuskunftProtokoll } from '../../src/db/auskunft.ts';
 import type { Sql } from '../../src/db/client.ts';
-import type { Account } from '../support/catalogue.ts';
-import { arten } from '../support/catalogue.ts';
+import { type Account, arten } from '../support/catalogue.ts';
+import { idOf } from '../support/import.ts';
 import { makeJpeg } from '../support/photo.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, pluck, startTestService } from '../support/service.ts';
 import { readZip } from '../support/zip.ts';
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
+const service = await startTestService();
+const { sql } = service.database;
 
-const idOf = async (account: Account): Promise<number> => {
-  const [row] = await service.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = ${account}`;
-  return row?.id ?? 0;
-};
-
-async function archiveOf(account: Account, sql: Sql = service.database.sql) {
+async function archiveOf(account: Account, from: Sql = sql) {
   const chunks: Uint8Array[] = [];
   const output = new WritableStream<Uint8Array>({ write: (chunk) => void chunks.push(chunk) });
   const archived = await writeAuskunft(
-    { sql, storage: service.media.storage },
-    { nutzerId: await idOf(account), zugangsstand: null },
+    { sql: from, storage: service.media.storage },
+    { nutzerId: await idOf(service.database, account), zugangsstand: null },
     output,
   );
   const files = await readZip(Buffer.concat(chunks));
@@ -37,49 +30,27 @@ async function archiveOf(account: Account, sql: Sql = service.database.sql) {
 describe('the archive of an account', () => {
   it('has the account without anything that lets somebody in, all sightings as their owner sees them, and their files', async () => {
     const photo = new Blob([await makeJpeg({ width: 64, height: 48 })]);
-    const form = new FormData();
-    const fields = { art: arten.uhu, lat: 5530001, lon: 420002, datum: '1.9.2026', bemerkung: '=1+1; "Uhu"' };
-    for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
-    form.append('foto', photo, 'x.jpg');
-    const made = await service.request('/sichtbeobachtungen', { as: 'melder', form });
-    assert.equal(made.status, 201, made.text);
-    const secret = made.json.result[0].id as number;
+    const fields = { art: String(arten.uhu), lat: '5530001', lon: '420002', bemerkung: '=1+1; "Uhu"' };
+    const secret = await service.makeSichtbeobachtung({ ...fields, foto: photo });
     const released = await service.makeReleased({ lat: '5530100', bemerkung: 'am Zaun' });
     await service.makeSichtbeobachtung({ lat: '5530200' }, { as: 'nachbarin' });
     const token = await service.tokenOf('melder');
 
     const { archived, files, json } = await archiveOf('melder');
     assert.deepEqual(archived, { saetze: 2, dateien: 1, fehlend: 0 });
-    assert.deepEqual(
-      [...files.keys()],
-      [
-        'LIESMICH.txt',
-        'konto.json',
-        'sichtbeobachtungen.json',
-        'sichtbeobachtungen.csv',
-        'qs.json',
-        'entscheidungen.json',
-        `dateien/${secret}_foto.jpg`,
-      ],
-    );
+    const sheets = ['sichtbeobachtungen.json', 'sichtbeobachtungen.csv', 'qs.json', 'entscheidungen.json'];
+    assert.deepEqual([...files.keys()], ['LIESMICH.txt', 'konto.json', ...sheets, `dateien/${secret}_foto.jpg`]);
     const konto = json('konto.json');
-    assert.deepEqual(
-      [konto.loginname, konto.email, konto.vorname, konto.nachname, konto.passwort_gesetzt],
-      ['melder', '3@example.org', 'Max', 'Muster', true],
-    );
+    const [account] = pluck([konto], 'loginname', 'email', 'vorname', 'nachname', 'passwort_gesetzt');
+    assert.deepEqual(account, ['melder', '3@example.org', 'Max', 'Muster', true]);
     assert.equal(konto.zugangsschluessel.length, 1);
     assert.equal(konto.netze.length, 1);
 
     const [uhu, amsel] = json('sichtbeobachtungen.json');
     assert.deepEqual([uhu.id, uhu.lat, uhu.lon, uhu.srid, uhu.is_rasterized], [secret, 5530001, 420002, 'EPSG:25832', false]);
-    assert.deepEqual(
-      [uhu.titel_deutsch, uhu.bereich, uhu.foto],
-      ['Uhu', 'Persönliche Erfassungen', `dateien/${secret}_foto.jpg`],
-    );
-    assert.deepEqual(
-      uhu.protokoll.map(({ audit }: Json) => audit),
-      ['CREATE'],
-    );
+    const [told] = pluck([uhu], 'titel_deutsch', 'bereich', 'foto');
+    assert.deepEqual(told, ['Uhu', 'Persönliche Erfassungen', `dateien/${secret}_foto.jpg`]);
+    assert.deepEqual(pluck(uhu.protokoll, 'audit'), ['CREATE']);
     assert.deepEqual([amsel.id, amsel.status, amsel.experte], [released, 'Freigegeben', 'Vera expertin']);
     // With all that the owner is shown by the interface, but for what a tenant says and addresses.
     const shown = (await service.request(`/sichtbeobachtungen/${released}`, { as: 'melder' })).json.result[0];
@@ -87,26 +58,17 @@ describe('the archive of an account', () => {
     assert.deepEqual([...(files.get(`dateien/${secret}_foto.jpg`)?.subarray(0, 2) ?? [])], [0xff, 0xd8]);
 
     const rows = parse<Record<string, string>>(files.get('sichtbeobachtungen.csv') ?? '', { columns: true, bom: true });
-    assert.deepEqual(
-      rows.map(({ id }) => Number(id)),
-      [secret, released],
-    );
+    assert.deepEqual(pluck(rows, 'id'), [String(secret), String(released)]);
     assert.equal(rows[0]?.bemerkung, `'=1+1; "Uhu"`, 'a spreadsheet must not compute it');
     assert.equal(uhu.bemerkung, '=1+1; "Uhu"');
 
-    assert.deepEqual(
-      json('qs.json').map(({ status }: Json) => status),
-      ['In Prüfung', 'Freigegeben'],
-    );
+    assert.deepEqual(pluck(json('qs.json'), 'status'), ['In Prüfung', 'Freigegeben']);
     assert.deepEqual(json('entscheidungen.json'), []);
     const decided = (await archiveOf('expertin')).json('entscheidungen.json');
-    assert.deepEqual(
-      decided.map((entry: Json) => entry.sichtbeobachtung_id),
-      [released],
-    );
+    assert.deepEqual(pluck(decided, 'sichtbeobachtung_id'), [released]);
 
     // Neither what is stored of password and keys, nor others' records.
-    const [row] = await service.database.sql`
+    const [row] = await sql`
       select u.password_hash, encode(t.hash, 'hex') as hash from portal.nutzer u join portal.token t on t.nutzer_id = u.id
       where u.loginname = 'melder'`;
     const all = [...files]
@@ -122,7 +84,7 @@ describe('the archive of an account', () => {
   it('names files that are not there any more, and has the rest', async () => {
     const id = await service.makeReleased({ lat: '5531000' }, { as: 'nachbarin' });
     const name = `${'ab'.repeat(16)}.jpg`;
-    await service.database.sql`update portal.sichtbeobachtung set foto_2 = ${name} where id = ${id}`;
+    await sql`update portal.sichtbeobachtung set foto_2 = ${name} where id = ${id}`;
     const { archived, files } = await archiveOf('nachbarin');
     assert.equal(archived.fehlend, 1);
     assert.equal(files.get('fehlende-dateien.txt')?.toString(), `dateien/${id}_foto_2.jpg\n`);
@@ -134,7 +96,7 @@ describe('the archive of an account', () => {
     await service.media.storage.put(name, Buffer.from('x'), 'image/jpeg');
     for (const sign of ['\u0001', '\u007f', '\u0085', '']) {
       const remark = `${sign}+${name}`;
-      await service.database.sql`update portal.sichtbeobachtung set bemerkung = ${remark} where id = ${id}`;
+      await sql`update portal.sichtbeobachtung set bemerkung = ${remark} where id = ${id}`;
       const { files, json } = await archiveOf('nachbarin');
       assert.equal(json('sichtbeobachtungen.json').at(-1).bemerkung, remark);
       assert.ok(!files.has(`dateien/${id}_bemerkung.jpg`));
@@ -142,9 +104,9 @@ describe('the archive of an account', () => {
   });
 
   it('has every sighting once, however many pages they are read in; and none of an account without any', async () => {
-    await service.database.sql`
+    await sql`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
-      select ${await idOf('käfer anna')}, ${arten.amsel}::integer, st_setsrid(st_makepoint(410000 + n, 5531000), 25832), date '2026-09-01'
+      select ${await idOf(service.database, 'käfer anna')}, ${arten.amsel}::integer, st_setsrid(st_makepoint(410000 + n, 5531000), 25832), date '2026-09-01'
       from generate_series(1, 450) n`;
     const { json, files } = await archiveOf('käfer anna');
     assert.equal(new Set(json('sichtbeobachtungen.json').map(({ id }: Json) => id)).size, 450);
@@ -156,8 +118,7 @@ describe('the archive of an account', () => {
   });
 
   it('has every entry of the change log, and no row of the database holds more than some of them', async () => {
-    const { sql } = service.database;
-    const nutzerId = await idOf('expertin');
+    const nutzerId = await idOf(service.database, 'expertin');
     const made = await sql<{ id: number }[]>`
       insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
       select ${nutzerId}, ${arten.amsel}::integer, st_setsrid(st_makepoint(412000 + n, 5531000), 25832), date '2026-09-01'
@@ -198,10 +159,9 @@ describe('the archive of an account', () => {
   });
 
   it("has no part of the change log of a record that is somebody else's", async () => {
-    const { sql } = service.database;
     const id = await service.makeReleased({ lat: '5532000' });
     const countOf = async (account: Account) => {
-      const inhaber = { nutzerId: await idOf(account), zugangsstand: null };
+      const inhaber = { nutzerId: await idOf(service.database, account), zugangsstand: null };
       let count = 0;
       for await (const page of listAuskunftProtokoll(sql, inhaber, id, 0)) count += JSON.parse(page).length;
       return count;

@@ -1,62 +1,316 @@
-// What a catalogue may leave out.
+// A catalogue: a wrong boundary would show protected places, so it is refused before anything is written; what may be left out; and it goes
+// out and comes in again, an empty one to fill in, and the one that is there.
 import assert from 'node:assert/strict';
-import { appendFile, cp, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { importCatalogue } from '../../src/catalog/catalogue.ts';
 import { ImportError } from '../../src/catalog/csv.ts';
 import { arten } from '../support/catalogue.ts';
-import { closeAtEnd, openTestDatabase } from '../support/database.ts';
+import { closeAtEnd, onPostgres, openTestDatabase } from '../support/database.ts';
+import { makeSite, runCli, type Site } from '../support/process.ts';
+import { pluck } from '../support/service.ts';
 
 const katalog = fileURLToPath(new URL('../support/katalog', import.meta.url));
 const options = { force: false, progress: { step: () => {}, end: () => {} }, warn: () => {} };
 
-it('a species needs no German name, and a tenant no number of its own for it: that is the general one', async () => {
-  const database = await openTestDatabase();
+/** A copy of the example, which a test may change. */
+async function copyKatalog(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'katalog-'));
-  await cp(katalog, dir, { recursive: true });
   closeAtEnd(() => rm(dir, { recursive: true }));
-  await appendFile(join(dir, 'arten.csv'), '\n901,,10,Udea ferrugalis,,\n902,,10,Udea numeralis,,\n');
-  await appendFile(join(dir, 'arten_mandanten.csv'), '\nAUE,901,,,,false,,\nBERG,901,Z-1,,,false,,\n');
-  await importCatalogue(database, dir, options);
-  const rows = await database.sql`
-    select a.name_deutsch, am.art_id from portal.art a join portal.art_mandant am on am.art = a.id where a.id = 901 order by am.art_id`;
-  assert.deepEqual(
-    [...rows],
-    [
-      { name_deutsch: null, art_id: '901' },
-      { name_deutsch: null, art_id: 'Z-1' },
-    ],
-  );
+  await cp(katalog, dir, { recursive: true });
+  return dir;
+}
 
-  // What it stands for must be free, as if it were written there.
-  await appendFile(join(dir, 'arten_mandanten.csv'), 'AUE,902,901,,,false,,\n');
-  await assert.rejects(importCatalogue(database, dir, options), (error) => {
-    assert.ok(error instanceof ImportError);
-    assert.match(error.problems[0]?.message ?? '', /^mandant, art_id „aue 901“ steht schon in Zeile \d+$/);
-    return true;
+type Position = [number, number];
+type Polygon = Position[][];
+const box = (x1: number, x2: number, y1 = 49, y2 = 50): Polygon => [
+  [
+    [x1, y1],
+    [x2, y1],
+    [x2, y2],
+    [x1, y2],
+    [x1, y1],
+  ],
+];
+const swap = (polygon: Polygon): Polygon => polygon.map((ring) => ring.map(([x, y]): Position => [y, x]));
+const aue = (polygon: unknown, more: object = {}) => ({
+  type: 'Feature',
+  properties: { kuerzel: 'AUE', name: 'Auenland', domains: ['aue.localhost'], schluessel: '91', ...more },
+  geometry: { type: 'Polygon', coordinates: polygon },
+});
+const berg = (polygon: unknown) =>
+  aue(polygon, { kuerzel: 'BERG', name: 'Bergland', domains: ['berg.localhost'], schluessel: null });
+
+const database = await openTestDatabase();
+const dir = await copyKatalog();
+
+/** What the import says, or the warnings that it gives. */
+async function load(features: object[], force = false): Promise<string[]> {
+  await writeFile(join(dir, 'mandanten.geojson'), JSON.stringify({ type: 'FeatureCollection', features }));
+  const warnings: string[] = [];
+  try {
+    await importCatalogue(database, dir, { ...options, force, warn: (sentence) => warnings.push(sentence) });
+    return warnings;
+  } catch (error) {
+    if (!(error instanceof ImportError)) throw error;
+    return error.problems.map(({ file, line, message }) => `refused ${file}:${line}: ${message}`);
+  }
+}
+async function readAreas() {
+  const rows = await database.sql`
+    select kuerzel, round(st_area(boundary) / 1e6)::integer as area from portal.mandant where kuerzel in ('AUE', 'BERG') order by id`;
+  return Object.fromEntries(pluck(rows, 'kuerzel', 'area'));
+}
+
+/** Auenland with this boundary, and Bergland as it is. */
+const withBerg = (polygon: unknown, more: object = {}) => [aue(polygon, more), berg(box(8, 9))];
+const fine = withBerg(box(7, 8));
+const bowTie = box(7, 8).map(([a, b, c, d, end]) => [a, c, b, d, end]);
+const star = (corners: number): Polygon => [
+  Array.from({ length: corners + 1 }, (_, n): Position => {
+    const angle = (2 * Math.PI * (n % corners) * Math.floor(corners / 2)) / corners;
+    return [7.5 + 0.5 * Math.cos(angle), 49.5 + 0.5 * Math.sin(angle)];
+  }),
+];
+
+describe('the first import', () => {
+  // The corners of a box, without those that make it one.
+  const line = box(7, 8).map(([first = [0, 0], second = [0, 0]]) => [first, second, first, first]);
+  const twoCorners = box(7, 8).map((ring) => ring.slice(0, 2));
+  const table: [what: string, features: object[], ...says: RegExp[]][] = [
+    [
+      'latitude and longitude swapped',
+      [aue(swap(box(7, 8))), berg(swap(box(8, 9)))],
+      /^refused mandanten.geojson:1: Feature 1 \(AUE\): .*sind Länge und Breite vertauscht\? Zuerst steht die Länge$/,
+      /Feature 2 \(BERG\): .*vertauscht/,
+    ],
+    ['outside the service area', withBerg(box(20, 21)), /Feature 1 \(AUE\): die Grenze liegt nicht ganz im Gebiet/],
+    ['far outside', withBerg(box(100, 101)), /Feature 1 \(AUE\): die Grenze liegt außerhalb des Gebiets/],
+    ['metres', withBerg(box(4e5, 4.5e5, 55e5, 56e5)), /Feature 1 \(AUE\): die Koordinaten sind keine Grad, nötig ist EPSG:4326/],
+    [
+      'smaller than 100 km²',
+      withBerg(box(7, 7.05, 49, 49.05)),
+      /Feature 1 \(AUE\): die Fläche wäre 20,\d km², mindestens sind es 100 km²$/,
+    ],
+    ['a line', withBerg(line), /Feature 1 \(AUE\): die Grenze ist keine Fläche/],
+    [
+      'two corners',
+      withBerg(twoCorners),
+      /Feature 1: .*erlaubt ist ein Ring mit mindestens drei Ecken$/,
+      /gibt es nicht/,
+      /gibt es nicht/,
+    ],
+    ['two tenants that are the same area', [aue(box(7, 8)), berg(box(7.01, 8.01))], /AUE und BERG haben dieselbe Grenze$/],
+    [
+      'a tenant without domains',
+      withBerg(box(7, 8), { domains: undefined }),
+      /Feature 1: properties.domains fehlt$/,
+      /gibt es nicht/,
+      /gibt es nicht/,
+    ],
+    ['what is no feature', [{}, ...fine], /Feature 1: properties fehlt$/],
+    [
+      'a tenant in two features',
+      [aue(box(7, 7.5)), ...withBerg(box(7.5, 8))],
+      /Feature 2: kuerzel aue steht schon in Feature 1; Teile eines Mandanten müssen ein MultiPolygon sein$/,
+      /Domain/,
+      /schluessel/,
+    ],
+    [
+      'a ring that crosses itself hundreds of times',
+      withBerg([...box(7, 8), ...star(401)]),
+      /Feature 1 \(AUE\), Ring 2: seine Linien kreuzen sich öfter als 200 Mal/,
+    ],
+  ];
+  for (const [what, features, ...says] of table) {
+    it(`is refused whole for ${what}, with feature and reason`, async () => {
+      const said = await load(features);
+      assert.equal(said.length, says.length, said.join('\n'));
+      for (const [index, pattern] of says.entries()) assert.match(said[index] ?? '', pattern);
+      for (const sentence of said) assert.match(sentence, /^refused /);
+      assert.deepEqual(await readAreas(), {});
+    });
+  }
+});
+
+describe('an import without records', () => {
+  beforeEach(() => load(fine, true));
+
+  it('may change areas as it likes', async () => {
+    assert.deepEqual(await load(withBerg(box(7, 7.5))), []);
+    assert.equal((await readAreas()).AUE, 4026);
+  });
+
+  it('closes a ring, and says so', async () => {
+    const open = box(7, 8).map((ring) => ring.slice(0, -1));
+    assert.deepEqual(await load(withBerg(open)), [
+      'mandanten.geojson: Feature 1 (AUE), Ring 1: war nicht geschlossen, seine erste Ecke wurde am Ende wiederholt',
+    ]);
+    const { AUE } = await readAreas();
+    assert.ok(AUE > 8000, String(AUE));
+  });
+
+  it('repairs a bow-tie, and says so', async () => {
+    assert.deepEqual(await load(withBerg(bowTie)), [
+      'mandanten.geojson: Feature 1 (AUE), Ring 1: seine Linien kreuzen sich, die Grenze wurde repariert',
+    ]);
+    const { AUE } = await readAreas();
+    assert.ok(AUE > 3900 && AUE < 4200, String(AUE));
   });
 });
 
-it('tables of records keep no statistics of their emptiness, by which plans would read all of them ever after; those that hold many get new ones', async () => {
-  const database = await openTestDatabase();
-  const tables = ['sichtbeobachtung', 'mandant_sichtbeobachtung', 'sichtbeobachtung_gezeigt', 'sichtbeobachtung_exakt'];
-  const importAndCount = async () => {
-    await importCatalogue(database, katalog, options);
-    const rows = await database.sql<{ name: string; known: number }[]>`
+describe('an import where there are records', () => {
+  before(async () => {
+    await load(fine, true);
+    await database.sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich)
+      select min(n.id), (select min(a.id) from portal.art a), st_setsrid(st_makepoint(420000, 5500000), 25832), date '2026-09-01', 'privat'
+      from portal.nutzer n`;
+  });
+
+  it('changes areas by at most 5 %, and does not move them, but with --force', async () => {
+    const before = await readAreas();
+    for (const [polygon, says] of [
+      [
+        box(7, 7.9),
+        /Feature 1 \(AUE\): die Fläche änderte sich um -10 %; es gibt schon Beobachtungen, ohne --force sind höchstens 5 %/,
+      ],
+      [box(9, 10), /Feature 1 \(AUE\): die Grenze deckte nur 0 % der bisherigen Fläche; .* ohne --force/],
+    ] as const) {
+      const said = await load(withBerg(polygon));
+      assert.match(said.join('\n'), says);
+      assert.deepEqual(await readAreas(), before);
+    }
+    assert.deepEqual(await load(withBerg(box(7, 7.97))), []);
+    assert.deepEqual(await load(withBerg(box(7, 7.5)), true), []);
+    assert.equal((await readAreas()).AUE, 4026);
+    // What is never right is refused with it too.
+    assert.match((await load(withBerg(swap(box(7, 8))), true)).join(), /vertauscht/);
+  });
+});
+
+describe('a catalogue', () => {
+  it('a species needs no German name, and a tenant no number of its own for it: that is the general one', async () => {
+    const database = await openTestDatabase();
+    const dir = await copyKatalog();
+    await appendFile(join(dir, 'arten.csv'), '\n901,,10,Udea ferrugalis,,\n902,,10,Udea numeralis,,\n');
+    await appendFile(join(dir, 'arten_mandanten.csv'), '\nAUE,901,,,,false,,\nBERG,901,Z-1,,,false,,\n');
+    await importCatalogue(database, dir, options);
+    const rows = await database.sql`
+    select a.name_deutsch, am.art_id from portal.art a join portal.art_mandant am on am.art = a.id where a.id = 901 order by am.art_id`;
+    assert.deepEqual(
+      [...rows],
+      [
+        { name_deutsch: null, art_id: '901' },
+        { name_deutsch: null, art_id: 'Z-1' },
+      ],
+    );
+
+    // What it stands for must be free, as if it were written there.
+    await appendFile(join(dir, 'arten_mandanten.csv'), 'AUE,902,901,,,false,,\n');
+    await assert.rejects(importCatalogue(database, dir, options), (error) => {
+      assert.ok(error instanceof ImportError);
+      assert.match(error.problems[0]?.message ?? '', /^mandant, art_id „aue 901“ steht schon in Zeile \d+$/);
+      return true;
+    });
+  });
+
+  it('tables of records keep no statistics of their emptiness, by which plans would read all of them ever after; those that hold many get new ones', async () => {
+    const database = await openTestDatabase();
+    const tables = ['sichtbeobachtung', 'mandant_sichtbeobachtung', 'sichtbeobachtung_gezeigt', 'sichtbeobachtung_exakt'];
+    const importAndCount = async () => {
+      await importCatalogue(database, katalog, options);
+      const rows = await database.sql<{ name: string; known: number }[]>`
       select relname as name, reltuples::float8 as known from pg_class
       where relname = any (${`{${tables}}`}::text[]) and relnamespace = 'portal'::regnamespace`;
-    return Object.fromEntries(rows.map(({ name, known }) => [name, known]));
-  };
-  // -1: the planner knows nothing and expects ten pages.
-  assert.deepEqual(await importAndCount(), Object.fromEntries(tables.map((name) => [name, -1])));
-  await database.sql`
+      return Object.fromEntries(rows.map(({ name, known }) => [name, known]));
+    };
+    // -1: the planner knows nothing and expects ten pages.
+    assert.deepEqual(await importAndCount(), Object.fromEntries(tables.map((name) => [name, -1])));
+    await database.sql`
     insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich)
     select u.id, ${arten.amsel}::integer, st_setsrid(st_makepoint(417000 + n, 5531000), 25832), date '2026-09-01', 'privat'
     from generate_series(1, 2000) n, portal.nutzer u where u.loginname = 'melder'`;
-  const known = await importAndCount();
-  assert.equal(known.sichtbeobachtung, 2000);
-  assert.equal(known.sichtbeobachtung_gezeigt, -1);
+    const known = await importAndCount();
+    assert.equal(known.sichtbeobachtung, 2000);
+    assert.equal(known.sichtbeobachtung_gezeigt, -1);
+  });
+});
+
+const skip = !onPostgres && 'the embedded database would be started for each of its commands, which takes a minute';
+
+describe('the files of a catalogue', { skip }, () => {
+  let dir: string;
+  const sites: Site[] = [];
+  before(async () => {
+    if (skip) return;
+    dir = await mkdtemp(join(tmpdir(), 'katalog-'));
+    for (let n = 0; n < 2; n++) sites.push(await makeSite({ isMigrated: true }));
+  });
+  after(async () => {
+    if (skip) return;
+    for (const site of sites) await site.remove();
+    await rm(dir, { recursive: true });
+  });
+  const run = async (site: Site | undefined, ...args: string[]) => {
+    const outcome = await runCli(site as Site, args);
+    assert.equal(outcome.code, 0, outcome.err);
+    return outcome;
+  };
+  const readAll = async (path: string) =>
+    Object.fromEntries(
+      await Promise.all(
+        (await readdir(path)).sort().map(async (name) => [name, await readFile(join(path, name), 'utf8')] as const),
+      ),
+    );
+
+  it('gives the same bytes when it is exported, imported elsewhere, and exported there', async () => {
+    const [one, two] = sites;
+    const [first, second] = [join(dir, 'eins'), join(dir, 'zwei')];
+    await run(one, 'catalog', 'import', katalog);
+    await run(one, 'catalog', 'export', first);
+    await run(two, 'catalog', 'import', first);
+    await run(two, 'catalog', 'export', second);
+    const files = await readAll(first);
+    assert.deepEqual(await readAll(second), files);
+    assert.match(files['arten.csv'] ?? '', /"Gärten, Äcker\nund Gebüsch"/);
+    assert.match(files['mandanten.geojson'] ?? '', /"kuerzel":"AUE"/);
+    // What is there is not overwritten.
+    const again = await runCli(one as Site, ['catalog', 'export', first]);
+    assert.equal(again.code, 1);
+    assert.match(again.err, /nicht leer; überschrieben wird nichts\n1 Fehler, nichts wurde geschrieben\.\n$/);
+  });
+
+  it('begins with a template that may be imported as it is, and filled in as the help says', async () => {
+    const [one] = sites;
+    const template = join(dir, 'vorlage');
+    await run(one, 'catalog', 'template', template);
+    const { err, out } = await run(one, 'catalog', 'import', template);
+    assert.match(err, /mandanten\.geojson: die Datei enthält keinen Mandanten/);
+    assert.match(out, /^0 Mandanten, 0 Artengruppen/);
+
+    const help = (await run(one, 'catalog', 'import', '--help')).out;
+    const examples: Record<string, string> = {};
+    for (const block of help.trimEnd().split('\n\n')) {
+      const [, file] = /^(\w+\.csv)/.exec(block) ?? [];
+      if (file) examples[file] = block.split('\n').at(-1)?.trim() ?? '';
+    }
+    const properties = JSON.parse(/"properties":(\{.*?\}),"geometry"/.exec(help)?.[1] ?? '');
+    const tenant = { ...aue(box(8, 8.5, 49.5, 50)), properties };
+    await writeFile(join(template, 'mandanten.geojson'), JSON.stringify({ type: 'FeatureCollection', features: [tenant] }));
+    const header = Object.entries(await readAll(template)).filter(([file]) => file.endsWith('.csv'));
+    const files = header.map(([file]) => file);
+    assert.deepEqual(Object.keys(examples).sort(), files);
+    for (const [file, names] of header) {
+      const example = examples[file] ?? '';
+      const missing = names.trim().split(',').length - example.split(',').length;
+      const second = file === 'arten.csv' ? `106${example.slice(3)}${','.repeat(missing)}\n` : '';
+      await writeFile(join(template, file), `${names}${example}${','.repeat(missing)}\n${second}`);
+    }
+    const filled = await run(one, 'catalog', 'import', template, '--force');
+    assert.match(filled.out, /^1 Mandant, 1 Artengruppe, 2 Arten, 1 Artdefinition geladen/);
+  });
 });

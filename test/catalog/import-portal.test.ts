@@ -4,39 +4,27 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { ImportError } from '../../src/catalog/csv.ts';
 import { sweepStorage } from '../../src/jobs/media.ts';
-import { importCsvWith } from '../support/import.ts';
+import { counts, importCsvWith, problemsOf } from '../support/import.ts';
 import { makeJpeg } from '../support/photo.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { countRows, pluck, startTestService } from '../support/service.ts';
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
+const service = await startTestService();
+const { sql } = service.database;
 
 type Options = Parameters<typeof importCsvWith>[2];
 const load = (csv: string, options: Options = {}) => importCsvWith(service.database, csv, { nutzerId: null, ...options });
 
-async function problemsOf(csv: string, options: Options = {}): Promise<string[]> {
-  const before = await countRecords();
-  let problems: string[] = [];
-  await assert.rejects(load(csv, options), (error) => {
-    assert.ok(error instanceof ImportError, String(error));
-    problems = error.problems.map(({ line, message }) => `${line}: ${message}`);
-    return true;
-  });
-  assert.equal(await countRecords(), before, 'nothing is stored');
+/** What is wrong with a file; nothing of it is stored. */
+async function refusalOf(csv: string, options: Options = {}): Promise<string[]> {
+  const before = await countRows(service);
+  const problems = await problemsOf(load(csv, options));
+  assert.equal(await countRows(service), before, 'nothing is stored');
   return problems;
 }
 
-async function countRecords(): Promise<number> {
-  const [row] = await service.database.sql<{ count: number }[]>`select count(*)::integer as count from portal.sichtbeobachtung`;
-  return row?.count ?? -1;
-}
-
 async function recordsOn(day: string) {
-  const rows = await service.database.sql`
+  const rows = await sql`
     select s.id, s.guid, u.loginname, e.loginname as experte, s.status, h.quelle, h.quelle_id, s.foto, s.biotopfoto, s.audio
     from portal.sichtbeobachtung s
     join portal.nutzer u on u.id = s.nutzer_id
@@ -54,21 +42,18 @@ describe('a row', () => {
 2,5530000,430001,2001-01-01,MELDER
 2,5530000,430002,2001-01-01,
 `;
-    assert.deepEqual(await problemsOf(csv), ['4: loginname ist leer, erlaubt ist ein Text mit höchstens 254 Zeichen']);
-    const [login] = await service.database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'käfer anna'`;
-    assert.deepEqual(await load(csv, { nutzerId: login?.id ?? -1 }), { stored: 3, skipped: 0, known: 0 });
-    assert.deepEqual(
-      (await recordsOn('2001-01-01')).map(({ loginname }) => loginname),
-      ['nachbarin', 'melder', 'käfer anna'],
-    );
+    assert.deepEqual(await refusalOf(csv), ['4: loginname ist leer, erlaubt ist ein Text mit höchstens 254 Zeichen']);
+    const [login] = await sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'käfer anna'`;
+    assert.deepEqual(await load(csv, { nutzerId: login?.id ?? -1 }), counts(3));
+    assert.deepEqual(pluck(await recordsOn('2001-01-01'), 'loginname'), ['nachbarin', 'melder', 'käfer anna']);
   });
 
   it('is a duplicate only of a report of the same person', async () => {
     const row = '2,5530000,430010,2001-01-02';
     const csv = `art,lat,lon,datum,loginname\n${row},melder\n${row},nachbarin\n${row},Melder\n`;
     const same = 'Diese Beobachtung steht schon in Zeile 2: gleiche Art, gleicher Ort, gleiches Datum';
-    assert.deepEqual(await problemsOf(csv), [`4: ${same}`]);
-    assert.deepEqual(await load(csv, { skipDuplicates: true }), { stored: 2, skipped: 1, known: 0 });
+    assert.deepEqual(await refusalOf(csv), [`4: ${same}`]);
+    assert.deepEqual(await load(csv, { skipDuplicates: true }), counts(2, 1));
   });
 
   it('has the expert who decided on it, in the log of decisions too', async () => {
@@ -78,41 +63,27 @@ describe('a row', () => {
 2,5530000,430022,2001-01-03,oeffentlich,freigegeben,melder,
 `;
     await load(csv);
-    assert.deepEqual(
-      (await recordsOn('2001-01-03')).map(({ status, experte }) => [status, experte]),
-      [
-        ['freigegeben', 'expertin'],
-        ['abgelehnt', 'expertin'],
-        ['freigegeben', null],
-      ],
-    );
-    const log = await service.database.sql`
+    assert.deepEqual(pluck(await recordsOn('2001-01-03'), 'status', 'experte'), [
+      ['freigegeben', 'expertin'],
+      ['abgelehnt', 'expertin'],
+      ['freigegeben', null],
+    ]);
+    const log = await sql`
       select q.status, e.loginname as experte
       from portal.qs q join portal.nutzer e on e.id = q.experte_id where q.datum_beobachtung = '2001-01-03' order by q.id`;
-    assert.deepEqual(
-      log.map(({ status, experte }) => [status, experte]),
-      [
-        ['freigegeben', 'expertin'],
-        ['abgelehnt', 'expertin'],
-      ],
-    );
+    assert.deepEqual(pluck(log, 'status', 'experte'), [
+      ['freigegeben', 'expertin'],
+      ['abgelehnt', 'expertin'],
+    ]);
   });
 
   const guid = '1b4e28ba-2fa1-51d2-883f-0016d3cca427';
+  const decided = 'loginname,status,bereich,experte';
+  const noExpert = 'kein Konto eines Experten oder Administrators heißt so';
   const refused: [what: string, columns: string, row: string, problem: string][] = [
     ['an unknown account', 'loginname', 'niemand', 'loginname ist „niemand“: dieses Konto gibt es nicht'],
-    [
-      'an unknown expert',
-      'loginname,status,bereich,experte',
-      'melder,freigegeben,oeffentlich,niemand',
-      'experte ist „niemand“: kein Konto eines Experten oder Administrators heißt so',
-    ],
-    [
-      'an expert who is none',
-      'loginname,status,bereich,experte',
-      'melder,freigegeben,oeffentlich,nachbarin',
-      'experte ist „nachbarin“: kein Konto eines Experten oder Administrators heißt so',
-    ],
+    ['an unknown expert', decided, 'melder,freigegeben,oeffentlich,niemand', `experte ist „niemand“: ${noExpert}`],
+    ['an expert who is none', decided, 'melder,freigegeben,oeffentlich,nachbarin', `experte ist „nachbarin“: ${noExpert}`],
     [
       'an expert without a decision',
       'loginname,experte',
@@ -128,17 +99,17 @@ describe('a row', () => {
   ];
   for (const [what, columns, cells, problem] of refused) {
     it(`is refused for ${what}`, async () => {
-      assert.deepEqual(await problemsOf(`art,lat,lon,${columns}\n2,5530000,430030,${cells}\n`), [`2: ${problem}`]);
+      assert.deepEqual(await refusalOf(`art,lat,lon,${columns}\n2,5530000,430030,${cells}\n`), [`2: ${problem}`]);
     });
   }
 
   it('needs the option that says what its column means', async () => {
-    assert.deepEqual(await problemsOf('art,lat,lon,quelle_id,foto\n2,5530000,430031,1,a.jpg\n'), [
+    assert.deepEqual(await refusalOf('art,lat,lon,quelle_id,foto\n2,5530000,430031,1,a.jpg\n'), [
       '1: Spalte quelle_id braucht --quelle NAME',
       '1: Spalte foto braucht --dateien VERZEICHNIS',
       '1: Spalte loginname fehlt, oder --loginname L',
     ]);
-    assert.deepEqual(await problemsOf('art,lat,lon,loginname\n2,5530000,430031,melder\n', { quelle: 'alt' }), [
+    assert.deepEqual(await refusalOf('art,lat,lon,loginname\n2,5530000,430031,melder\n', { quelle: 'alt' }), [
       '1: Spalte quelle_id fehlt, die zu --quelle gehört',
     ]);
   });
@@ -159,13 +130,13 @@ describe('the guid of another portal', () => {
 2,5530000,430044,2001-02-01,melder,5d1d1b8e-2f8f-5d6c-9a34-6d2b4f0d4a11
 2,5530000,430045,2001-02-01,melder,5D1D1B8E-2F8F-5D6C-9A34-6D2B4F0D4A11
 `;
-    assert.deepEqual(await problemsOf(again), [
+    assert.deepEqual(await refusalOf(again), [
       `2: Diese guid hat oder hatte schon die Beobachtung mit id ${first?.id}`,
       `3: Diese guid hat oder hatte schon die Beobachtung mit id ${second?.id}`,
       '5: Diese guid steht schon in Zeile 4',
     ]);
-    await service.database.sql`delete from portal.sichtbeobachtung where id = ${first?.id as number}`;
-    assert.deepEqual(await problemsOf(`${header}\n2,5530000,430042,2001-02-01,melder,${guid}\n`), [
+    await sql`delete from portal.sichtbeobachtung where id = ${first?.id as number}`;
+    assert.deepEqual(await refusalOf(`${header}\n2,5530000,430042,2001-02-01,melder,${guid}\n`), [
       `2: Diese guid hat oder hatte schon die Beobachtung mit id ${first?.id}`,
     ]);
   });
@@ -177,37 +148,30 @@ describe('the number in a source', () => {
     Array.from({ length: count }, (_, index) => `2,5530000,${431000 + at + index},2001-03-01,melder,A-${at + index}`).join('\n');
 
   it('is known again: nothing of it is updated, and what was deleted here stays deleted', async () => {
-    assert.deepEqual(await load(`${header}\n${rows(3)}\n`, { quelle: 'alt' }), { stored: 3, skipped: 0, known: 0 });
+    assert.deepEqual(await load(`${header}\n${rows(3)}\n`, { quelle: 'alt' }), counts(3));
     const records = await recordsOn('2001-03-01');
-    assert.deepEqual(
-      records.map(({ quelle, quelle_id }) => [quelle, quelle_id]),
-      [
-        ['alt', 'A-0'],
-        ['alt', 'A-1'],
-        ['alt', 'A-2'],
-      ],
-    );
-    await service.database.sql`delete from portal.sichtbeobachtung where id = ${records[1]?.id as number}`;
-    await service.database.sql`update portal.sichtbeobachtung set bemerkung = 'hier' where id = ${records[0]?.id as number}`;
+    assert.deepEqual(pluck(records, 'quelle', 'quelle_id'), [
+      ['alt', 'A-0'],
+      ['alt', 'A-1'],
+      ['alt', 'A-2'],
+    ]);
+    await sql`delete from portal.sichtbeobachtung where id = ${records[1]?.id as number}`;
+    await sql`update portal.sichtbeobachtung set bemerkung = 'hier' where id = ${records[0]?.id as number}`;
     // Known rows are looked at no further: the second is elsewhere now, the fourth is new.
     const again = `${header}\n${rows(3)}\n${rows(1, 3)}\n`;
-    assert.deepEqual(await load(again, { quelle: 'alt', dryRun: true }), { stored: 1, skipped: 0, known: 3 });
-    assert.deepEqual(await load(again, { quelle: 'alt' }), { stored: 1, skipped: 0, known: 3 });
-    assert.deepEqual(
-      (await recordsOn('2001-03-01')).map(({ quelle_id }) => quelle_id),
-      ['A-0', 'A-2', 'A-3'],
-    );
-    const [kept] = await service.database
-      .sql`select bemerkung from portal.sichtbeobachtung where id = ${records[0]?.id as number}`;
+    assert.deepEqual(await load(again, { quelle: 'alt', dryRun: true }), counts(1, 0, 3));
+    assert.deepEqual(await load(again, { quelle: 'alt' }), counts(1, 0, 3));
+    assert.deepEqual(pluck(await recordsOn('2001-03-01'), 'quelle_id'), ['A-0', 'A-2', 'A-3']);
+    const [kept] = await sql`select bemerkung from portal.sichtbeobachtung where id = ${records[0]?.id as number}`;
     assert.equal(kept?.bemerkung, 'hier');
   });
 
   it('is that of one source, and stands in a file once', async () => {
     const csv = (day: string) => `${header}\n2,5530000,431100,${day},melder,A-0\n`;
-    assert.deepEqual(await load(csv('2001-03-02'), { quelle: 'andere' }), { stored: 1, skipped: 0, known: 0 });
+    assert.deepEqual(await load(csv('2001-03-02'), { quelle: 'andere' }), counts(1));
     const twice = `${header}\n2,5530000,431101,2001-03-02,melder,B\n2,5530000,431102,2001-03-02,melder,B\n`;
-    assert.deepEqual(await problemsOf(twice, { quelle: 'andere' }), ['3: Diese quelle_id steht schon in Zeile 2']);
-    assert.deepEqual(await problemsOf(`${header}\n2,5530000,431101,2001-03-02,melder,\n`, { quelle: 'andere' }), [
+    assert.deepEqual(await refusalOf(twice, { quelle: 'andere' }), ['3: Diese quelle_id steht schon in Zeile 2']);
+    assert.deepEqual(await refusalOf(`${header}\n2,5530000,431101,2001-03-02,melder,\n`, { quelle: 'andere' }), [
       '2: quelle_id ist leer, erlaubt ist ein Text mit höchstens 200 Zeichen',
     ]);
   });
@@ -250,7 +214,7 @@ describe('files', () => {
 
   it('become photos of their records, each its own, and everybody sees them', async () => {
     const csv = `${header}\n${row(432001, '2001-04-01', '2020/a b.jpg,c.jpg,')}\n${row(432002, '2001-04-01', './2020/../2020/a b.jpg,,')}\n`;
-    assert.deepEqual(await load(csv, { media: media() }), { stored: 2, skipped: 0, known: 0 });
+    assert.deepEqual(await load(csv, { media: media() }), counts(2));
     const [first, second] = await recordsOn('2001-04-01');
     const names = [first?.foto, first?.biotopfoto, second?.foto];
     assert.equal(new Set(names).size, 3);
@@ -259,36 +223,17 @@ describe('files', () => {
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get('content-type'), 'image/jpeg');
     }
-    const [left] = await service.database.sql`select count(*)::integer as count from portal.medium_import`;
+    const [left] = await sql`select count(*)::integer as count from portal.medium_import`;
     assert.equal(left?.count, 0);
   });
 
+  const path = 'erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien';
   const refused: [what: string, cells: string, problem: string][] = [
-    [
-      'one that there is not',
-      'nirgends.jpg,,',
-      'foto ist „nirgends.jpg“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
-    ],
-    [
-      'a link that leads outside',
-      'verweis.jpg,,',
-      'foto ist „verweis.jpg“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
-    ],
-    [
-      'one outside',
-      '../fremd.jpg,,',
-      'foto ist „../fremd.jpg“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
-    ],
-    [
-      'an absolute path',
-      '/etc/passwd,,',
-      'foto ist „/etc/passwd“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
-    ],
-    [
-      'a directory',
-      ',2020,',
-      'biotopfoto ist „2020“, erlaubt ist der Pfad einer Datei unterhalb des Verzeichnisses von --dateien',
-    ],
+    ['one that there is not', 'nirgends.jpg,,', `foto ist „nirgends.jpg“, ${path}`],
+    ['a link that leads outside', 'verweis.jpg,,', `foto ist „verweis.jpg“, ${path}`],
+    ['one outside', '../fremd.jpg,,', `foto ist „../fremd.jpg“, ${path}`],
+    ['an absolute path', '/etc/passwd,,', `foto ist „/etc/passwd“, ${path}`],
+    ['a directory', ',2020,', `biotopfoto ist „2020“, ${path}`],
     ['one that is too large', 'gross.jpg,,', 'foto: die Datei ist zu groß, erlaubt sind 12 MB'],
     ['one that is no photo', 'kein.jpg,,', 'foto ist kein JPEG, erlaubt sind JPEG-Fotos bis 60 Megapixel.'],
     [
@@ -300,19 +245,19 @@ describe('files', () => {
   for (const [what, cells, problem] of refused) {
     it(`refuse the import for ${what}`, async () => {
       const csv = `${header}\n${row(432010, '2001-04-02', 'c.jpg,,')}\n${row(432011, '2001-04-02', cells)}\n`;
-      assert.deepEqual(await problemsOf(csv, { media: media() }), [`3: ${problem}`]);
+      assert.deepEqual(await refusalOf(csv, { media: media() }), [`3: ${problem}`]);
     });
   }
 
   it('are made once, also when the import is broken off and begun again; the sweep of the storage leaves them a week', async () => {
-    await service.database.sql`delete from portal.medium_import`;
+    await sql`delete from portal.medium_import`;
     const stored = await listStored();
     const good = row(432020, '2001-04-03', '2020/a b.jpg,,');
-    await problemsOf(`${header}\n${good}\n${row(432021, '2001-04-03', 'kein.jpg,,')}\n`, { media: media() });
+    await refusalOf(`${header}\n${good}\n${row(432021, '2001-04-03', 'kein.jpg,,')}\n`, { media: media() });
     const made = (await listStored()).filter((name) => !stored.includes(name));
     assert.equal(made.length, 1);
     const soon = new Date(Date.now() + 60_000);
-    await sweepStorage(service.database.sql, media().storage, soon);
+    await sweepStorage(sql, media().storage, soon);
     await load(`${header}\n${good}\n`, { media: media() });
     const [record] = await recordsOn('2001-04-03');
     assert.equal(record?.foto, made[0]);
@@ -321,20 +266,20 @@ describe('files', () => {
     await load(`${header}\n${row(432022, '2001-04-04', '2020/a b.jpg,,')}\n`, { media: media() });
     assert.notEqual((await recordsOn('2001-04-04'))[0]?.foto, made[0]);
 
-    await problemsOf(`${header}\n${row(432023, '2001-04-05', 'c.jpg,,')}\n${row(432021, '2001-04-05', 'kein.jpg,,')}\n`, {
+    await refusalOf(`${header}\n${row(432023, '2001-04-05', 'c.jpg,,')}\n${row(432021, '2001-04-05', 'kein.jpg,,')}\n`, {
       media: media(),
     });
     const before = await listStored();
-    await service.database.sql`update portal.medium_import set angelegt = now() - interval '8 days'`;
-    await service.database.sql`select api.sweep_medium_import()`;
-    assert.equal(await sweepStorage(service.database.sql, media().storage, soon), 1);
+    await sql`update portal.medium_import set angelegt = now() - interval '8 days'`;
+    await sql`select api.sweep_medium_import()`;
+    assert.equal(await sweepStorage(sql, media().storage, soon), 1);
     assert.equal((await listStored()).length, before.length - 1);
   });
 
   it('are made anew when the storage has them no longer', async () => {
     const good = row(432025, '2001-04-07', '2020/a b.jpg,,');
-    await problemsOf(`${header}\n${good}\n${row(432026, '2001-04-07', 'kein.jpg,,')}\n`, { media: media() });
-    const [left] = await service.database.sql<{ name: string }[]>`select name from portal.medium_import`;
+    await refusalOf(`${header}\n${good}\n${row(432026, '2001-04-07', 'kein.jpg,,')}\n`, { media: media() });
+    const [left] = await sql<{ name: string }[]>`select name from portal.medium_import`;
     await media().storage.remove([left?.name ?? '']);
     await load(`${header}\n${good}\n`, { media: media() });
     const [record] = await recordsOn('2001-04-07');
@@ -346,14 +291,10 @@ describe('files', () => {
     const csv = `art,lat,lon,datum,loginname,quelle_id,foto\n2,5530000,432030,2001-04-06,melder,F-1,c.jpg\n`;
     const before = await readdir(directory);
     const stored = await listStored();
-    assert.deepEqual(await load(csv, { media: media(), quelle: 'fotos', dryRun: true }), { stored: 1, skipped: 0, known: 0 });
+    assert.deepEqual(await load(csv, { media: media(), quelle: 'fotos', dryRun: true }), counts(1));
     assert.deepEqual(await listStored(), stored);
     await load(csv, { media: media(), quelle: 'fotos' });
-    assert.deepEqual(await load(csv.replace('c.jpg', 'fort.jpg'), { media: media(), quelle: 'fotos' }), {
-      stored: 0,
-      skipped: 0,
-      known: 1,
-    });
+    assert.deepEqual(await load(csv.replace('c.jpg', 'fort.jpg'), { media: media(), quelle: 'fotos' }), counts(0, 0, 1));
     assert.equal((await listStored()).length, stored.length + 1);
     assert.deepEqual(await readdir(directory), before);
   });

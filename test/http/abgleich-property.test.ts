@@ -2,30 +2,36 @@
 // feed holds what the list shows, and never again what it was told to be gone.
 // ABGLEICH_AENDERUNGEN says how many changes, ABGLEICH_SPIEGEL how many mirrors, EIGENSCHAFT_SAAT begins another sequence.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transaction } from '../../src/db/client.ts';
+import type { Sql, Transaction } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { type Dice, makeDice } from '../support/dice.ts';
 import { settleFeed } from '../support/feed.ts';
-import { type Json, startTestService, type TestService, walkList } from '../support/service.ts';
+import { type Json, startTestService, walkList } from '../support/service.ts';
 
 const changes = Number(process.env.ABGLEICH_AENDERUNGEN ?? (onPostgres ? 600 : 200));
 const mirrorCount = Number(process.env.ABGLEICH_SPIEGEL ?? (onPostgres ? 10 : 3));
 const seed = Number(process.env.EIGENSCHAFT_SAAT ?? 21);
 const writers = onPostgres ? 6 : 1;
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-  const { sql } = service.database;
-  await sql`
+const service = await startTestService();
+const { sql } = service.database;
+await insert(sql, 80, { art: arten.amsel, x: 420_000 });
+
+/** So many at once, each a metre east of the one before. */
+async function insert(
+  tx: Sql | Transaction,
+  count: number,
+  { art, x, bereich = 'oeffentlich', status = 'freigegeben' }: { art: number; x: number; bereich?: string; status?: string },
+): Promise<void> {
+  await tx`
     insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-    select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(420000 + i, 5538000), 25832), '2024-01-01',
-      'oeffentlich', 'freigegeben'
-    from generate_series(1, 80) i`;
-});
+    select (select min(id) from portal.nutzer), ${art}::integer, st_setsrid(st_makepoint(${x}::integer + i, 5538000), 25832), '2024-01-01',
+      ${bereich}::text::portal.bereich, ${status}::text::portal.status
+    from generate_series(1, ${count}::integer) i`;
+}
 
 /** What a writer does in one transaction. */
 async function change(tx: Transaction, dice: Dice): Promise<void> {
@@ -36,57 +42,32 @@ async function change(tx: Transaction, dice: Dice): Promise<void> {
   const chosen = tx`
     (select s.id from portal.sichtbeobachtung s where s.id % 7 = ${dice.below(7)}::integer
      order by random() limit 1 for update skip locked)`;
-  switch (dice.below(12)) {
-    case 0:
-      await tx`
-        insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-        select (select min(id) from portal.nutzer), ${species}, st_setsrid(st_makepoint(${x} + i, 5538000), 25832), '2024-01-01',
-          'oeffentlich', 'freigegeben'
-        from generate_series(1, 60) i`;
-      return;
-    case 1:
-    case 2:
-    case 3:
-      await tx`
-        insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-        values ((select min(id) from portal.nutzer), ${species}, st_setsrid(st_makepoint(${x}, 5538000), 25832), '2024-01-01',
-          ${dice.pick(['oeffentlich', 'oeffentlich', 'privat'])}, ${status})`;
-      return;
-    case 4:
-    case 5:
-      await tx`update portal.sichtbeobachtung set status = ${status}, bereich = 'oeffentlich' where id = ${chosen}`;
-      return;
-    case 6:
-      await tx`update portal.sichtbeobachtung set anzahl = 1 + (anzahl + 1) % 100 where id = ${chosen}`;
-      return;
-    case 7:
-      await tx`
-        update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(${x}, 5538000), 25832), sensibel = ${dice.chance(0.3)}
-        where id = ${chosen}`;
-      return;
-    case 8:
-      // A tenth of all, so that there are not more and more in a long run.
-      await tx`
-        delete from portal.sichtbeobachtung where id in (
-          select s.id from portal.sichtbeobachtung s order by random()
-          limit (select count(*) / 10 + 1 from portal.sichtbeobachtung) for update skip locked)`;
-      return;
-    case 9:
-      await tx
-        .savepoint(async (inner) => {
-          await inner`update portal.sichtbeobachtung set anzahl = 77 where id = ${chosen}`;
-          if (dice.chance(0.5)) throw new Error('back');
-        })
-        .catch(() => {});
-      return;
-    case 10:
-      await tx`update portal.sichtbeobachtung set bemerkung_experte = ${String(x)} where id = ${chosen}`;
-      return;
-    default:
-      if (dice.chance(0.5))
-        await tx`update portal.art_mandant set name_deutsch = ${`Name ${x}`} where art = ${species} and mandant_id = 1`;
-      else await tx`update portal.art_mandant set sensibel = not sensibel where art = ${species} and mandant_id = 2`;
-  }
+  const report = () => insert(tx, 1, { art: species, x, bereich: dice.pick(['oeffentlich', 'oeffentlich', 'privat']), status });
+  const review = () => tx`update portal.sichtbeobachtung set status = ${status}, bereich = 'oeffentlich' where id = ${chosen}`;
+  const breakOff = async (inner: Transaction) => {
+    await inner`update portal.sichtbeobachtung set anzahl = 77 where id = ${chosen}`;
+    if (dice.chance(0.5)) throw new Error('back');
+  };
+  const changes: (() => Promise<unknown>)[] = [
+    () => insert(tx, 60, { art: species, x }),
+    ...[report, report, report, review, review],
+    () => tx`update portal.sichtbeobachtung set anzahl = 1 + (anzahl + 1) % 100 where id = ${chosen}`,
+    () => tx`
+      update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(${x}, 5538000), 25832), sensibel = ${dice.chance(0.3)}
+      where id = ${chosen}`,
+    // A tenth of all, so that there are not more and more in a long run.
+    () => tx`
+      delete from portal.sichtbeobachtung where id in (
+        select s.id from portal.sichtbeobachtung s order by random()
+        limit (select count(*) / 10 + 1 from portal.sichtbeobachtung) for update skip locked)`,
+    () => tx.savepoint(breakOff).catch(() => {}),
+    () => tx`update portal.sichtbeobachtung set bemerkung_experte = ${String(x)} where id = ${chosen}`,
+    () =>
+      dice.chance(0.5)
+        ? tx`update portal.art_mandant set name_deutsch = ${`Name ${x}`} where art = ${species} and mandant_id = 1`
+        : tx`update portal.art_mandant set sensibel = not sensibel where art = ${species} and mandant_id = 2`,
+  ];
+  await dice.pick(changes)();
 }
 
 /** A copy that follows the feed of one tenant's host, with or without a filter. */

@@ -1,7 +1,7 @@
 // What the log says of a request, and the id by which it is found.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createApp } from '../../src/app.ts';
@@ -9,14 +9,10 @@ import { currentScope } from '../../src/guard/request.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { arten } from '../support/catalogue.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { type Json, pluck, startTestService, toFormData } from '../support/service.ts';
 
-let service: TestService;
-let id: number;
-before(async () => {
-  service = await startTestService();
-  id = await service.makeReleased();
-});
+const service = await startTestService();
+const id = await service.makeReleased();
 
 const made = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -76,21 +72,15 @@ describe('the line of a request', () => {
     });
   });
 
-  const rows: [
-    what: string,
-    path: string,
-    init: RequestInit & { headers?: Record<string, string> },
-    route: string,
-    status: number,
-  ][] = [
-    ['a page', '/karte', {}, '/karte', 200],
-    ['a file', '/api/v2/docs/page.css', {}, '/api/v2/docs/page.css', 200],
-    ['an answer with an umlaut', '/api/v2/arten?limit=x', {}, '/api/v2/arten', 400],
-    ['a feature', `/ogc/collections/sichtbeobachtung/items?limit=1`, {}, '', 200],
+  const rows: [what: string, path: string, route: string, status: number][] = [
+    ['a page', '/karte', '/karte', 200],
+    ['a file', '/api/v2/docs/page.css', '/api/v2/docs/page.css', 200],
+    ['an answer with an umlaut', '/api/v2/arten?limit=x', '/api/v2/arten', 400],
+    ['a feature', `/ogc/collections/sichtbeobachtung/items?limit=1`, '', 200],
   ];
-  for (const [what, path, init, route, status] of rows)
+  for (const [what, path, route, status] of rows)
     it(`counts the bytes of ${what}`, async () => {
-      const { text, lines, response } = await ask(path, init);
+      const { text, lines, response } = await ask(path);
       assert.equal(response.status, status);
       const [line] = lines.filter(isRequest);
       assert.equal(line.bytes, Buffer.byteLength(text));
@@ -116,11 +106,13 @@ describe('the line of a request', () => {
       Cookie: 'geheim=1',
       'X-Forwarded-For': '192.0.2.77',
     };
-    const body = new FormData();
-    for (const [name, value] of Object.entries({ art: String(arten.amsel), lat: '5530123', lon: '420123', bemerkung: 'geheim' }))
-      body.set(name, value);
+    const body = toFormData({ art: String(arten.amsel), lat: '5530123', lon: '420123', bemerkung: 'geheim' });
     const paths = [
-      ...['/api/v2/konto/geheim', '/geheim', '/api/v2/geheim/x', '/api/v2/medien/geheim.jpg', '/api/v2/arten?geheim=geheim'],
+      '/api/v2/konto/geheim',
+      '/geheim',
+      '/api/v2/geheim/x',
+      '/api/v2/medien/geheim.jpg',
+      '/api/v2/arten?geheim=geheim',
     ];
     for (const path of [...paths, '/api/v2/sichtbeobachtungen?bbox=420123,5530123,420124,5530124'])
       for (const method of ['GET', 'POST', 'GEHEIM']) {
@@ -138,13 +130,10 @@ describe('the line of a request', () => {
   it('is of level error where the service failed, whatever else is logged, and of debug for supervisors', async () => {
     const failed = await ask('/api/v2/stadien', {}, { level: 'error', broken: true });
     assert.equal(failed.response.status, 500);
-    assert.deepEqual(
-      failed.lines.map(({ level, msg, request }) => [level, msg, request]),
-      [
-        [50, 'unexpected error', idOf(failed)],
-        [50, 'request', idOf(failed)],
-      ],
-    );
+    assert.deepEqual(pluck(failed.lines, 'level', 'msg', 'request'), [
+      [50, 'unexpected error', idOf(failed)],
+      [50, 'request', idOf(failed)],
+    ]);
     assert.ok(!failed.written.includes('geheim'));
     assert.deepEqual((await ask('/api/v2/stadien', {}, { level: 'warn' })).lines, []);
     assert.deepEqual((await ask('/api/v2/stadien', {}, { requests: false })).lines, []);
@@ -226,6 +215,7 @@ describe('X-Request-Id', () => {
 
 it('lines of requests wait for each other, never for their turn among the others, nor beyond the end', async () => {
   const log = fileURLToPath(new URL('../../src/observe/log.ts', import.meta.url));
+  const cwd = fileURLToPath(new URL('../../', import.meta.url));
   const script = `
     import { createLog } from ${JSON.stringify(log)};
     const log = createLog('info');
@@ -238,14 +228,9 @@ it('lines of requests wait for each other, never for their turn among the others
     if (process.argv[1] === 'exit') process.exit(3);`;
   for (const [how, lines] of Object.entries({ '': 502, exit: 502, one: 1 })) {
     const args = ['--import', 'tsx', '--input-type=module', '--eval', script, how];
-    const { stdout } = await promisify(execFile)(process.execPath, args, {
-      cwd: fileURLToPath(new URL('../../', import.meta.url)),
-    }).catch((error: { code: number; stdout: string }) => error);
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd }).catch((error: { stdout: string }) => error);
     const numbers = stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line).status));
-    assert.deepEqual(
-      numbers,
-      Array.from({ length: lines }, (_, n) => n),
-      how,
-    );
+    const all = Array.from({ length: lines }, (_, n) => n);
+    assert.deepEqual(numbers, all, how);
   }
 });

@@ -8,12 +8,10 @@ import { Limit } from '../../src/guard/limit.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
+const service = await startTestService();
+const { sql } = service.database;
 
 const read = (path: string, tag?: string | null, host = 'n.test') =>
   service.request(path, { host, headers: tag ? { 'if-none-match': tag } : {} });
@@ -21,16 +19,8 @@ const read = (path: string, tag?: string | null, host = 'n.test') =>
 describe('an anonymous read', () => {
   it('carries an ETag, and is 304 without a body as long as nothing changes', async () => {
     await service.makeReleased({ lon: '416000' });
-    const paths = [
-      '/sichtbeobachtungen?limit=3',
-      '/arten',
-      '/arten/1',
-      '/artengruppen',
-      '/stadien',
-      '/aktivitaeten',
-      '/protokoll',
-    ];
-    for (const path of paths) {
+    const lists = ['/arten', '/artengruppen', '/stadien', '/aktivitaeten', '/protokoll'];
+    for (const path of ['/sichtbeobachtungen?limit=3', '/arten/1', ...lists]) {
       const first = await read(path);
       const tag = first.headers.get('etag');
       assert.match(tag ?? '', /^"[\w-]+"$/, path);
@@ -71,7 +61,6 @@ describe('an anonymous read', () => {
   });
 
   it('changes its ETag with every change of what is shown', async () => {
-    const { sql } = service.database;
     const id = await service.makeReleased({ lon: '416001', art: String(arten.rotmilan) });
     const path = `/sichtbeobachtungen/${id}`;
     let tag = (await read(path)).headers.get('etag');
@@ -97,7 +86,6 @@ describe('an anonymous read', () => {
   });
 
   it('is not changed by what no anonymous reader sees; the change log has a version of its own', async () => {
-    const { sql } = service.database;
     const id = await service.makeReleased({ lat: '5530900', sensibel: 'true' });
     const paths = ['/arten', '/sichtbeobachtungen', `/sichtbeobachtungen/${id}`];
     const tagsOf = () => Promise.all(paths.map(async (path) => (await read(path)).headers.get('etag')));
@@ -127,7 +115,6 @@ describe('an anonymous read', () => {
   it('sees the change of a transaction that began first and commits last', {
     skip: !onPostgres && 'needs two open transactions',
   }, async () => {
-    const { sql } = service.database;
     const path = '/stadien';
     const seen = new Set<string | null>();
     const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
@@ -150,13 +137,13 @@ describe('an answer that was the same twice', () => {
   /** A service of its own over the same data; `statements` counts what it asks the database. */
   const countStatements = () => {
     const counted = { statements: 0 };
-    const sql = new Proxy(service.database.sql, {
+    const counting = new Proxy(sql, {
       apply(target, self, args) {
         counted.statements++;
         return Reflect.apply(target as (...args: unknown[]) => unknown, self, args);
       },
     });
-    const app = createApp({ ...service.deps, sql, reads: sql });
+    const app = createApp({ ...service.deps, sql: counting, reads: counting });
     const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
       const host = headers.host ?? 'n.test';
       const answer = await app.request(`http://${host}/api/v2${path}`, { method, headers: { host, ...headers } });
@@ -205,11 +192,11 @@ describe('an answer that was the same twice', () => {
     const id = await service.makeReleased({ lon: '416200' });
     for (let n = 0; n < 4; n++) {
       for (let time = 0; time < 3; time++) assert.match((await get(path)).text, new RegExp(`"id":${id},`));
-      await service.database.sql`update portal.sichtbeobachtung set bemerkung = ${`Stand ${n}`} where id = ${id}`;
+      await sql`update portal.sichtbeobachtung set bemerkung = ${`Stand ${n}`} where id = ${id}`;
       assert.match((await get(path)).text, new RegExp(`"bemerkung":"Stand ${n}"`));
     }
     for (let time = 0; time < 3; time++) await get(path);
-    await service.database.sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${id}`;
+    await sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${id}`;
     assert.doesNotMatch((await get(path)).text, new RegExp(`"id":${id},`));
   });
 
@@ -231,7 +218,7 @@ describe('an answer that was the same twice', () => {
     const id = await service.makeSichtbeobachtung({ lon: '416400', bereich: 'oeffentlich' });
     const path = `/sichtbeobachtungen/${id}`;
     for (let time = 0; time < 3; time++) assert.equal((await get(path)).status, 404);
-    await service.database.sql`
+    await sql`
       update portal.sichtbeobachtung set status = 'freigegeben', experte_id = (select min(id) from portal.nutzer) where id = ${id}`;
     assert.equal((await get(path)).status, 200);
   });

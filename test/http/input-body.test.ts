@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { sha1OfPlain } from '../../src/guard/password.ts';
-import { arten } from '../support/catalogue.ts';
-import { countRows, idsIn, startTestService, type TestService } from '../support/service.ts';
+import { type Account, arten } from '../support/catalogue.ts';
+import { countRows, idsIn, startTestService } from '../support/service.ts';
 
-let service: TestService;
 const ids = { first: 0, second: 0 };
-before(async () => {
-  service = await startTestService();
-  ids.first = await service.makeReleased({ datum: '1.9.2026' });
-  ids.second = await service.makeReleased({ datum: '2.9.2026', art: String(arten.gelbflechte) });
-});
+const service = await startTestService();
+ids.first = await service.makeReleased({ datum: '1.9.2026' });
+ids.second = await service.makeReleased({ datum: '2.9.2026', art: String(arten.gelbflechte) });
+
+const urlencoded = 'application/x-www-form-urlencoded';
+const send = (type: string, body: string | Buffer, path = '/sichtbeobachtungen', as: Account | null = 'melder') =>
+  service.request(path, { as, method: 'POST', body, headers: { 'content-type': type } });
+const logIn = (type: string, body: string) => send(type, body, '/login', null);
 
 describe('GET /sichtbeobachtungen takes', () => {
   const rows: [query: string, found: ('first' | 'second')[]][] = [
@@ -150,18 +152,15 @@ describe('POST /sichtbeobachtungen takes', () => {
   }
 
   it('application/x-www-form-urlencoded, with umlauts, + and a bare %', async () => {
-    const body = `${new URLSearchParams(form())}&bemerkung=50+%+Gr%C3%BCn`;
-    for (const type of ['application/x-www-form-urlencoded', 'Application/X-WWW-Form-Urlencoded; charset=utf-8']) {
-      const headers = { 'content-type': type };
-      const options = { as: 'melder', method: 'POST', body: body.replace(/lon=\d+/, `lon=${lon++}`), headers } as const;
-      assert.equal((await readBack(await service.request('/sichtbeobachtungen', options))).bemerkung, '50 % Grün');
+    for (const type of [urlencoded, 'Application/X-WWW-Form-Urlencoded; charset=utf-8']) {
+      const body = `${new URLSearchParams(form())}&bemerkung=50+%+Gr%C3%BCn`;
+      assert.equal((await readBack(await send(type, body))).bemerkung, '50 % Grün');
     }
   });
 
   it('S3.3 190 unknown urlencoded fields', async () => {
     const body = `${new URLSearchParams(form())}&${Array.from({ length: 190 }, (_, n) => `p${n}=${n}`).join('&')}`;
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    await readBack(await service.request('/sichtbeobachtungen', { as: 'melder', method: 'POST', body, headers }));
+    await readBack(await send(urlencoded, body));
   });
 });
 
@@ -197,18 +196,12 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
     ['a remark of 4 001 characters', multipart, good + part('bemerkung', 'x'.repeat(4001)) + end, [400], 'bemerkung'],
     ['a remark of 4 001 butterflies', multipart, good + part('bemerkung', '🦋'.repeat(4001)) + end, [400], 'bemerkung'],
     ['a field of 65 537 bytes', multipart, good + part('bemerkung', 'x'.repeat(65_537)) + end, [400], 'bemerkung'],
-    ['10 000 urlencoded fields', 'application/x-www-form-urlencoded', 'p=1&'.repeat(10_000), [400], 'formular'],
+    ['10 000 urlencoded fields', urlencoded, 'p=1&'.repeat(10_000), [400], 'formular'],
     ['a field of 2 MB', multipart, good + part('bemerkung', 'x'.repeat(2_000_000)) + end, [413], 'bemerkung'],
-    ['2 MB urlencoded', 'application/x-www-form-urlencoded', `bemerkung=${'x'.repeat(2_000_000)}`, [413]],
+    ['2 MB urlencoded', urlencoded, `bemerkung=${'x'.repeat(2_000_000)}`, [413]],
     ['53 MB', multipart, Buffer.concat([Buffer.from(good), Buffer.alloc(53 << 20, 'x'), Buffer.from(end)]), [413]],
-    ['an urlencoded field twice', 'application/x-www-form-urlencoded', 'art=2&art=2&lat=5530000&lon=409000', [400], 'art'],
-    [
-      'urlencoded text for a file field',
-      'application/x-www-form-urlencoded',
-      'art=2&lat=5530000&lon=409000&foto=x',
-      [400],
-      'foto',
-    ],
+    ['an urlencoded field twice', urlencoded, 'art=2&art=2&lat=5530000&lon=409000', [400], 'art'],
+    ['urlencoded text for a file field', urlencoded, 'art=2&lat=5530000&lon=409000&foto=x', [400], 'foto'],
     ['bytes that are no form', multipart, Buffer.from(Array.from({ length: 5000 }, (_, n) => (n * 7919) % 256)), [400]],
   ];
   for (const [n, [title, type, content, statuses, name]] of rows.entries()) {
@@ -216,8 +209,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
       const rowsBefore = await countRows(service);
       // a place of its own for each: otherwise one that is wrongly taken makes the next ones duplicates
       const body = typeof content === 'string' ? content.replace('409000', String(409_000 + n)) : content;
-      const headers = { 'content-type': type };
-      const answer = await service.request('/sichtbeobachtungen', { as: 'melder', method: 'POST', body, headers });
+      const answer = await send(type, body);
       assert.ok(statuses.includes(answer.status), `${answer.status} ${answer.text}`);
       assert.match(answer.json.error.message, /^[A-ZÄÖÜa-z_].*\.$/);
       if (name) assert.ok(name in answer.json.error.fields, answer.text);
@@ -249,8 +241,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
       const start = `${part('art', '2')}${part('lat', '5530000')}${part('lon', String(409_500 + n))}`;
       const remark = Buffer.concat([Buffer.from(part('bemerkung', '').slice(0, -2)), Buffer.from(bytes), Buffer.from('\r\n')]);
       const body = Buffer.concat([Buffer.from(start), remark, Buffer.from(end)]);
-      const headers = { 'content-type': multipart };
-      const answer = await service.request('/sichtbeobachtungen', { as: 'melder', method: 'POST', body, headers });
+      const answer = await send(multipart, body);
       assert.ok([201, 400].includes(answer.status), `${bytes}: ${answer.status} ${answer.text}`);
     }
   });
@@ -258,8 +249,7 @@ describe('a body that is no readable form is refused, and nothing is stored', ()
   it('S3.5 the name of a file is never used, whatever it is', async () => {
     for (const filename of ['../../x\0.jpg', 'x'.repeat(10_000), 'a%00b', '<script>', '']) {
       const more = `; filename="${filename}"\r\nContent-Type: image/jpeg`;
-      const options = { as: 'melder', method: 'POST', headers: { 'content-type': multipart } } as const;
-      const answer = await service.request('/sichtbeobachtungen', { ...options, body: good + part('foto', 'x', more) + end });
+      const answer = await send(multipart, good + part('foto', 'x', more) + end);
       assert.ok(answer.status >= 400 && answer.status !== 500, `${answer.status} ${answer.text}`);
       assert.ok(filename === '' || !answer.text.includes(filename));
     }
@@ -278,17 +268,15 @@ describe('POST /login', () => {
       ['multipart/form-data; boundary=b', '--b', 400],
       ['multipart/form-data; boundary=b; boundary=c', '--b--\r\n', 400],
       ['multipart/form-data; boundary=b x', '--b--\r\n', 400],
-      ['application/x-www-form-urlencoded', '%00=%ff&'.repeat(10_000), 400],
-      ['application/x-www-form-urlencoded', 'x'.repeat(2_000_000), 413],
+      [urlencoded, '%00=%ff&'.repeat(10_000), 400],
+      [urlencoded, 'x'.repeat(2_000_000), 413],
     ] as const) {
-      const answer = await service.request('/login', { method: 'POST', body, headers: { 'content-type': type } });
+      const answer = await logIn(type, body);
       assert.equal(answer.status, status, `${type}: ${answer.text}`);
     }
   });
 
   const part = (head: string, value: string, boundary: string) => `--${boundary}\r\n${head}\r\n\r\n${value}\r\n`;
-  const send = (type: string, body: string) =>
-    service.request('/login', { method: 'POST', body, headers: { 'content-type': type } });
 
   it('understands every way to write a boundary', async () => {
     for (const [written, boundary] of [
@@ -304,7 +292,7 @@ describe('POST /login', () => {
       const parts = Object.entries(fields).map(([name, value]) =>
         part(`Content-Disposition: form-data; name="${name}"`, value, boundary),
       );
-      const answer = await send(`multipart/form-data;${written}`, `${parts.join('')}--${boundary}--\r\n`);
+      const answer = await logIn(`multipart/form-data;${written}`, `${parts.join('')}--${boundary}--\r\n`);
       assert.equal(answer.status, 200, `${written}: ${answer.text}`);
     }
   });
@@ -312,7 +300,7 @@ describe('POST /login', () => {
   it('counts parts and their heads by the boundary that separates them, whatever else is called one', async () => {
     const empty = '--b\r\n\r\n\r\n'.repeat(10_000);
     for (const type of ['boundary=b', 'x="boundary=zzzz"; boundary=b', 'xboundary=zzz; boundary=b']) {
-      const answer = await send(`multipart/form-data; ${type}`, empty);
+      const answer = await logIn(`multipart/form-data; ${type}`, empty);
       assert.equal(answer.status, 400, type);
       assert.match(answer.json.error.message, /mehr als \d+ Felder/, type);
     }
@@ -320,7 +308,7 @@ describe('POST /login', () => {
 
   it('says so of a field without a name', async () => {
     for (const head of ['form-data', 'form-data;', 'form-data; a=b', 'form-data; name', 'form-data; filename="x.jpg"']) {
-      const answer = await send('multipart/form-data; boundary=b', `${part(`Content-Disposition: ${head}`, 'x', 'b')}--b--\r\n`);
+      const answer = await logIn('multipart/form-data; boundary=b', `${part(`Content-Disposition: ${head}`, 'x', 'b')}--b--\r\n`);
       assert.equal(answer.status, 400, `${head}: ${answer.text}`);
       assert.equal(answer.json.error.fields.formular, 'Ein Feld des Formulars hat keinen Namen.', head);
     }

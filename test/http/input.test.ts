@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
-import { type Answer, countRows, startTestService, type TestService } from '../support/service.ts';
+import { type Answer, countRows, startTestService, toFormData } from '../support/service.ts';
 
-let service: TestService;
-let rowsBefore = 0;
-before(async () => {
-  service = await startTestService();
-  await service.tokenOf('melder');
-  rowsBefore = await countRows(service);
-});
+const service = await startTestService();
+await service.tokenOf('melder');
+const rowsBefore = await countRows(service);
 
 const dates = ['31.2.2026', '29.2.2025', '29.2.1900', '1.13.2026', '00.01.2026', '1.0.2026', '32.1.2026', '1.1.0000'];
 const wrongDates = [...dates, '2026-09-01', '1/9/2026', '1.9.26', '1.9.2026x', '1.9.', 'gestern', '٣.٩.2026', '999999.1.2026'];
@@ -191,17 +187,9 @@ describe('values that only the database can judge', () => {
     service.request(addQuery(path, `${name}=${encodeURIComponent(value)}`));
   for (const [path, name, value, allowed] of rows) {
     it(`S3.1 ${path}?${name}=${value} is refused with what is allowed`, async () => {
-      assertRefused(await ask(path, name, value), name, allowed);
+      assertRefused(await ask(path, name, value), name, allowed, value);
     });
   }
-  it('are repeated in the sentence like all others', async () => {
-    const missing = [];
-    for (const [path, name, value] of rows) {
-      const { json } = await ask(path, name, value);
-      if (!json.error.fields[name].includes(value)) missing.push(`${name}=${value}: ${json.error.message}`);
-    }
-    assert.deepEqual(missing, []);
-  });
   it('a syntax error of name_regexp_ci is told with its reason (D1.10)', async () => {
     const [open, brace] = await Promise.all([ask('/arten', 'name_regexp_ci', '('), ask('/arten', 'name_regexp_ci', 'a{2,1}')]);
     const strip = (answer: Answer, value: string) => answer.json.error.fields.name_regexp_ci.replace(value, '');
@@ -270,8 +258,8 @@ const formFields: Record<string, FormKind> = {
 
 function post(fields: Record<string, string | undefined>, more: [string, string][] = []) {
   const all = { art: String(arten.amsel), lat: '5530000', lon: '420000', datum: '1.9.2026', ...fields };
-  const form = new FormData();
-  for (const [name, value] of [...Object.entries(all), ...more]) if (value !== undefined) form.append(name, value);
+  const form = toFormData(all);
+  for (const [name, value] of more) form.append(name, value);
   return service.request('/sichtbeobachtungen', { as: 'melder', form });
 }
 
@@ -325,17 +313,9 @@ describe('POST /sichtbeobachtungen with values that only the database can judge'
     ['lat', { srid: 'EPSG:3857', lat: '900000', lon: '6400000' }, /vertauscht/],
   ];
   for (const [name, fields, sentence] of rows) {
-    it(`${new URLSearchParams(fields)} is refused at ${name}`, async () => assertRefused(await post(fields), name, sentence));
+    it(`${new URLSearchParams(fields)} is refused at ${name}`, async () =>
+      assertRefused(await post(fields), name, sentence, fields[name]));
   }
-  it('are repeated in the sentence like all others', async () => {
-    const missing = [];
-    for (const [name, fields] of rows) {
-      const { json } = await post(fields);
-      const value = fields[name] ?? '';
-      if (!json.error.fields[name].includes(value)) missing.push(`${name}=${value}: ${json.error.message}`);
-    }
-    assert.deepEqual(missing, []);
-  });
   it('a species that the addressed tenant does not define is refused there and taken elsewhere', async () => {
     const form = { art: String(arten.gelbflechte), lat: '5530000', lon: '420000', datum: '1.9.2026' };
     const answer = await service.request('/sichtbeobachtungen', { as: 'melder', form, host: 's.test' });
@@ -358,16 +338,13 @@ describe('/login names the parameter that is missing or doubled, and never repea
     ['', 'password', /fehlt/],
   ];
   for (const [query, name, sentence] of rows) {
-    it(`GET /login?${query.replaceAll(secret, '…')} is refused at ${name}`, async () => {
-      const answer = await service.request(`/login?${query}`);
-      assertRefused(answer, name, sentence);
-      assert.ok(!answer.text.includes(secret));
-    });
-    it(`POST /login with ${query.replaceAll(secret, '…')} is refused at ${name}`, async () => {
+    it(`/login with ${query.replaceAll(secret, '…')} is refused at ${name}, by GET and by POST`, async () => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-      const answer = await service.request('/login', { method: 'POST', body: query, headers });
-      assertRefused(answer, name, sentence);
-      assert.ok(!answer.text.includes(secret));
+      const posted = await service.request('/login', { method: 'POST', body: query, headers });
+      for (const answer of [await service.request(`/login?${query}`), posted]) {
+        assertRefused(answer, name, sentence);
+        assert.ok(!answer.text.includes(secret));
+      }
     });
   }
 });

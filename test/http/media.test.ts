@@ -1,32 +1,37 @@
-// Photos and sound files on their way in: what is taken, what is refused, and that nothing is left of what is refused.
+// Photos and sound files on their way in: what is taken, what is refused, and that nothing is left of what is refused; over a real
+// connection too much, broken off, and a disk that is full.
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rmdir } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OverloadError } from '../../src/guard/limit.ts';
+import { runInScope } from '../../src/guard/request.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
 import { MediaUnavailableError } from '../../src/media/threads.ts';
+import { createUploads } from '../../src/media/uploads.ts';
 import { makeAudio } from '../support/audio.ts';
+import { serveApp } from '../support/listen.ts';
 import { makeJpeg, strangers } from '../support/photo.ts';
 import { type Answer, countRows, startTestService, type TestService, toFormData } from '../support/service.ts';
+import { listFiles, mountSmall } from '../support/storage.ts';
 
 const mebibyte = 1024 * 1024;
-let service: TestService;
-let jpeg: Buffer<ArrayBuffer>;
-before(async () => {
-  service = await startTestService();
-  jpeg = Buffer.from(await makeJpeg({ width: 64, height: 48, personal: true, orientation: 6 }));
-});
+const service = await startTestService();
+const port = await serveApp(service.app.fetch);
+const jpeg = Buffer.from(await makeJpeg({ width: 64, height: 48, personal: true, orientation: 6 }));
+const photo = new Blob([jpeg]);
 
 let places = 0;
 const fields = () => ({ art: '2', lat: '5530000', lon: String(410_000 + ++places), datum: '1.9.2026' });
 const post = (files: Record<string, Blob | string>, on = service): Promise<Answer> =>
   on.request('/sichtbeobachtungen', { as: 'melder', form: { ...fields(), ...files } });
 
-async function listFiles(on = service): Promise<string[]> {
-  const entries = await readdir(on.mediaDirectory, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-}
+const listStored = async (on = service) => (await listFiles(on.mediaDirectory)).sort();
+/** What must be the same after a refusal. */
+const countAll = async (on = service) => ({ rows: await countRows(on), files: await listStored(on) });
 async function read(id: number, on = service) {
   return (await on.request(`/sichtbeobachtungen/${id}`, { as: 'melder' })).json.result[0];
 }
@@ -38,9 +43,8 @@ async function load(url: string, on = service): Promise<Buffer> {
 
 describe('a sighting takes', () => {
   it('S1.8 four photos and a sound file, makes them its own, and gives their addresses', async () => {
-    const blob = new Blob([jpeg]);
     const audio = makeAudio('mp3', { tags: true });
-    const answer = await post({ foto: blob, foto_2: blob, foto_3: blob, biotopfoto: blob, audio: new Blob([audio]) });
+    const answer = await post({ foto: photo, foto_2: photo, foto_3: photo, biotopfoto: photo, audio: new Blob([audio]) });
     assert.equal(answer.status, 201, answer.text);
     const record = await read(answer.json.result[0].id);
     const urls = ['foto', 'foto_2', 'foto_3', 'biotopfoto'].map((name) => record[name] as string);
@@ -52,7 +56,7 @@ describe('a sighting takes', () => {
     }
     const sound = await load(record.audio);
     assert.ok(sound.length < audio.length && !sound.includes('TAG'), 'tags are left');
-    assert.equal((await listFiles()).length, 5, 'the files as they came are gone');
+    assert.equal((await listStored()).length, 5, 'the files as they came are gone');
   });
 
   it('an empty part as no file', async () => {
@@ -63,101 +67,78 @@ describe('a sighting takes', () => {
 });
 
 describe('a change', () => {
-  const put = (id: number, form: Record<string, Blob | string>, as: 'melder' | 'nachbarin' = 'melder') =>
-    service.request(`/sichtbeobachtungen/${id}`, { as, method: 'PUT', form });
-
   it('replaces, keeps and clears files; the old ones are gone from the storage', async () => {
-    const created = await post({ foto: new Blob([jpeg]), foto_2: new Blob([jpeg]) });
-    const id = created.json.result[0].id as number;
+    const id = await service.makeSichtbeobachtung({ ...fields(), foto: photo, foto_2: photo });
     const first = await read(id);
-    const files = await listFiles();
-    assert.equal((await put(id, { foto: new Blob([await makeJpeg({ width: 20, height: 10 })]), bemerkung: 'neu' })).status, 200);
+    const files = await listStored();
+    assert.equal(
+      (await service.put(id, { foto: new Blob([await makeJpeg({ width: 20, height: 10 })]), bemerkung: 'neu' })).status,
+      200,
+    );
     const second = await read(id);
     assert.notEqual(second.foto.split('?')[0], first.foto.split('?')[0]);
     assert.equal(second.foto_2.split('?')[0], first.foto_2.split('?')[0]);
-    assert.equal((await listFiles()).length, files.length);
+    assert.equal((await listStored()).length, files.length);
     assert.equal((await service.app.request(first.foto, { headers: { host: 'n.test' } })).status, 404);
 
-    assert.equal((await put(id, { foto: '', foto_2: new Blob([]) })).status, 200);
+    assert.equal((await service.put(id, { foto: '', foto_2: new Blob([]) })).status, 200);
     const third = await read(id);
     assert.deepEqual([third.foto, third.foto_2, third.bemerkung], [null, null, 'neu']);
-    assert.equal((await listFiles()).length, files.length - 2);
+    assert.equal((await listStored()).length, files.length - 2);
   });
 
   it('of someone else’s record leaves nothing behind', async () => {
-    const created = await post({ foto: new Blob([jpeg]) });
-    const id = created.json.result[0].id as number;
-    const files = (await listFiles()).sort();
-    assert.equal((await put(id, { foto: new Blob([jpeg]) }, 'nachbarin')).status, 403);
-    assert.equal((await put(999_999_999, { foto: new Blob([jpeg]) })).status, 404);
-    assert.deepEqual((await listFiles()).sort(), files);
+    const id = await service.makeSichtbeobachtung({ ...fields(), foto: photo });
+    const files = await listStored();
+    assert.equal((await service.put(id, { foto: photo }, 'nachbarin')).status, 403);
+    assert.equal((await service.put(999_999_999, { foto: photo })).status, 404);
+    assert.deepEqual(await listStored(), files);
   });
 
   it('S1.9 deleting removes all files', async () => {
-    const files = (await listFiles()).sort();
-    const created = await post({ foto: new Blob([jpeg]), audio: new Blob([makeAudio('wav', { tags: true })]) });
-    assert.equal((await listFiles()).length, files.length + 2);
+    const files = await listStored();
+    const created = await post({ foto: photo, audio: new Blob([makeAudio('wav', { tags: true })]) });
+    assert.equal((await listStored()).length, files.length + 2);
     const id = created.json.result[0].id as number;
     assert.equal((await service.request(`/sichtbeobachtungen/${id}`, { as: 'melder', method: 'DELETE' })).status, 200);
-    assert.deepEqual((await listFiles()).sort(), files);
+    assert.deepEqual(await listStored(), files);
   });
 });
 
 describe('what is refused leaves neither row nor file', () => {
   const text = (value: string) => new Blob([value]);
-  const rows: [name: string, files: () => Record<string, Blob | string>, status: number, field: string, sentence: RegExp][] = [
-    [
-      'a text as a photo',
-      () => ({ foto: text('hallo') }),
-      400,
-      'foto',
-      /foto ist kein JPEG, erlaubt sind JPEG-Fotos bis 60 Megapixel/,
-    ],
-    ['a page as a photo', () => ({ foto: text('<html><script>alert(1)</script>') }), 400, 'foto', /kein JPEG/],
-    [
-      'a photo cut in two',
-      () => ({ foto_2: new Blob([jpeg.subarray(0, jpeg.length / 2)]) }),
-      400,
-      'foto_2',
-      /unvollständig|beschädigt/,
-    ],
-    ['a photo as a sound', () => ({ audio: new Blob([jpeg]) }), 400, 'audio', /erlaubt sind mp3, wav/],
-    ['a sound as a photo', () => ({ biotopfoto: new Blob([makeAudio('flac', { tags: true })]) }), 400, 'biotopfoto', /kein JPEG/],
+  const rows: [name: string, files: Record<string, Blob | string>, sentence: RegExp, field?: string, status?: number][] = [
+    ['a text as a photo', { foto: text('hallo') }, /foto ist kein JPEG, erlaubt sind JPEG-Fotos bis 60 Megapixel/],
+    ['a page as a photo', { foto: text('<html><script>alert(1)</script>') }, /kein JPEG/],
+    ['a photo cut in two', { foto_2: new Blob([jpeg.subarray(0, jpeg.length / 2)]) }, /unvollständig|beschädigt/, 'foto_2'],
+    ['a photo as a sound', { audio: photo }, /erlaubt sind mp3, wav/, 'audio'],
+    ['a sound as a photo', { biotopfoto: new Blob([makeAudio('flac', { tags: true })]) }, /kein JPEG/, 'biotopfoto'],
     [
       'a photo of an iPhone that does not make JPEG',
-      () => ({ foto: new Blob([new Uint8Array(strangers.HEIC ?? [])]) }),
-      400,
-      'foto',
+      { foto: new Blob([new Uint8Array(strangers.HEIC ?? [])]) },
       /^foto ist HEIC .*„Maximale Kompatibilität“\), erlaubt sind JPEG-Fotos/,
     ],
-    ['a good photo and a bad one', () => ({ foto: new Blob([jpeg]), foto_2: text('x') }), 400, 'foto_2', /kein JPEG/],
-    ['a photo as a text', () => ({ foto: 'hallo' }), 400, 'foto', /muss eine Datei sein/],
+    ['a good photo and a bad one', { foto: photo, foto_2: text('x') }, /kein JPEG/, 'foto_2'],
+    ['a photo as a text', { foto: 'hallo' }, /muss eine Datei sein/],
     [
       'a file as a text',
-      () => ({ bemerkung: text('hallo') }),
-      400,
-      'bemerkung',
+      { bemerkung: text('hallo') },
       /^bemerkung nimmt keine Datei; Dateien gehören in foto, .*audio\.$/,
+      'bemerkung',
     ],
-    [
-      'a file in a field that there is not',
-      () => ({ bild: new Blob([jpeg]) }),
-      400,
-      'bild',
-      /^bild nimmt keine Datei; Dateien gehören in foto, /,
-    ],
-    ['a bad field beside a photo', () => ({ foto: new Blob([jpeg]), anzahl: '0' }), 400, 'anzahl', /1 bis 20000/],
-    ['a photo of one byte too many', () => ({ foto: new Blob([new Uint8Array(12 * mebibyte + 1)]) }), 413, 'foto', /12 MB/],
-    ['a sound of one byte too many', () => ({ audio: new Blob([new Uint8Array(mebibyte + 1)]) }), 413, 'audio', /1 MB/],
+    ['a file in a field that there is not', { bild: photo }, /^bild nimmt keine Datei; Dateien gehören in foto, /, 'bild'],
+    ['a bad field beside a photo', { foto: photo, anzahl: '0' }, /1 bis 20000/, 'anzahl'],
+    ['a photo of one byte too many', { foto: new Blob([new Uint8Array(12 * mebibyte + 1)]) }, /12 MB/, 'foto', 413],
+    ['a sound of one byte too many', { audio: new Blob([new Uint8Array(mebibyte + 1)]) }, /1 MB/, 'audio', 413],
   ];
-  for (const [name, files, status, field, sentence] of rows) {
+  for (const [name, files, sentence, field = 'foto', status = 400] of rows) {
     it(name, async () => {
-      const before = [await countRows(service), (await listFiles()).length];
-      const answer = await post(files());
+      const before = await countAll();
+      const answer = await post(files);
       assert.equal(answer.status, status, answer.text);
       assert.match(answer.json.error.fields[field], sentence);
       assert.match(answer.json.error.message, sentence);
-      assert.deepEqual([await countRows(service), (await listFiles()).length], before);
+      assert.deepEqual(await countAll(), before);
     });
   }
 
@@ -167,28 +148,29 @@ describe('what is refused leaves neither row nor file', () => {
   });
 
   it('a field that comes twice', async () => {
-    const form = toFormData({ ...fields(), foto: new Blob([jpeg]) });
-    form.append('foto', new Blob([jpeg]));
+    const form = toFormData({ ...fields(), foto: photo });
+    form.append('foto', photo);
     const answer = await service.request('/sichtbeobachtungen', { as: 'melder', form });
     assert.equal(answer.status, 400);
     assert.match(answer.json.error.fields.foto, /mehrfach/);
   });
 
   it('a sighting that is stored already', async () => {
-    const form = { ...fields(), foto: new Blob([jpeg]) };
+    const form = { ...fields(), foto: photo };
     assert.equal((await service.request('/sichtbeobachtungen', { as: 'melder', form })).status, 201);
-    const files = (await listFiles()).sort();
+    const files = await listStored();
     assert.equal((await service.request('/sichtbeobachtungen', { as: 'melder', form })).status, 409);
-    assert.deepEqual((await listFiles()).sort(), files);
+    assert.deepEqual(await listStored(), files);
   });
 
   it('S3.5 more than 200 parts, files without a login', async () => {
     const large = new Blob([new Uint8Array(12 * mebibyte)]);
+    const files = await listStored();
     const parts = toFormData(fields());
     for (let n = 0; n < 200; n++) parts.append(`teil${n}`, 'x');
     assert.equal((await service.request('/sichtbeobachtungen', { as: 'melder', form: parts })).status, 400);
     assert.equal((await service.request('/sichtbeobachtungen', { form: { ...fields(), foto: large } })).status, 401);
-    assert.ok((await listFiles()).every((path) => !path.includes('uploads')));
+    assert.deepEqual(await listStored(), files);
   });
 });
 
@@ -204,17 +186,125 @@ describe('what can not be taken now answers 503, without row or file', () => {
       const lines: object[] = [];
       Object.assign(broken.deps.log, { warn: (about: object) => void lines.push(about) });
       change(broken);
-      const before = await countRows(broken);
-      const answer = await post({ foto: new Blob([jpeg]) }, broken);
+      const before = { rows: await countRows(service), files: [] };
+      const answer = await post({ foto: photo }, broken);
       assert.equal(answer.status, 503, answer.text);
       assert.ok(answer.headers.get('retry-after'));
       const reason = name === 'a storage that fails' ? ['away'] : [];
       const found = lines.flatMap((line) => ('reason' in line ? [line.reason] : []));
       assert.deepEqual(found, reason);
-      assert.equal(await countRows(broken), before);
-      assert.deepEqual(await listFiles(broken), []);
+      assert.deepEqual(await countAll(broken), before);
       assert.equal((await broken.request('/sichtbeobachtungen')).status, 200);
       assert.equal((await post({}, broken)).status, 201, 'without files it goes on');
     });
   }
+});
+
+describe('over a connection', () => {
+  const boundary = 'grenze';
+  const part = (disposition: string, content: string | Buffer) =>
+    Buffer.concat([
+      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`),
+      Buffer.from(content),
+      Buffer.from('\r\n'),
+    ]);
+  const end = Buffer.from(`--${boundary}--\r\n`);
+  const fieldParts = () => Object.entries(fields()).map(([name, value]) => part(`name="${name}"`, value));
+  const file = (name: string, content: Buffer) => part(`name="${name}"; filename="../../x\0.jpg"`, content);
+
+  /** Sends these pieces, chunked or with their length, and reads the answer; `breakOff` ends the connection instead. */
+  async function upload(pieces: Buffer[], { chunked = false, breakOff = false } = {}): Promise<{ status: number; body: string }> {
+    const socket = connect(port, '127.0.0.1');
+    // `error` is no surprise here: the server may close before everything is sent.
+    const closed = new Promise<void>((resolve) => socket.on('error', () => {}).on('close', () => resolve()));
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const head = [
+      'POST /api/v2/sichtbeobachtungen HTTP/1.1',
+      'Host: n.test',
+      'Connection: close',
+      'X-Auth-User: melder',
+      `X-Auth-Token: ${await service.tokenOf('melder')}`,
+      `Content-Type: multipart/form-data; boundary=${boundary}`,
+      chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${breakOff ? length + 1000 : length}`,
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    const answer: Buffer[] = [];
+    socket.on('data', (chunk) => answer.push(chunk));
+    for (const piece of pieces) {
+      if (socket.destroyed) break;
+      const wire = chunked ? Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]) : piece;
+      if (!socket.write(wire)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+    }
+    if (breakOff) {
+      await sleep(100);
+      socket.destroy();
+    } else if (chunked) socket.write('0\r\n\r\n');
+    await closed;
+    const text = Buffer.concat(answer).toString('utf8');
+    return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]), body: text.slice(text.indexOf('\r\n\r\n') + 4) };
+  }
+
+  it('S3.6 a photo of 12 MiB arrives, under a name that is not the client’s', async () => {
+    const files = await listStored();
+    const photo = await makeJpeg({ width: 640, height: 480, personal: true, bytes: 12 * mebibyte });
+    const { status, body } = await upload([...fieldParts(), file('foto', photo), end]);
+    assert.equal(status, 201, body);
+    const names = (await listStored()).filter((name) => !files.includes(name));
+    assert.equal(names.length, 1);
+    assert.match(names[0] as string, /^[0-9a-f]{32}\.jpg$/);
+  });
+
+  for (const chunked of [false, true]) {
+    it(`S3.6 a body of 60 MiB ${chunked ? 'in chunks' : 'with its length'} is cut off with 413`, async () => {
+      const before = await countAll();
+      const pieces = Array.from({ length: 5 }, (_, n) => file(`foto_${n}`, Buffer.alloc(12 * mebibyte)));
+      const { status } = await upload([...fieldParts(), ...pieces, end], { chunked });
+      assert.equal(status, 413);
+      assert.deepEqual(await countAll(), before);
+    });
+  }
+
+  it('S5.1 an upload that breaks off leaves nothing, and its place is free again', async () => {
+    const before = await countAll();
+    for (let n = 0; n < 10; n++) await upload([...fieldParts(), file('foto', Buffer.alloc(3 * mebibyte, 1))], { breakOff: true });
+    for (let attempt = 0; attempt < 50 && (await listStored()).length > before.files.length; attempt++) await sleep(100);
+    assert.deepEqual(await countAll(), before);
+    const { status, body } = await upload([...fieldParts(), file('foto', await makeJpeg({ width: 16, height: 16 })), end]);
+    assert.equal(status, 201, body);
+  });
+
+  it('S5.5 a full disk answers 503, stores nothing, and reads go on', async (t) => {
+    const mount = await mkdtemp(join(tmpdir(), 'sighting-full-'));
+    const isMounted = mountSmall(t, mount);
+    t.after(() => rmdir(mount));
+    if (!isMounted) return;
+    const full = createUploads(join(mount, 'uploads'), { all: 8, perAccount: 8 });
+    t.mock.method(service.media.uploads, 'begin', () => full.begin());
+    const before = await countAll();
+    const { status, body } = await upload([...fieldParts(), file('foto', Buffer.alloc(3 * mebibyte, 1)), end]);
+    assert.equal(status, 503, body);
+    assert.deepEqual(await countAll(), before);
+    assert.deepEqual(await readdir(join(mount, 'uploads')), []);
+    assert.equal((await service.request('/sichtbeobachtungen')).status, 200);
+  });
+});
+
+it('uploads of one account are two at once, of one network a quarter of all, and each place comes back', async () => {
+  const uploads = createUploads('/nowhere', { all: 16, perAccount: 2 });
+  const begin = (account: number, network: string) =>
+    runInScope(network, (scope) => {
+      scope.identify(account);
+      return uploads.begin();
+    });
+  const isRefused = { code: 'OVERLOADED' };
+  const first = await begin(1, 'a');
+  await begin(1, 'a');
+  await assert.rejects(begin(1, 'b'), isRefused);
+  await begin(2, 'a');
+  await begin(2, 'a');
+  await assert.rejects(begin(3, 'a'), isRefused, 'the network has its quarter');
+  await begin(3, 'b');
+  await first.end();
+  await begin(1, 'c');
+  await assert.rejects(begin(1, 'c'), isRefused);
 });

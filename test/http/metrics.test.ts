@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createApp, createWorkerApp } from '../../src/app.ts';
@@ -14,37 +14,31 @@ import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { createMetrics, keepFresh, type Metrics } from '../../src/observe/metrics.ts';
 import { closeAtEnd, onPostgres } from '../support/database.ts';
 import { type Family, needsPromtool, readExposition, runPromtool } from '../support/exposition.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-  const boss = await startBoss(service.database, () => {}, { supervise: false, mayChange: true });
-  closeAtEnd(() => boss.stop());
-  const job = { kind: 'passwort', nutzerId: 1, origin: 'http://geheim.test', portal: 'geheim' } as const;
-  for (let n = 0; n < 3; n++) await boss.boss.send(mailQueue, job);
-  await boss.boss.send(mailQueue, job, { startAfter: 3600 });
-  await boss.boss.send(mailDeadLetter, job);
-  // Long ago, as runs of the boundaries are.
-  await service.database.sql`
-    update pgboss.job set created_on = now() - interval '2 hours', start_after = now() - interval '90 minutes'
-    where id = (select id from pgboss.job where name = ${mailQueue} and start_after <= now() limit 1)`;
-  await service.database.sql`
-    insert into portal.grenzlauf (quelle, erzwungen, verbindung, verbunden, begonnen, beendet, ergebnis, grund)
-    values ('x', false, 1, now(), now() - interval '50 hours', now() - interval '49 hours', 'erfolgreich', null),
-      ('x', false, 1, now(), now() - interval '26 hours', now() - interval '25 hours', 'unveraendert', null),
-      ('x', false, 1, now(), now() - interval '2 hours', now() - interval '1 hour', 'fehlgeschlagen', 'x')`;
-});
+const service = await startTestService();
+const { sql } = service.database;
+const boss = await startBoss(service.database, () => {}, { supervise: false, mayChange: true });
+closeAtEnd(() => boss.stop());
+const job = { kind: 'passwort', nutzerId: 1, origin: 'http://geheim.test', portal: 'geheim' } as const;
+for (let n = 0; n < 3; n++) await boss.boss.send(mailQueue, job);
+await boss.boss.send(mailQueue, job, { startAfter: 3600 });
+await boss.boss.send(mailDeadLetter, job);
+// Long ago, as runs of the boundaries are.
+await sql`
+  update pgboss.job set created_on = now() - interval '2 hours', start_after = now() - interval '90 minutes'
+  where id = (select id from pgboss.job where name = ${mailQueue} and start_after <= now() limit 1)`;
+await sql`
+  insert into portal.grenzlauf (quelle, erzwungen, verbindung, verbunden, begonnen, beendet, ergebnis, grund)
+  values ('x', false, 1, now(), now() - interval '50 hours', now() - interval '49 hours', 'erfolgreich', null),
+    ('x', false, 1, now(), now() - interval '26 hours', now() - interval '25 hours', 'unveraendert', null),
+    ('x', false, 1, now(), now() - interval '2 hours', now() - interval '1 hour', 'fehlgeschlagen', 'x')`;
 
-function watched(sql: Sql = service.database.sql): Metrics {
+function watched(from: Sql = sql): Metrics {
   const metrics = createMetrics();
-  watchService(metrics, {
-    sql,
-    feed: { waiting: 2 },
-    hasBoundarySource: true,
-  });
+  watchService(metrics, { sql: from, feed: { waiting: 2 }, hasBoundarySource: true });
   return metrics;
 }
 
@@ -117,13 +111,8 @@ describe('/metrics answers', () => {
   it('paths and methods that there are not are one', async () => {
     const requests = (await families()).get('http_requests_total')?.samples ?? [];
     const unknown = requests.filter(({ labels }) => labels.route === 'other');
-    assert.deepEqual(
-      unknown.map(({ labels, value }) => [labels.method, labels.status, value]),
-      [
-        ['GET', '404', 4],
-        ['other', '405', 1],
-      ],
-    );
+    const found = unknown.map(({ labels, value }) => [labels.method, labels.status, value].join());
+    assert.deepEqual(found, ['GET,404,4', 'other,405,1']);
     assert.ok(!requests.some(({ labels }) => labels.route?.includes('*')));
   });
 
@@ -183,7 +172,6 @@ describe('/metrics tells', () => {
       await sleep(1000);
       assert.ok((figureOf(await families(), 'database_oldest_transaction_seconds') ?? 0) >= 1);
     });
-    const { sql } = service.database;
     const getAge = async () =>
       (await sql<{ seconds: number }[]>`select aelteste_s as seconds from api.get_transaktionen()`)[0]?.seconds ?? 0;
     // Also one that wrote and has no statement under way.
@@ -218,11 +206,11 @@ describe('/metrics tells', () => {
     };
     const client = Object.assign(() => new Promise((resolve) => (end = resolve)), { begin: () => null });
     let end: (value?: unknown) => void = () => {};
-    const admitted = admitCalls(
-      client as never,
-      new Limit({ name: 'photos', slots: 1, queue: 1, waitMs: 10_000 }),
-      10_000,
-    ) as never as () => Promise<unknown>;
+    const admit = (waitMs: number, callMs: number) => {
+      const limit = new Limit({ name: 'photos', slots: 1, queue: 1, waitMs });
+      return admitCalls(client as never, limit, callMs) as never as () => Promise<unknown>;
+    };
+    const admitted = admit(10_000, 10_000);
     const first = admitted();
     const second = admitted();
     await assert.rejects(Promise.resolve(admitted()), { reason: 'queue_full' });
@@ -232,11 +220,7 @@ describe('/metrics tells', () => {
     await new Promise(setImmediate);
     end();
     await second;
-    const hurried = admitCalls(
-      client as never,
-      new Limit({ name: 'photos', slots: 1, queue: 1, waitMs: 1 }),
-      50,
-    ) as never as typeof admitted;
+    const hurried = admit(1, 50);
     const late = Promise.allSettled([hurried(), hurried()]);
     const found = (await late).map((outcome) => outcome.status === 'rejected' && outcome.reason.reason);
     assert.deepEqual(found, ['no_answer', 'waited_too_long']);
@@ -252,9 +236,7 @@ describe('while the database is away', () => {
     it(`/metrics answers without its figures when it ${what}`, async () => {
       const all = await families(watched(sql));
       assert.equal(figureOf(all, 'database_up'), 0);
-      const ofDatabase = ['read_only', 'oldest_transaction_seconds', 'transaction_numbers_used'].map(
-        (name) => `database_${name}`,
-      );
+      const ofDatabase = ['database_read_only', 'database_oldest_transaction_seconds', 'database_transaction_numbers_used'];
       for (const name of [...ofDatabase, 'mails_dead', 'feed_lag_seconds']) assert.ok(Number.isNaN(figureOf(all, name)), name);
       assert.deepEqual(all.get('queue_jobs')?.samples, []);
       assert.deepEqual(all.get('boundary_run_age_seconds')?.samples, []);
@@ -324,10 +306,8 @@ describe('docs/monitoring', () => {
     const page = readFileSync(join(root, 'docs/operations/monitoring.md'), 'utf8');
     const [, chapter = ''] = page.split(/^## Alerts$/m);
     const explained = [...(chapter.split(/^#/m)[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
-    assert.deepEqual(
-      explained,
-      [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name),
-    );
+    const named = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+    assert.deepEqual(explained, named);
   });
 
   it('has rules that Prometheus takes', { skip: needsPromtool }, () => {

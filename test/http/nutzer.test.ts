@@ -1,17 +1,15 @@
 // Accounts: who may read and change what (api-v2 Users, D3.16, D3.19, D3.22, D3.23).
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { type Account, accounts } from '../support/catalogue.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { pluck, startTestService } from '../support/service.ts';
 
-let service: TestService;
 const ids = new Map<string, number>();
-before(async () => {
-  service = await startTestService();
-  const rows = await service.database.sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
-  for (const row of rows) ids.set(row.loginname, row.id);
-});
+const service = await startTestService();
+const { sql } = service.database;
+const rows = await sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
+for (const row of rows) ids.set(row.loginname, row.id);
 
 const put = (id: number | undefined, form: Record<string, string>, as: Account | null) =>
   service.request(`/nutzer/${id}`, { method: 'PUT', form, as });
@@ -25,11 +23,8 @@ describe('GET /nutzer', () => {
     const { json } = await service.request('/nutzer?limit=4', { as: 'admin' });
     assert.deepEqual(Object.keys(json.result[0]), fields);
     const rest = await service.request(json.next.slice(json.next.indexOf('/nutzer')), { as: 'admin' });
-    const seen = [...json.result, ...rest.json.result].map((row: { id: number }) => row.id);
-    assert.deepEqual(
-      seen,
-      [...ids.values()].sort((a, b) => b - a),
-    );
+    const newestFirst = [...ids.values()].sort((a, b) => b - a);
+    assert.deepEqual(pluck([...json.result, ...rest.json.result], 'id'), newestFirst);
     assert.equal(rest.json.next, undefined);
   });
 
@@ -37,11 +32,7 @@ describe('GET /nutzer', () => {
     for (const as of ['melder', 'expertin'] as const) {
       for (const query of ['', '?limit=1', '?name_regexp_ci=.', '?status=1']) {
         const { json } = await service.request(`/nutzer${query}`, { as });
-        assert.deepEqual(
-          json.result.map((row: { loginname: string }) => row.loginname),
-          [as],
-          query,
-        );
+        assert.deepEqual(pluck(json.result, 'loginname'), [as], query);
         assert.equal(json.next, undefined, query);
       }
       for (const query of ['?email=0@example.org', '?name_regexp_ci=admin', '?status=0']) {
@@ -54,7 +45,7 @@ describe('GET /nutzer', () => {
 
   it('filters by address, by name and by status', async () => {
     const namesOf = async (query: string) =>
-      (await service.request(`/nutzer?${query}`, { as: 'admin' })).json.result.map((row: { loginname: string }) => row.loginname);
+      pluck((await service.request(`/nutzer?${query}`, { as: 'admin' })).json.result, 'loginname');
     assert.deepEqual(await namesOf('email=3@EXAMPLE.org'), ['melder']);
     assert.deepEqual(await namesOf('status=0'), ['gesperrt']);
     assert.deepEqual(await namesOf('name_regexp_ci=%5Em.%2B(er|x)%24'), ['melder']);
@@ -67,23 +58,16 @@ describe('GET /nutzer', () => {
 
 describe('GET /nutzer/{id}', () => {
   it('shows the own account with roles and restriction', async () => {
-    const { json } = await service.request(`/nutzer/${ids.get('vogelexperte')}`, { as: 'vogelexperte' });
+    const id = ids.get('vogelexperte');
+    const { json } = await service.request(`/nutzer/${id}`, { as: 'vogelexperte' });
     assert.deepEqual(json.result, [
       {
-        id: ids.get('vogelexperte'),
-        loginname: 'vogelexperte',
-        email: '2@example.org',
-        vorname: 'Vera',
-        nachname: 'vogelexperte',
-        anonymisiert: 0,
-        status: 1,
-        rollen: ['expert'],
-        artengruppenbeschraenkung: [1],
+        ...{ id, loginname: 'vogelexperte', email: '2@example.org', vorname: 'Vera', nachname: 'vogelexperte' },
+        ...{ anonymisiert: 0, status: 1, rollen: ['expert'], artengruppenbeschraenkung: [1] },
       },
     ]);
-    const xml = await service.request(`/nutzer/${ids.get('vogelexperte')}?format=xml&restrict=rollen,artengruppenbeschraenkung`, {
-      as: 'vogelexperte',
-    });
+    const restricted = `/nutzer/${id}?format=xml&restrict=rollen,artengruppenbeschraenkung`;
+    const xml = await service.request(restricted, { as: 'vogelexperte' });
     assert.match(
       xml.text,
       /<rollen><row>expert<\/row><\/rollen><artengruppenbeschraenkung><row>1<\/row><\/artengruppenbeschraenkung>/,
@@ -106,10 +90,9 @@ describe('PUT /nutzer/{id}', () => {
   it('S2.6 changes nothing when one field among others is forbidden', async () => {
     const id = ids.get('nachbarin');
     const before = await snapshot(id);
+    const names = { nachname: 'Neu', vorname: 'Neu', anonymisiert: '0' };
     for (const [name, value] of Object.entries({
-      nachname: 'Neu',
-      vorname: 'Neu',
-      anonymisiert: '0',
+      ...names,
       status: '1',
       rollen: 'administrator',
       artengruppenbeschraenkung: '',
@@ -149,13 +132,9 @@ describe('PUT /nutzer/{id}', () => {
     assert.equal((await put(id, { rollen: 'expert', artengruppenbeschraenkung: '2,1,2' }, 'admin')).status, 200);
     const after = JSON.parse(await snapshot(id));
     assert.deepEqual([after.rollen, after.artengruppenbeschraenkung], [['expert'], [1, 2]]);
-    assert.equal(
-      (await put(id, { rollen: '', artengruppenbeschraenkung: '', email: '', vorname: '', nachname: '' }, 'admin')).status,
-      200,
-    );
-    const cleared = JSON.parse(await snapshot(id));
-    const found = [cleared.rollen, cleared.artengruppenbeschraenkung, cleared.email, cleared.vorname, cleared.nachname];
-    assert.deepEqual(found, [[], [], null, null, null]);
+    const nothing = { rollen: '', artengruppenbeschraenkung: '', email: '', vorname: '', nachname: '' };
+    assert.equal((await put(id, nothing, 'admin')).status, 200);
+    assert.deepEqual(pluck([JSON.parse(await snapshot(id))], ...Object.keys(nothing)), [[[], [], null, null, null]]);
     assert.equal((await put(id, { vorname: 'Ödön', nachname: 'Ünal', email: '4@example.org' }, 'admin')).status, 200);
   });
 
@@ -180,9 +159,8 @@ describe('PUT /nutzer/{id}', () => {
       put(ids.get('expertin'), { rollen: 'expert' }, 'admin'),
     ]);
     assert.equal(answers.filter((answer) => answer.status === 200).length, 1, answers.map((answer) => answer.text).join());
-    await service.database.sql`insert into portal.nutzer_rolle values (${id as number}, 'administrator') on conflict do nothing`;
-    await service.database
-      .sql`delete from portal.nutzer_rolle where nutzer_id = ${ids.get('expertin') as number} and rolle = 'administrator'`;
+    await sql`insert into portal.nutzer_rolle values (${id as number}, 'administrator') on conflict do nothing`;
+    await sql`delete from portal.nutzer_rolle where nutzer_id = ${ids.get('expertin') as number} and rolle = 'administrator'`;
   });
 
   it('S2.3 a new password and a block end all tokens of the account, at once', async () => {
@@ -208,20 +186,11 @@ describe('PUT /nutzer/{id}', () => {
   });
 
   it('can be asked for by POST', async () => {
-    const answer = await service.request(`/nutzer/${ids.get('melder')}`, {
-      method: 'POST',
-      headers: { 'X-HTTP-Method-Override': 'PUT' },
-      form: { email: 'm@example.org' },
-      as: 'melder',
-    });
-    assert.deepEqual(answer.json, { result: [{ id: ids.get('melder') }] });
+    const post = (method: string, form: Record<string, string>) =>
+      service.request(`/nutzer/${ids.get('melder')}`, { headers: { 'X-HTTP-Method-Override': method }, form, as: 'melder' });
+    assert.deepEqual((await post('PUT', { email: 'm@example.org' })).json, { result: [{ id: ids.get('melder') }] });
     service.forgetTokens();
-    const deletion = await service.request(`/nutzer/${ids.get('melder')}`, {
-      method: 'POST',
-      headers: { 'X-HTTP-Method-Override': 'DELETE' },
-      as: 'melder',
-    });
-    assert.equal(deletion.status, 405);
+    assert.equal((await post('DELETE', {})).status, 405);
   });
 });
 

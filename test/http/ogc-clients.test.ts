@@ -1,56 +1,38 @@
 // The programs that GIS people use on /ogc, over a real connection: GDAL's ogrinfo and ogr2ogr, and a library of web maps.
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { OgcApiEndpoint } from '@camptocamp/ogc-client';
 import { arten } from '../support/catalogue.ts';
 import { serveApp } from '../support/listen.ts';
-import { sorted, walkOgc } from '../support/ogc.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { idsOf, sorted, walkOgc } from '../support/ogc.ts';
+import { type Json, startTestService } from '../support/service.ts';
 
 const run = promisify(execFile);
-const hasGdal = (() => {
-  try {
-    return /OAPIF/.test(execFileSync('ogr2ogr', ['--formats'], { encoding: 'utf8', timeout: 30_000 }));
-  } catch {
-    return false;
-  }
-})();
-
+const tell = (program: string, ...args: string[]) => spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
+const hasGdal = /OAPIF/.test(tell('ogr2ogr', '--formats').stdout ?? '');
 // Of the system: QGIS comes with its packages.
 const python = '/usr/bin/python3';
-const hasQgis = (() => {
-  try {
-    execFileSync(python, ['-c', 'import qgis.core'], { stdio: 'ignore', timeout: 30_000 });
-    return true;
-  } catch {
-    return false;
-  }
-})();
+const hasQgis = tell(python, '-c', 'import qgis.core').status === 0;
 
 const count = 130;
-let service: TestService;
-let root: string;
-let directory: string;
-before(async () => {
-  service = await startTestService();
-  const { sql } = service.database;
-  const first = await service.makeReleased({ lat: '5531000', lon: '420000.25' });
-  // By SQL, because they are many: each a kilometre further, every tenth one sensitive.
-  await sql`
-    insert into portal.sichtbeobachtung (nutzer_id, art, anzahl, sensibel, datum, bereich, status, point, experte_id)
-    select s.nutzer_id, case when i % 10 = 0 then ${arten.uhu}::integer else s.art end, i, false, s.datum - i, s.bereich, s.status,
-      st_setsrid(st_makepoint(402000.5 + 700 * i, 5503000.25 + 350 * i), 25832), s.experte_id
-    from portal.sichtbeobachtung s, generate_series(2, ${count}::integer) i
-    where s.id = ${first}`;
-  root = `http://127.0.0.1:${await serveApp(service.app.fetch)}/ogc`;
-  directory = await mkdtemp(join(tmpdir(), 'sighting-ogc-'));
-});
+const service = await startTestService();
+const { sql } = service.database;
+const first = await service.makeReleased({ lat: '5531000', lon: '420000.25' });
+// By SQL, because they are many: each a kilometre further, every tenth one sensitive.
+await sql`
+  insert into portal.sichtbeobachtung (nutzer_id, art, anzahl, sensibel, datum, bereich, status, point, experte_id)
+  select s.nutzer_id, case when i % 10 = 0 then ${arten.uhu}::integer else s.art end, i, false, s.datum - i, s.bereich, s.status,
+    st_setsrid(st_makepoint(402000.5 + 700 * i, 5503000.25 + 350 * i), 25832), s.experte_id
+  from portal.sichtbeobachtung s, generate_series(2, ${count}::integer) i
+  where s.id = ${first}`;
+const root = `http://127.0.0.1:${await serveApp(service.app.fetch)}/ogc`;
+const directory = await mkdtemp(join(tmpdir(), 'sighting-ogc-'));
 after(() => rm(directory, { recursive: true }));
 
 const names = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'];
@@ -69,7 +51,7 @@ describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no 
 
   it('O2 copies all sightings, page by page, to where SQL says that they are', async () => {
     const features = await copy('sichtbeobachtung', '-oo', 'PAGE_SIZE=20');
-    const rows = await service.database.sql<{ id: number; x: number; y: number }[]>`
+    const rows = await sql<{ id: number; x: number; y: number }[]>`
       select id, st_x(st_transform(place, 4326)) as x, st_y(st_transform(place, 4326)) as y from gis.sichtbeobachtung order by id`;
     assert.equal(features.length, count);
     const byId = new Map(features.map((feature) => [feature.id ?? feature.properties.id, feature]));
@@ -92,10 +74,8 @@ describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no 
     const features = await copy('sichtbeobachtung', '-spat', '7.7', '49.7', '8', '49.8');
     const expected = await walkOgc(service, '/collections/sichtbeobachtung/items?bbox=7.7,49.7,8,49.8');
     assert.ok(expected.length > 0 && expected.length < count);
-    assert.deepEqual(
-      sorted(features.map((feature) => feature.id ?? feature.properties.id)),
-      sorted(expected.map(({ id }) => id)),
-    );
+    const found = features.map((feature) => feature.id ?? feature.properties.id);
+    assert.deepEqual(sorted(found), sorted(idsOf(expected)));
   });
 
   it('O2 copies counts and boundaries', async () => {
@@ -136,21 +116,16 @@ describe('QGIS', { skip: hasQgis ? false : 'PyQGIS is not installed (python3-qgi
   });
 });
 
-describe('a library of web maps', () => {
-  it('O2 finds its way from the landing page to the features', async () => {
-    const endpoint = new OgcApiEndpoint(root);
-    assert.equal((await endpoint.info).title, 'Artbeobachtungen');
-    assert.equal(await endpoint.hasFeatures, true);
-    assert.deepEqual(sorted(await endpoint.featureCollections), sorted(names));
-    const info = await endpoint.getCollectionInfo('sichtbeobachtung');
-    assert.ok(info.crs.some((crs: string) => /25832/.test(crs)));
-    const items = await endpoint.getCollectionItems('sichtbeobachtung', 7);
-    assert.equal(items.length, 7);
-    const more = await endpoint.getCollectionItems('sichtbeobachtung', 7, 5);
-    assert.deepEqual(
-      more.slice(0, 2).map(({ id }) => id),
-      items.slice(5).map(({ id }) => id),
-    );
-    assert.equal((await endpoint.getCollectionItem('mandant', 'N')).id, 'N');
-  });
+it('O2 a library of web maps finds its way from the landing page to the features', async () => {
+  const endpoint = new OgcApiEndpoint(root);
+  assert.equal((await endpoint.info).title, 'Artbeobachtungen');
+  assert.equal(await endpoint.hasFeatures, true);
+  assert.deepEqual(sorted(await endpoint.featureCollections), sorted(names));
+  const info = await endpoint.getCollectionInfo('sichtbeobachtung');
+  assert.ok(info.crs.some((crs: string) => /25832/.test(crs)));
+  const items = await endpoint.getCollectionItems('sichtbeobachtung', 7);
+  assert.equal(items.length, 7);
+  const more = await endpoint.getCollectionItems('sichtbeobachtung', 7, 5);
+  assert.deepEqual(idsOf(more.slice(0, 2)), idsOf(items.slice(5)));
+  assert.equal((await endpoint.getCollectionItem('mandant', 'N')).id, 'N');
 });

@@ -1,13 +1,13 @@
 // The interface's document against the service: nothing missing, nothing made up, every example replayed.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import type { Example } from '../../src/http/openapi/operation.ts';
 import { listRoutes } from '../../src/http/routes/routes.ts';
 import { formatFields } from '../../src/http/wire/answer-format.ts';
-import { type Json, startTestService, type TestService, toFormData } from '../support/service.ts';
+import { type Json, pluck, startTestService, toFormData } from '../support/service.ts';
 
 interface Documented {
   method: string;
@@ -15,27 +15,18 @@ interface Documented {
   operation: Json;
 }
 
-let service: TestService;
-let document: Json;
-let operations: Documented[];
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
-before(async () => {
-  service = await startTestService();
-  // So that no list is empty, nor the log of status changes.
-  await service.makeReleased({ lon: '424000' });
-  const own = await service.makeSichtbeobachtung({ lon: '424001', bereich: 'oeffentlich' });
-  const released = await service.request(`/sichtbeobachtungen/${own}`, {
-    as: 'expertin',
-    method: 'PUT',
-    body: toFormData({ status: 'freigegeben' }),
-  });
-  assert.equal(released.status, 200, released.text);
-  document = (await service.request('/openapi.json')).json;
-  ajv.addSchema(document, 'openapi');
-  operations = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
-    Object.entries<Json>(item).map(([method, operation]) => ({ method, path, operation })),
-  );
-});
+const service = await startTestService();
+// So that no list is empty, nor the log of status changes.
+await service.makeReleased({ lon: '424000' });
+const own = await service.makeSichtbeobachtung({ lon: '424001', bereich: 'oeffentlich' });
+const released = await service.put(own, { status: 'freigegeben' }, 'expertin');
+assert.equal(released.status, 200, released.text);
+const document = (await service.request('/openapi.json')).json;
+ajv.addSchema(document, 'openapi');
+const operations = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+  Object.entries<Json>(item).map(([method, operation]) => ({ method, path, operation })),
+);
 
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
@@ -48,8 +39,7 @@ describe('the OpenAPI document', () => {
     const answer = await service.request('/openapi.json', { host: 's.test:8443' });
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
     assert.equal(answer.headers.get('access-control-allow-origin'), '*');
-    const found = answer.json.servers.map(({ url }: { url: string }) => url);
-    assert.deepEqual(found, ['http://s.test:8443/api/v2']);
+    assert.deepEqual(pluck(answer.json.servers, 'url'), ['http://s.test:8443/api/v2']);
   });
 
   it('holds every route of the service and no other', () => {
@@ -91,10 +81,7 @@ describe('the OpenAPI document', () => {
     assert.equal(new Set(ids).size, ids.length);
     for (const { path, operation } of operations) {
       assert.ok(operation.summary && operation.description && operation['x-beispiele'].length > 0, path);
-      assert.ok(
-        document.tags.some(({ name }: Json) => name === operation.tags[0]),
-        path,
-      );
+      assert.ok(pluck(document.tags, 'name').includes(operation.tags[0]), path);
     }
   });
 });
@@ -152,16 +139,7 @@ async function replay({ method, path, operation }: Documented, example: Example)
     assert.match(response.description, /leerer Inhalt/);
     return;
   }
-  const validate = validatorOf([
-    'paths',
-    path,
-    method,
-    'responses',
-    String(answer.status),
-    'content',
-    'application/json',
-    'schema',
-  ]);
+  const validate = validatorOf(['paths', path, method, 'responses', `${answer.status}`, 'content', 'application/json', 'schema']);
   assert.ok(validate(answer.json), `${ajv.errorsText(validate.errors)}\n${answer.text}`);
   const code = answer.json.error?.code;
   if (code) assert.ok(code in response.content['application/json'].examples, `${code} is not documented for ${answer.status}`);
@@ -209,13 +187,11 @@ function validatorOf(keys: string[]): ValidateFunction<Json> {
   return known;
 }
 
-describe('a login that succeeds', () => {
-  it('answers as documented', async () => {
-    const answer = await service.request(`/login?loginname=melder&password=${sha1OfPlain('melder')}`);
-    const validate = validatorOf(['components', 'schemas', 'Anmeldung']);
-    assert.ok(validate(answer.json), ajv.errorsText(validate.errors));
-    assert.deepEqual(Object.keys(answer.json), Object.keys(document.components.schemas.Anmeldung.properties));
-  });
+it('a login that succeeds answers as documented', async () => {
+  const answer = await service.request(`/login?loginname=melder&password=${sha1OfPlain('melder')}`);
+  const validate = validatorOf(['components', 'schemas', 'Anmeldung']);
+  assert.ok(validate(answer.json), ajv.errorsText(validate.errors));
+  assert.deepEqual(Object.keys(answer.json), Object.keys(document.components.schemas.Anmeldung.properties));
 });
 
 describe('the page of the documentation', () => {

@@ -1,24 +1,25 @@
 // O0.4, S1.10 for the outputs beside the interface: two services that differ only in places within cells answer alike, whatever is asked
-// on whichever route. ZWILLINGE says how many requests, EIGENSCHAFT_SAAT begins another sequence.
+// on whichever route, and tell a mirror the same, whatever page size, tenant and filter.
+// ZWILLINGE says how many requests, EIGENSCHAFT_SAAT begins another sequence.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
-import { makeOutputRequests, outputRoutes, type Placed, placeRecords } from '../support/output-requests.ts';
-import { isProtected, startTwins, type TwinRecord, type Twins, tenants } from '../support/twins.ts';
+import { settleFeed } from '../support/feed.ts';
+import { makeOutputRequests, outputRoutes, placeRecords } from '../support/output-requests.ts';
+import { isProtected, startTwins, type TwinRecord, tenants } from '../support/twins.ts';
 
 const dice = makeDice(Number(process.env.EIGENSCHAFT_SAAT ?? 15));
 const total = Number(process.env.ZWILLINGE ?? (onPostgres ? 1000 : 200));
 // The general view masks what any tenant protects.
-const isHidden = (record: TwinRecord) => tenants.some((tenant) => isProtected(record, tenant));
+const isMasked = (record: TwinRecord) => tenants.some((tenant) => isProtected(record, tenant));
+// Where one tenant shows the place, a move is a change that somebody sees.
+const isHidden = (record: TwinRecord) => tenants.every((tenant) => isProtected(record, tenant));
 
-let twins: Twins;
-let placed: Placed[];
-before(async () => {
-  twins = await startTwins(dice);
-  placed = await placeRecords(twins.first.database.sql, twins.records);
-  await twins.arrange(isHidden);
-});
+const twins = await startTwins(dice);
+const placed = await placeRecords(twins.first.database.sql, twins.records);
+const released = (isOf: (record: TwinRecord) => boolean) =>
+  twins.records.filter((record) => record.stage === 'freigegeben' && isOf(record));
 
 interface Told {
   status: number;
@@ -57,6 +58,15 @@ async function compare(count: number): Promise<Map<string, number>> {
   return answered;
 }
 
+/** A record whose place everybody sees. */
+async function showOne(): Promise<TwinRecord> {
+  const open = dice.pick(released((record) => !isMasked(record)));
+  await twins.change(
+    (sql) => sql`update portal.sichtbeobachtung set status = 'freigegeben', bereich = 'oeffentlich' where id = ${open.id}`,
+  );
+  return open;
+}
+
 /** Moves a record within its cell, in the second service only. */
 async function moveHidden(record: TwinRecord): Promise<void> {
   await twins.second.database.sql`
@@ -64,50 +74,138 @@ async function moveHidden(record: TwinRecord): Promise<void> {
     where s.id = ${record.id}`;
 }
 
+const path = '/abgleich/v1/sichtbeobachtungen';
+const hosts = ['n.test', 's.test', 'w.test'];
+/** A mirror of both: where it came to in each. */
+interface Mirror {
+  host: string;
+  query: string;
+  cursors: [string | null, string | null];
+}
+
+/** One page of both, without the cursors, which are numbers of each database. */
+async function step(mirror: Mirror, limit: number, wait: number): Promise<{ bytes: [string, string]; more: boolean }> {
+  const { first, second } = twins;
+  const answers = await Promise.all(
+    [first, second].map((service, which) => {
+      const seit = mirror.cursors[which] === null ? '' : `&seit=${mirror.cursors[which]}`;
+      return service.request(`${path}?limit=${limit}&warten=${wait}${mirror.query}${seit}`, { below: '', host: mirror.host });
+    }),
+  );
+  const [one, two] = answers;
+  assert.deepEqual([one?.status, two?.status], [200, 200], one?.text);
+  mirror.cursors = [one?.json.cursor, two?.json.cursor];
+  const bytes = answers.map(({ text, headers, json }) =>
+    [text.replace(json.cursor, 'CURSOR'), headers.get('cache-control'), headers.get('vary'), headers.get('content-type')].join(
+      '\n',
+    ),
+  );
+  return { bytes: bytes as [string, string], more: one?.json.weitere };
+}
+
+async function follow(mirror: Mirror): Promise<number> {
+  for (const { database } of [twins.first, twins.second]) await settleFeed(database.sql);
+  for (let pages = 1; ; pages++) {
+    const { bytes, more } = await step(mirror, dice.pick([1, 2, 7, 50, 1000]), 0);
+    assert.equal(bytes[1], bytes[0], `${mirror.host} ${mirror.query} page ${pages}`);
+    if (!more) return pages;
+  }
+}
+
+const makeMirrors = (): Mirror[] =>
+  hosts.flatMap((host) =>
+    ['', '&mandant=N', '&mandant=S', '&mandant=W'].map((query) => ({ host, query, cursors: [null, null] as [null, null] })),
+  );
+
+describe('the feeds of two services that differ within cells', () => {
+  it('S1.10 are the same from the beginning, at every host and for every tenant', async () => {
+    await twins.arrange(isHidden);
+    let pages = 0;
+    for (const mirror of makeMirrors()) pages += await follow(mirror);
+    assert.ok(pages > 24);
+  });
+
+  it('S1.10 tell nothing of a move within a cell, and the same of every other change', async () => {
+    const mirrors = makeMirrors();
+    for (const mirror of mirrors) await follow(mirror);
+    const [hidden, open] = [released(isHidden), released((record) => !isHidden(record))];
+    for (let round = 0; round < 12; round++) {
+      // Only in the second: nothing that it is told may differ.
+      const moved = dice.pick(hidden);
+      await moveHidden(moved);
+      const record = dice.pick(dice.pick([hidden, open]));
+      await twins.change(
+        async (sql) =>
+          [
+            sql`update portal.sichtbeobachtung set anzahl = anzahl + 1 where id = ${record.id}`,
+            sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${record.id}`,
+            sql`update portal.sichtbeobachtung set status = 'freigegeben', bereich = 'oeffentlich' where id = ${record.id}`,
+            sql`update portal.art_mandant set name_deutsch = ${`Name ${round}`} where art = ${record.art} and mandant_id = 2`,
+            sql`update portal.sichtbeobachtung set bemerkung = ${`Bemerkung ${round}`} where id = ${record.id}`,
+          ][round % 5],
+      );
+      for (const mirror of mirrors) await follow(mirror);
+    }
+  });
+
+  it('S1.10 wake nobody for a move within a cell', async () => {
+    const mirror: Mirror = { host: 'n.test', query: '', cursors: [null, null] };
+    await follow(mirror);
+    const moved = dice.pick(released(isHidden));
+    const waiting = step(mirror, 10, 1);
+    const before = [...mirror.cursors];
+    await moveHidden(moved);
+    const { bytes } = await waiting;
+    assert.equal(bytes[1], bytes[0]);
+    assert.match(bytes[0], /"result":\[\]/);
+    assert.deepEqual(mirror.cursors, before, 'the place stays the same too');
+  });
+
+  it('would be seen to differ where a place is shown', async () => {
+    const mirror: Mirror = { host: 'n.test', query: '', cursors: [null, null] };
+    const open = await showOne();
+    await follow(mirror);
+    await twins.second.database.sql`update portal.sichtbeobachtung set point = st_translate(point, 1, 0) where id = ${open.id}`;
+    await settleFeed(twins.second.database.sql);
+    const { bytes } = await step(mirror, 10, 0);
+    assert.notEqual(bytes[1], bytes[0]);
+  });
+});
+
 describe('the outputs of two services that differ within cells', () => {
+  before(() => twins.arrange(isMasked));
+
   it('S1.10 answer alike on every route', async (t) => {
     const answered = await compare(Math.ceil(total * 0.6));
     t.diagnostic([...answered].map(([route, count]) => `${route} ${count}`).join(', '));
-    if (total >= 500)
-      assert.deepEqual(
-        outputRoutes.filter((route) => !answered.has(route)),
-        [],
-        'every route has answered',
-      );
+    const silent = outputRoutes.filter((route) => !answered.has(route));
+    if (total >= 500) assert.deepEqual(silent, [], 'every route has answered');
   });
 
   it('S1.10 answer alike after every change, and a move within a cell changes no version', async () => {
-    // Where one tenant shows the place, a move is a change that somebody sees.
-    const hidden = twins.records.filter(
-      (record) => tenants.every((tenant) => isProtected(record, tenant)) && record.stage === 'freigegeben',
-    );
-    const open = twins.records.filter((record) => !isHidden(record) && record.stage === 'freigegeben');
+    const [hidden, open] = [released(isHidden), released((record) => !isMasked(record))];
     for (let round = 0; round < 10; round++) {
       const etag = (await ask('/tiles/v1/tiles.json'))[1].etag;
       await moveHidden(dice.pick(hidden));
+      const marked = dice.pick(hidden);
       assert.equal((await ask('/tiles/v1/tiles.json'))[1].etag, etag, 'the version after a move within a cell');
       const record = dice.pick(dice.pick([hidden, open]));
-      await twins.change(async (sql) => {
-        switch (round % 5) {
-          case 0:
-            return sql`update portal.sichtbeobachtung set datum = datum - 400 where id = ${record.id}`;
-          case 1:
-            return sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${record.id}`;
-          case 2:
-            return sql`update portal.sichtbeobachtung set status = 'freigegeben', bereich = 'oeffentlich' where id = ${record.id}`;
-          case 3:
-            return sql`update portal.sichtbeobachtung set sensibel = true where id = ${dice.pick(hidden).id}`;
-          default:
-            return sql`update portal.sichtbeobachtung set bemerkung = ${`Bemerkung ${round}`} where id = ${record.id}`;
-        }
-      });
+      await twins.change(
+        async (sql) =>
+          [
+            sql`update portal.sichtbeobachtung set datum = datum - 400 where id = ${record.id}`,
+            sql`update portal.sichtbeobachtung set status = 'hinweis' where id = ${record.id}`,
+            sql`update portal.sichtbeobachtung set status = 'freigegeben', bereich = 'oeffentlich' where id = ${record.id}`,
+            sql`update portal.sichtbeobachtung set sensibel = true where id = ${marked.id}`,
+            sql`update portal.sichtbeobachtung set bemerkung = ${`Bemerkung ${round}`} where id = ${record.id}`,
+          ][round % 5],
+      );
       await compare(Math.ceil(total * 0.04));
     }
   });
 
   it('would be seen to differ where a place is shown', async () => {
-    const open = twins.records.find((record) => !isHidden(record) && record.stage === 'freigegeben');
-    assert.ok(open);
+    const open = await showOne();
     const path = `/ogc/collections/sichtbeobachtung/items/${open.id}`;
     await twins.second.database.sql`update portal.sichtbeobachtung set point = st_translate(point, 1, 0) where id = ${open.id}`;
     const [first, second] = await ask(path);
@@ -117,11 +215,11 @@ describe('the outputs of two services that differ within cells', () => {
 });
 
 describe('the routes of the application', () => {
-  // Asked by the twins of /api/v2 (schutz-property.test.ts), or of the feed (abgleich-twins.test.ts).
+  // Asked by the twins of /api/v2 (schutz-property.test.ts), or of the feed.
   const interfaceRoute = /^\/api\/v2(\/|$)/;
   const others: Record<string, string> = {
     '/': 'leads to the map or the documentation',
-    '/abgleich/v1/sichtbeobachtungen': 'abgleich-twins.test.ts',
+    '/abgleich/v1/sichtbeobachtungen': 'asked as mirrors do, above',
     '/karte': 'a page that reads nothing',
     '/karte/': 'leads to the page',
     '/karte/:version': 'files of the page',
@@ -140,10 +238,7 @@ describe('the routes of the application', () => {
       (path) => !interfaceRoute.test(path) && !(outputRoutes as readonly string[]).includes(path) && !(path in others),
     );
     assert.deepEqual(unknown, []);
-    assert.deepEqual(
-      [...outputRoutes, ...Object.keys(others)].filter((path) => !routes.includes(path)),
-      [],
-      'listed, but no route',
-    );
+    const gone = [...outputRoutes, ...Object.keys(others)].filter((path) => !routes.includes(path));
+    assert.deepEqual(gone, [], 'listed, but no route');
   });
 });

@@ -1,34 +1,27 @@
 // GET /atlas/v1/…: the curve of the year (O2.8), and what the map asks for beside its tiles (O4.1).
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { arten } from '../support/catalogue.ts';
-import { type Answer, type Json, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+import { type Answer, assertProblem, type Json, type RequestOptions, startTestService } from '../support/service.ts';
 
-let service: TestService;
-const ids: Record<string, number> = {};
-before(async () => {
-  service = await startTestService();
-  const { sql } = service.database;
-  await sql`insert into portal.stadium values (3, 'Puppe', true)`;
-  const make = async (name: string, fields: Record<string, string>) => {
-    ids[name] = await service.makeReleased(fields);
-  };
-  await make('tenth', { datum: '10.5.2020' });
-  await make('eleventh', { datum: '11.5.2020', stadium_id: '1' });
-  await make('twentieth', { datum: '20.5.2021', stadium_id: '3' });
-  await make('last', { datum: '31.5.2022', stadium_id: '1' });
-  await make('leapDay', { datum: '29.2.2024' });
-  // Its stage does not count for the curve.
-  await make('larva', { datum: '12.5.2020', stadium_id: '2' });
-  await make('butterfly', { datum: '1.1.2020', art: String(arten.tagpfauenauge) });
-  await make('masked', { datum: '31.12.2020', art: String(arten.uhu) });
-  // In S, a metre from the border; the centre of its cell lies in S as well.
-  await make('border', { datum: '1.12.2020', art: String(arten.uhu), lat: '5530000', lon: '452001' });
-  // In N, but the centre of its cell is S.
-  await make('across', { datum: '11.12.2020', art: String(arten.uhu), lat: '5530000', lon: '451999' });
-  await service.makeSichtbeobachtung({ datum: '1.6.2020' });
-  await service.makeSichtbeobachtung({ datum: '2.6.2020', bereich: 'oeffentlich' });
-});
+const service = await startTestService();
+const { sql } = service.database;
+await sql`insert into portal.stadium values (3, 'Puppe', true)`;
+await service.makeReleased({ datum: '10.5.2020' });
+const eleventh = await service.makeReleased({ datum: '11.5.2020', stadium_id: '1' });
+await service.makeReleased({ datum: '20.5.2021', stadium_id: '3' });
+await service.makeReleased({ datum: '31.5.2022', stadium_id: '1' });
+await service.makeReleased({ datum: '29.2.2024' });
+// Its stage does not count for the curve.
+await service.makeReleased({ datum: '12.5.2020', stadium_id: '2' });
+await service.makeReleased({ datum: '1.1.2020', art: String(arten.tagpfauenauge) });
+await service.makeReleased({ datum: '31.12.2020', art: String(arten.uhu) });
+// In S, a metre from the border; the centre of its cell lies in S as well.
+await service.makeReleased({ datum: '1.12.2020', art: String(arten.uhu), lat: '5530000', lon: '452001' });
+// In N, but the centre of its cell is S.
+await service.makeReleased({ datum: '11.12.2020', art: String(arten.uhu), lat: '5530000', lon: '451999' });
+await service.makeSichtbeobachtung({ datum: '1.6.2020' });
+await service.makeSichtbeobachtung({ datum: '2.6.2020', bereich: 'oeffentlich' });
 
 const ask = (path: string, options: RequestOptions = {}): Promise<Answer> =>
   service.request(`/atlas/v1/${path}`, { below: '', ...options });
@@ -82,7 +75,7 @@ describe('the curve of the year', () => {
   });
 
   it('is a drawing with a title, a description and labels, 320 wide', async () => {
-    await service.database.sql`update portal.art set name_deutsch = 'A<b> & "c"' where id = ${arten.hornisse}`;
+    await sql`update portal.art set name_deutsch = 'A<b> & "c"' where id = ${arten.hornisse}`;
     const { text, headers } = await ask(`phaenologie?art=${arten.amsel}&format=svg`);
     assert.match(headers.get('content-type') ?? '', /^image\/svg\+xml/);
     assert.match(text, /^<svg [^>]*viewBox="0 0 320 200"[^>]*role="img"/);
@@ -104,10 +97,7 @@ describe('the curve of the year', () => {
       ['format=xml', 'format'],
       ['jahr=2020', 'jahr'],
     ]) {
-      const { status, text, headers } = await ask(`phaenologie?${query}`);
-      assert.equal(status, 400, query);
-      assert.equal(headers.get('content-type'), 'application/problem+json');
-      assert.equal(JSON.parse(text).parameter, name, query);
+      assertProblem(await ask(`phaenologie?${query}`), 400, name);
     }
   });
 
@@ -142,12 +132,11 @@ describe('records by number', () => {
   it('are those that everybody sees, as everybody sees them', async () => {
     const hidden = await service.makeSichtbeobachtung({ datum: '3.6.2020', bemerkung: 'geheim' });
     const marked = await service.makeReleased({ datum: '4.6.2020', sensibel: 'true', bemerkung: 'am Bach' });
-    const open = ids.eleventh ?? 0;
-    const { json } = await ask(`sichtbeobachtungen?id=${open},${hidden},${marked},99999999`);
+    const { json } = await ask(`sichtbeobachtungen?id=${eleventh},${hidden},${marked},99999999`);
     const [first, second, ...more] = json.sichtbeobachtungen;
     assert.deepEqual([first.id, first.bemerkung, first.unschaerfe_m, more.length], [marked, null, 3536, 0]);
     assert.deepEqual(second, {
-      ...{ id: open, art: 2, name_deutsch: 'Amsel', name_wissenschaftlich: 'Turdus merula', datum: '2020-05-11', anzahl: 1 },
+      ...{ id: eleventh, art: 2, name_deutsch: 'Amsel', name_wissenschaftlich: 'Turdus merula', datum: '2020-05-11', anzahl: 1 },
       ...{ stadium: 'Imago', aktivitaet: null, bemerkung: null, unschaerfe_m: 0 },
     });
   });

@@ -1,40 +1,33 @@
 // The two logs as endpoints (D3.14, D3.15), and the catalogue's own lists.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { arten } from '../support/catalogue.ts';
-import { idsIn, startTestService, type TestService, walkList } from '../support/service.ts';
+import { idsIn, pluck, startTestService, walkList } from '../support/service.ts';
 
-let service: TestService;
-let today: string;
-before(async () => {
-  service = await startTestService();
-  const [row] = await service.database.sql`select to_char(now() at time zone 'Europe/Berlin', 'DD.MM.YYYY') as text`;
-  today = row?.text;
-});
+const service = await startTestService();
+const { sql } = service.database;
+const [row] = await sql`select to_char(now() at time zone 'Europe/Berlin', 'DD.MM.YYYY') as text`;
+const today = row?.text;
 
 describe('GET /protokoll', () => {
   it('S4.2 tells everyone what was created, changed and deleted, newest first', async () => {
     const first = await service.makeSichtbeobachtung({ lon: '412001' });
     const second = await service.makeSichtbeobachtung({ lon: '412002' });
-    await service.request(`/sichtbeobachtungen/${first}`, { method: 'PUT', form: { anzahl: '2' }, as: 'melder' });
+    await service.put(first, { anzahl: '2' });
     await service.request(`/sichtbeobachtungen/${second}`, { method: 'DELETE', as: 'melder' });
     const { json } = await service.request('/protokoll?limit=4');
-    assert.deepEqual(
-      json.result.map((entry: Record<string, unknown>) => [entry.audit, entry.id]),
-      [
-        ['DELETE', second],
-        ['UPDATE', first],
-        ['CREATE', second],
-        ['CREATE', first],
-      ],
-    );
+    assert.deepEqual(pluck(json.result, 'audit', 'id'), [
+      ['DELETE', second],
+      ['UPDATE', first],
+      ['CREATE', second],
+      ['CREATE', first],
+    ]);
     assert.deepEqual(Object.keys(json.result[0]), ['audit', 'id', 'datum', 'uhrzeit']);
     assert.equal(json.result[0].datum, today);
     assert.match(json.result[0].uhrzeit, /^\d\d:\d\d:\d\d$/);
   });
 
   it('filters by the day of the change in Europe/Berlin, across the change to summer time', async () => {
-    const { sql } = service.database;
     const id = await service.makeSichtbeobachtung({ lon: '412003' });
     await sql`delete from portal.protokoll`;
     for (const [audit, at] of [
@@ -60,7 +53,7 @@ describe('GET /protokoll', () => {
   });
 
   it('S4.3 pages to the end, nobody twice, while others write', async () => {
-    await service.database.sql`delete from portal.protokoll`;
+    await sql`delete from portal.protokoll`;
     for (let n = 0; n < 25; n++) await service.makeSichtbeobachtung({ lon: String(413000 + n) });
     const seen: string[] = [];
     let path = '/protokoll?limit=10';
@@ -76,11 +69,10 @@ describe('GET /protokoll', () => {
 });
 
 describe('days of a log', () => {
-  after(() => service.database.sql`truncate portal.protokoll, portal.qs`);
+  after(() => sql`truncate portal.protokoll, portal.qs`);
 
   // Ids and times in another order: what was written for long is committed late. Several of one moment.
   const fill = async () => {
-    const { sql } = service.database;
     await sql`truncate portal.protokoll, portal.qs`;
     const days = Array.from({ length: 60 }, (_, n) => `2026-05-${String(1 + ((n * 7) % 12)).padStart(2, '0')} ${n % 3}:00:00+02`);
     await sql`
@@ -95,6 +87,14 @@ describe('days of a log', () => {
   const page = async (path: string): Promise<number[]> =>
     idsIn({ json: { result: await walkList(service, path, { as: 'admin' }) } });
 
+  const isHint = (id: number) => id % 3 === 0;
+  /** Both logs, and one status of the second. */
+  async function assertPages(query: string, ids: number[]): Promise<void> {
+    assert.deepEqual(await page(`/protokoll?${query}`), ids, query);
+    assert.deepEqual(await page(`/qs?${query}`), ids, query);
+    assert.deepEqual(await page(`/qs?${query}&status_aenderung=hinweis`), ids.filter(isHint), query);
+  }
+
   it('come newest first, each entry once, in pages of any size', async () => {
     const entries = await fill();
     const ranges: [query: string, isIn: (day: number) => boolean][] = [
@@ -107,35 +107,19 @@ describe('days of a log', () => {
     for (const [query, isIn] of ranges) {
       const expected = entries.filter(({ day }) => isIn(day)).sort((a, b) => b.at - a.at || b.id - a.id);
       for (const limit of [1, 3, 100]) {
-        const ids = expected.map(({ id }) => id);
-        assert.deepEqual(await page(`/protokoll?${query}&limit=${limit}`), ids, `${query}, ${limit}`);
-        assert.deepEqual(await page(`/qs?${query}&limit=${limit}`), ids, `qs, ${query}, ${limit}`);
+        const ids = pluck(expected, 'id');
+        await assertPages(`${query}&limit=${limit}`, ids);
         // Of a status by the same order, of a recorder by the order of the log.
-        const hints = expected.filter(({ id }) => id % 3 === 0).map(({ id }) => id);
-        assert.deepEqual(await page(`/qs?${query}&status_aenderung=hinweis&limit=${limit}`), hints, `hints, ${query}, ${limit}`);
         const own = ids.filter((id) => id % 2 === 1).sort((a, b) => b - a);
-        assert.deepEqual(await page(`/qs?${query}&uid=900001&limit=${limit}`), own, `uid, ${query}, ${limit}`);
-        const ownHints = own.filter((id) => id % 3 === 0);
-        assert.deepEqual(
-          await page(`/qs?${query}&uid=900001&status_aenderung=hinweis&limit=${limit}`),
-          ownHints,
-          `both, ${query}, ${limit}`,
-        );
+        const ofOwn = `/qs?${query}&uid=900001&limit=${limit}`;
+        assert.deepEqual(await page(ofOwn), own, ofOwn);
+        assert.deepEqual(await page(`${ofOwn}&status_aenderung=hinweis`), own.filter(isHint), ofOwn);
       }
     }
-    const all = entries.map(({ id }) => id).reverse();
-    for (const limit of [7, 100]) {
-      assert.deepEqual(await page(`/protokoll?limit=${limit}`), all);
-      assert.deepEqual(await page(`/qs?limit=${limit}`), all);
-      assert.deepEqual(
-        await page(`/qs?status_aenderung=hinweis&limit=${limit}`),
-        all.filter((id) => id % 3 === 0),
-      );
-    }
+    for (const limit of [7, 100]) await assertPages(`limit=${limit}`, pluck(entries, 'id').reverse());
   });
 
   it('are found without walking the whole log', async () => {
-    const { sql } = service.database;
     await sql`truncate portal.protokoll, portal.qs`;
     await sql`
       insert into portal.protokoll (audit, sichtbeobachtung_id, zeitpunkt)
@@ -184,13 +168,10 @@ describe('GET /qs', () => {
 
   it('S4.2 tells publication and every change of status, with recorder, species, dates and expert', async () => {
     const id = await service.makeSichtbeobachtung({ lon: '415000', datum: '1.2.2026', art: String(arten.tagpfauenauge) });
-    const put = (form: Record<string, string>, as: 'melder' | 'expertin') =>
-      service.request(`/sichtbeobachtungen/${id}`, { method: 'PUT', form, as });
-    await put({ bereich: 'oeffentlich' }, 'melder');
-    await put({ status: 'hinweis' }, 'expertin');
-    await put({ status: 'freigegeben' }, 'expertin');
+    await service.put(id, { bereich: 'oeffentlich' });
+    for (const status of ['hinweis', 'freigegeben']) await service.put(id, { status }, 'expertin');
     const { json } = await service.request('/qs?limit=3', { as: 'admin' });
-    const users = await service.database.sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
+    const users = await sql<{ id: number; loginname: string }[]>`select id, loginname from portal.nutzer`;
     const idOf = (loginname: string) => users.find((user) => user.loginname === loginname)?.id;
     assert.deepEqual(
       json.result.map(({ uhrzeit, ...entry }: Record<string, unknown>) => entry),
@@ -221,7 +202,6 @@ describe('GET /qs', () => {
 
 describe('species', () => {
   it('GET /arten/{id} shows the portrait as the addressed tenant defines it', async () => {
-    const { sql } = service.database;
     await sql`update portal.art set lebensraum = 'Wälder', quelle = 'eigener Text' where id = ${arten.uhu}`;
     await sql`update portal.art_mandant set regionale_verbreitung = 'im Norden' where art = ${arten.uhu} and mandant_id = 1`;
     await sql`insert into portal.art_foto (art, uri, autor) values (${arten.uhu}, 'https://example.org/1.jpg', null), (${arten.uhu}, 'https://example.org/2.jpg', 'B')`;

@@ -1,9 +1,9 @@
 // Who may do what to a record in which state (api-v2 States and transitions, D3.2 to D3.6): every reader, every state, every
 // operation, with the record and both logs compared afterwards.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { type Account, arten } from '../support/catalogue.ts';
-import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+import { type RequestOptions, startTestService } from '../support/service.ts';
 
 type Bereich = 'privat' | 'oeffentlich';
 type Status = 'pruefung' | 'hinweis' | 'freigegeben' | 'abgelehnt';
@@ -22,16 +22,8 @@ const states: State[] = [
 ];
 
 /** null: anonymous; the record is an Amsel (group 1) of `melder`. */
-const readers: (Account | 'melder' | 'falterexpertin' | null)[] = [
-  'melder',
-  'nachbarin',
-  'expertin',
-  'vogelexperte',
-  'falterexpertin' as const,
-  'admin',
-  'gesperrt',
-  null,
-];
+type Reader = Account | 'falterexpertin' | null;
+const readers: Reader[] = ['melder', 'nachbarin', 'expertin', 'vogelexperte', 'falterexpertin', 'admin', 'gesperrt', null];
 
 interface Change {
   /** Fields of the record that are different afterwards. */
@@ -44,11 +36,18 @@ interface Operation {
   name: string;
   request: RequestOptions;
   /** What happens, or null when it is not permitted. */
-  expect(state: State, reader: (typeof readers)[number]): Change | null;
+  expect(state: State, reader: Reader): Change | null;
 }
 
-const isReviewer = (reader: (typeof readers)[number]) => reader === 'expertin' || reader === 'vogelexperte' || reader === 'admin';
-const mayEdit = (state: State, reader: (typeof readers)[number]) => reader === 'melder' && state.status !== 'freigegeben';
+const isReviewer = (reader: Reader) => reader === 'expertin' || reader === 'vogelexperte' || reader === 'admin';
+const mayEdit = (state: State, reader: Reader) => reader === 'melder' && state.status !== 'freigegeben';
+/** What the author may do to a private record. */
+const whilePrivate =
+  (record: Record<string, unknown>): Operation['expect'] =>
+  (state, reader) =>
+    mayEdit(state, reader) && state.bereich === 'privat' ? { record } : null;
+const deletion: Operation['expect'] = (state, reader) =>
+  mayEdit(state, reader) || (reader === 'admin' && state.bereich === 'oeffentlich') ? { deleted: true } : null;
 
 const put = (form: Record<string, string>): RequestOptions => ({ method: 'PUT', form });
 const review = (status: Status): Operation => ({
@@ -69,13 +68,12 @@ const operations: Operation[] = [
   {
     name: 'edit anzahl',
     request: put({ anzahl: '7' }),
-    expect: (state, reader) => (mayEdit(state, reader) && state.bereich === 'privat' ? { record: { anzahl: 7 } } : null),
+    expect: whilePrivate({ anzahl: 7 }),
   },
   {
     name: 'edit place and species',
     request: put({ art: String(arten.uhu), lat: '49.9', lon: '8.2', srid: 'EPSG:4326' }),
-    expect: (state, reader) =>
-      mayEdit(state, reader) && state.bereich === 'privat' ? { record: { art: arten.uhu, cell_x: 88 } } : null,
+    expect: whilePrivate({ art: arten.uhu, cell_x: 88 }),
   },
   {
     name: 'publish',
@@ -94,77 +92,62 @@ const operations: Operation[] = [
   {
     name: 'withdraw and edit at once',
     request: put({ bereich: 'privat', anzahl: '7' }),
-    expect: (state, reader) => (mayEdit(state, reader) && state.bereich === 'privat' ? { record: { anzahl: 7 } } : null),
+    expect: whilePrivate({ anzahl: 7 }),
   },
   {
     name: 'remark',
     request: put({ bemerkung: 'neu' }),
     expect(state, reader) {
-      if (mayEdit(state, reader) && state.bereich === 'privat') return { record: { bemerkung: 'neu' } };
-      return state.bereich === 'oeffentlich' && isReviewer(reader) ? { record: { bemerkung_experte: 'neu' } } : null;
+      const isReview = state.bereich === 'oeffentlich' && isReviewer(reader);
+      return isReview ? { record: { bemerkung_experte: 'neu' } } : whilePrivate({ bemerkung: 'neu' })(state, reader);
     },
   },
   review('freigegeben'),
   review('abgelehnt'),
   review('hinweis'),
   review('pruefung'),
-  {
-    name: 'release and edit at once',
-    request: put({ status: 'freigegeben', anzahl: '7' }),
-    expect: () => null,
-  },
+  { name: 'release and edit at once', request: put({ status: 'freigegeben', anzahl: '7' }), expect: () => null },
   {
     name: 'clear a photo',
     request: put({ foto: '' }),
-    expect: (state, reader) => (mayEdit(state, reader) && state.bereich === 'privat' ? { record: { foto: null } } : null),
+    expect: whilePrivate({ foto: null }),
   },
-  {
-    name: 'delete',
-    request: { method: 'DELETE' },
-    expect: (state, reader) =>
-      mayEdit(state, reader) || (reader === 'admin' && state.bereich === 'oeffentlich') ? { deleted: true } : null,
-  },
+  { name: 'delete', request: { method: 'DELETE' }, expect: deletion },
   {
     name: 'delete by override',
     request: { method: 'POST', headers: { 'X-HTTP-Method-Override': 'delete' } },
-    expect: (state, reader) =>
-      mayEdit(state, reader) || (reader === 'admin' && state.bereich === 'oeffentlich') ? { deleted: true } : null,
+    expect: deletion,
   },
 ];
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-  await service.database.sql`
-    insert into portal.nutzer_artengruppe select u.id, 2 from portal.nutzer u where u.loginname = 'käfer anna'`;
-  await service.database.sql`
-    insert into portal.nutzer_rolle select u.id, 'expert' from portal.nutzer u where u.loginname = 'käfer anna'`;
-});
+const service = await startTestService();
+const { sql } = service.database;
+await sql`
+  insert into portal.nutzer_artengruppe select u.id, 2 from portal.nutzer u where u.loginname = 'käfer anna'`;
+await sql`
+  insert into portal.nutzer_rolle select u.id, 'expert' from portal.nutzer u where u.loginname = 'käfer anna'`;
 
 let serial = 0;
 async function makeInState(state: State): Promise<number> {
   const id = await service.makeSichtbeobachtung({ lon: String(410000 + ++serial * 0.5), bemerkung: 'alt' });
-  await service.database.sql`
+  await sql`
     update portal.sichtbeobachtung
     set bereich = ${state.bereich}::text::portal.bereich, status = ${state.status}::text::portal.status, foto = md5(id::text) || '.jpg',
       experte_id = (select u.id from portal.nutzer u where u.loginname = 'expertin')
         + case when ${state.status}::text in ('freigegeben', 'abgelehnt') then 0 end
     where id = ${id}`;
   // Publishing always begins with a review: the other states come after it.
-  await service.database.sql`
+  await sql`
     update portal.sichtbeobachtung set status = ${state.status}::text::portal.status where id = ${id} and status::text <> ${state.status}::text`;
   return id;
 }
 
 async function snapshot(id: number) {
-  const { sql } = service.database;
   const [record] = await sql`
     select to_jsonb(s) - 'experte_id' || jsonb_build_object('experte', u.loginname) as json
     from portal.sichtbeobachtung s left join portal.nutzer u on u.id = s.experte_id where s.id = ${id}`;
-  const protokoll = await sql<
-    { audit: string }[]
-  >`select audit from portal.protokoll where sichtbeobachtung_id = ${id} order by id`;
-  const qs = await sql<{ status: string; experte: boolean }[]>`
+  const protokoll = await sql`select audit from portal.protokoll where sichtbeobachtung_id = ${id} order by id`;
+  const qs = await sql`
     select status::text, experte_id is not null as experte from portal.qs where sichtbeobachtung_id = ${id} order by id`;
   return { record: record ? JSON.parse(JSON.stringify(record.json)) : null, protokoll: [...protokoll], qs: [...qs] };
 }
@@ -178,15 +161,9 @@ describe('every reader, every state, every operation', () => {
           const id = await makeInState(state);
           const before = await snapshot(id);
           const account = reader === 'falterexpertin' ? 'käfer anna' : reader === 'gesperrt' ? null : reader;
-          const headers =
-            reader === 'gesperrt'
-              ? { ...operation.request.headers, 'X-Auth-User': 'gesperrt', 'X-Auth-Token': await service.tokenOf('melder') }
-              : { ...operation.request.headers };
-          const answer = await service.request(`/sichtbeobachtungen/${id}`, {
-            ...operation.request,
-            headers,
-            as: account as Account | null,
-          });
+          const blocked = reader === 'gesperrt' && { 'X-Auth-User': reader, 'X-Auth-Token': await service.tokenOf('melder') };
+          const headers = { ...operation.request.headers, ...blocked };
+          const answer = await service.request(`/sichtbeobachtungen/${id}`, { ...operation.request, headers, as: account });
           const after = await snapshot(id);
 
           if (reader === null || reader === 'gesperrt') {
@@ -214,7 +191,7 @@ describe('every reader, every state, every operation', () => {
             assert.equal(after.record[name], value, `${name}, ${where}`);
           const untouched = ['guid', 'nutzer_id', 'datum', 'sensibel', 'angelegt', 'stadium_id'];
           // The next record may move to the same place.
-          await service.database.sql`delete from portal.sichtbeobachtung where id = ${id}`;
+          await sql`delete from portal.sichtbeobachtung where id = ${id}`;
           for (const name of untouched) assert.equal(after.record[name], before.record[name], `${name}, ${where}`);
         }
       }
@@ -224,19 +201,13 @@ describe('every reader, every state, every operation', () => {
 
 describe('editing', () => {
   it('clears what is sent empty, and sets defaults', async () => {
-    const id = await service.makeSichtbeobachtung({
-      lon: '430001',
-      bemerkung: 'weg damit',
-      stadium_id: '2',
-      aktivitaet_id: '1',
-      anzahl: '5',
-      sensibel: 'true',
-    });
+    const sent = { bemerkung: 'weg damit', stadium_id: '2', aktivitaet_id: '1', anzahl: '5', sensibel: 'true' };
+    const id = await service.makeSichtbeobachtung({ lon: '430001', ...sent });
     const form = { bemerkung: '', stadium_id: '', aktivitaet_id: '', anzahl: '', sensibel: '', datum: '' };
-    assert.equal((await service.request(`/sichtbeobachtungen/${id}`, { ...put(form), as: 'melder' })).status, 200);
+    assert.equal((await service.put(id, form)).status, 200);
     const { json } = await service.request(`/sichtbeobachtungen/${id}`, { as: 'melder' });
     const [record] = json.result;
-    const [today] = await service.database.sql`select to_char(now() at time zone 'Europe/Berlin', 'DD.MM.YYYY') as text`;
+    const [today] = await sql`select to_char(now() at time zone 'Europe/Berlin', 'DD.MM.YYYY') as text`;
     const found = [record.bemerkung, record.stadium_id, record.aktivitaet_id, record.anzahl, record.sensibel, record.datum];
     assert.deepEqual(found, [null, null, null, '1', false, today?.text]);
   });
@@ -260,7 +231,7 @@ describe('editing', () => {
       [{ lat: '420000', lon: '5530000' }, 'lat'],
       [{ foto: 'text' }, 'foto'],
     ] as const) {
-      const answer = await service.request(`/sichtbeobachtungen/${id}`, { ...put(form as Record<string, string>), as: 'melder' });
+      const answer = await service.put(id, form);
       assert.equal(answer.status, 400, `${JSON.stringify(form)}: ${answer.text}`);
       assert.ok(answer.json.error.fields[name], `${JSON.stringify(form)}: ${answer.text}`);
     }
@@ -270,10 +241,7 @@ describe('editing', () => {
   it('refuses to become a duplicate', async () => {
     const first = await service.makeSichtbeobachtung({ lon: '430003' });
     const second = await service.makeSichtbeobachtung({ lon: '430004' });
-    const answer = await service.request(`/sichtbeobachtungen/${second}`, {
-      ...put({ lat: '5530000', lon: '430003' }),
-      as: 'melder',
-    });
+    const answer = await service.put(second, { lat: '5530000', lon: '430003' });
     assert.equal(answer.status, 409);
     assert.equal(answer.json.error.fields.id, first);
   });
@@ -289,8 +257,8 @@ describe('editing', () => {
     for (let round = 0; round < 15; round++) {
       const id = await makeInState({ bereich: 'oeffentlich', status: 'pruefung' });
       const [withdrawn, released] = await Promise.all([
-        service.request(`/sichtbeobachtungen/${id}`, { ...put({ bereich: 'privat' }), as: 'melder' }),
-        service.request(`/sichtbeobachtungen/${id}`, { ...put({ status: 'freigegeben' }), as: 'expertin' }),
+        service.put(id, { bereich: 'privat' }),
+        service.put(id, { status: 'freigegeben' }, 'expertin'),
       ]);
       assert.deepEqual([withdrawn.status, released.status].sort(), [200, 403]);
       const { record } = await snapshot(id);
@@ -300,21 +268,19 @@ describe('editing', () => {
   });
 });
 
-describe('X-HTTP-Method-Override', () => {
-  it('S3.9 is refused with another value, and elsewhere has no effect', async () => {
-    const id = await service.makeSichtbeobachtung({ lon: '430005' });
-    const post = (path: string, override: string, form: Record<string, string> = {}) =>
-      service.request(path, { method: 'POST', headers: { 'X-HTTP-Method-Override': override }, form, as: 'melder' });
-    assert.equal((await post(`/sichtbeobachtungen/${id}`, 'PATCH')).status, 400);
-    assert.equal((await post('/sichtbeobachtungen', 'TRACE')).status, 400);
-    assert.equal((await post(`/sichtbeobachtungen/${id}`, 'put', { anzahl: '3' })).status, 200);
-    const read = await service.request(`/sichtbeobachtungen/${id}`, {
-      headers: { 'X-HTTP-Method-Override': 'DELETE' },
-      as: 'melder',
-    });
-    assert.equal(read.json.result[0].anzahl, '3');
-    const plain = await service.request(`/sichtbeobachtungen/${id}`, { method: 'POST', form: {}, as: 'melder' });
-    assert.equal(plain.status, 405);
-    assert.equal(plain.headers.get('allow'), 'GET, PUT, DELETE');
+it('S3.9 X-HTTP-Method-Override is refused with another value, and elsewhere has no effect', async () => {
+  const id = await service.makeSichtbeobachtung({ lon: '430005' });
+  const post = (path: string, override: string, form: Record<string, string> = {}) =>
+    service.request(path, { method: 'POST', headers: { 'X-HTTP-Method-Override': override }, form, as: 'melder' });
+  assert.equal((await post(`/sichtbeobachtungen/${id}`, 'PATCH')).status, 400);
+  assert.equal((await post('/sichtbeobachtungen', 'TRACE')).status, 400);
+  assert.equal((await post(`/sichtbeobachtungen/${id}`, 'put', { anzahl: '3' })).status, 200);
+  const read = await service.request(`/sichtbeobachtungen/${id}`, {
+    headers: { 'X-HTTP-Method-Override': 'DELETE' },
+    as: 'melder',
   });
+  assert.equal(read.json.result[0].anzahl, '3');
+  const plain = await service.request(`/sichtbeobachtungen/${id}`, { method: 'POST', form: {}, as: 'melder' });
+  assert.equal(plain.status, 405);
+  assert.equal(plain.headers.get('allow'), 'GET, PUT, DELETE');
 });

@@ -10,7 +10,8 @@ import { type Account, arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
 import { serveApp } from '../support/listen.ts';
-import { filterNames, makeProbes, makeRequests, type RequestMaker, type TwinRequest } from '../support/twin-requests.ts';
+import type { Answer } from '../support/service.ts';
+import { filterNames, makeProbes, makeRequests, type TwinRequest } from '../support/twin-requests.ts';
 import {
   assertSameBytes,
   cellSize,
@@ -20,7 +21,6 @@ import {
   startTwins,
   type Tenant,
   type TwinRecord,
-  type Twins,
   tenants,
   toBytes,
 } from '../support/twins.ts';
@@ -29,14 +29,10 @@ import { shortenWalks } from '../support/walks.ts';
 const total = Number(process.env.EIGENSCHAFT_ANFRAGEN ?? (onPostgres ? 2000 : 500));
 const dice = makeDice(Number(process.env.EIGENSCHAFT_SAAT ?? 5));
 
-let twins: Twins;
-let requests: RequestMaker;
-before(async () => {
-  // Signed addresses of files carry the second in which they end.
-  mock.timers.enable({ apis: ['Date'], now: Date.now() });
-  twins = await startTwins(dice);
-  requests = makeRequests(dice, twins.records);
-});
+// Signed addresses of files carry the second in which they end.
+mock.timers.enable({ apis: ['Date'], now: Date.now() });
+const twins = await startTwins(dice);
+const requests = makeRequests(dice, twins.records);
 
 const hosts = ['n.test', 's.test', 'w.test', 'n2.test'];
 const stranger: Account = 'käfer anna';
@@ -85,12 +81,8 @@ async function compare(t: TestContext, share: number, { hosts, readers, insiders
   }
   t.diagnostic(`${count} requests without a difference: ${[...statuses].map(([status, n]) => `${n} × ${status}`).join(', ')}`);
   assert.ok((statuses.get(200) ?? 0) > count / 2, 'most requests are answered');
-  if (count >= 500)
-    assert.deepEqual(
-      filterNames.filter((name) => !used.has(name)),
-      [],
-      'every filter is used',
-    );
+  const unused = filterNames.filter((name) => !used.has(name));
+  if (count >= 500) assert.deepEqual(unused, [], 'every filter is used');
   assert.ok(different > 0, `${insiders} see that places differ`);
 }
 
@@ -108,6 +100,7 @@ describe('two services that differ within cells', () => {
   it('S1.3 list, detail, next page, restrict, XML, JSONP, HEAD lengths and ETags are those of the shown place', async () => {
     const isAlike = (record: TwinRecord) =>
       record.stage === 'freigegeben' && record.places[0].x !== record.places[1].x && tenants.every((k) => isProtected(record, k));
+    const forms = ['', '&restrict=lat,lon', '&format=xml', '&format=xml&restrict=lon', '&callback=f', '&callback=f&restrict=lat'];
     // Only a real connection has the lengths of answers without a body.
     const servers = [await serveApp(twins.first.app.fetch), await serveApp(twins.second.app.fetch)] as const;
     for (const record of twins.records.filter(isAlike).slice(0, 3)) {
@@ -120,14 +113,6 @@ describe('two services that differ within cells', () => {
         ...(json.next ? [`${json.next.slice(json.next.indexOf('/sichtbeobachtungen'))}`] : []),
       ];
       for (const path of paths) {
-        const forms = [
-          '',
-          '&restrict=lat,lon',
-          '&format=xml',
-          '&format=xml&restrict=lon',
-          '&callback=f',
-          '&callback=f&restrict=lat',
-        ];
         for (const form of forms) {
           const [one, two] = [await ask(servers[0], 'GET', path + form), await ask(servers[1], 'GET', path + form)];
           assert.equal(one.status, 200, `${path}${form}: ${one.body}`);
@@ -194,7 +179,7 @@ describe('two services that are written to', () => {
       return { ...form, ...(place && { lat: String(place.y), lon: String(place.x) }) };
     });
     const options = { as, host: 's.test', ...(method && { method }) };
-    const answers: [Awaited<ReturnType<typeof first.request>>, Awaited<ReturnType<typeof first.request>>] = [
+    const answers: [Answer, Answer] = [
       await first.request(path, { ...options, form: forms[0] ?? {} }),
       await second.request(path, { ...options, form: forms[1] ?? {} }),
     ];
@@ -214,17 +199,8 @@ describe('two services that are written to', () => {
     const { json } = await send('/sichtbeobachtungen', 'melder', form, places);
     const { json: again } = await send('/sichtbeobachtungen', 'melder', form, places);
     assert.equal(again.error.fields.id, json.result[0].id);
-    const record: TwinRecord = {
-      id: json.result[0].id,
-      art,
-      sensibel,
-      recorder: 'melder',
-      corner,
-      touches,
-      stage: 'privat',
-      places,
-      day: `2023-08-${day}`,
-    };
+    const given = { art, sensibel, corner, touches, places, day: `2023-08-${day}` };
+    const record: TwinRecord = { ...given, id: json.result[0].id, recorder: 'melder', stage: 'privat' };
     twins.records.push(record);
     return record;
   }

@@ -1,18 +1,17 @@
 // Protected places (D4): who sees what, in every format and by every filter.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
+import type { Transaction } from '../../src/db/client.ts';
 import { type Account, arten } from '../support/catalogue.ts';
-import { idsIn, type RequestOptions, startTestService, type TestService } from '../support/service.ts';
+import { idsIn, pluck, type RequestOptions, startTestService } from '../support/service.ts';
 
 // A place in the cell 450 000 … 455 000, which the border of N and S at 452 000 cuts; the point lies in S.
 const place = { lat: '5531234.5', lon: '454321.25' };
 const exact = { lat: 5531234.5, lon: 454321.25 };
 const centre = { lat: 5532500, lon: 452500 };
 
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
+const service = await startTestService();
+const { sql } = service.database;
 
 const readers: { as: Account | null; exempt: boolean }[] = [
   { as: null, exempt: false },
@@ -55,28 +54,16 @@ describe('a record is shown at its cell to everyone but owner, experts and admin
             assert.equal(record.sensible_art, sensibleArt.includes(tenant), where);
             assert.equal(record.sensibel, fields.sensibel === 'true', where);
           }
-          assert.deepEqual(
-            detail.mandanten.map((mandant: { kuerzel: string }) => mandant.kuerzel),
-            masked ? ['N', 'S'] : ['S'],
-            where,
-          );
+          assert.deepEqual(pluck(detail.mandanten, 'kuerzel'), masked ? ['N', 'S'] : ['S'], where);
 
           const xml = await service.request(`/sichtbeobachtungen/${id}?format=xml&restrict=lat,lon,is_rasterized`, { as, host });
-          assert.ok(
-            xml.text.includes(
-              `<lat>${shown.lat}</lat><lon>${shown.lon}</lon><is_rasterized>${masked ? 'TRUE' : 'FALSE'}</is_rasterized>`,
-            ),
-            `${where}: ${xml.text}`,
-          );
+          const [place, isMasked] = [`<lat>${shown.lat}</lat><lon>${shown.lon}</lon>`, String(masked).toUpperCase()];
+          assert.ok(xml.text.includes(`${place}<is_rasterized>${isMasked}</is_rasterized>`), `${where}: ${xml.text}`);
           const jsonp = await service.request(`/sichtbeobachtungen?limit=1&callback=f&restrict=lat,lon`, { as, host });
           assert.ok(jsonp.text.startsWith(`f({"result":[{"lat":${shown.lat},"lon":${shown.lon}}]`), `${where}: ${jsonp.text}`);
 
           // The true point is found by a box of one metre only where it is shown; the centre likewise.
-          const found = async (lon: number, lat: number) => {
-            const bbox = [lon - 0.5, lat - 0.5, lon + 0.5, lat + 0.5].join(',');
-            const answer = await service.request(`/sichtbeobachtungen?restrict=id&bbox=${bbox}`, { as, host });
-            return idsIn(answer).includes(id);
-          };
+          const found = async (lon: number, lat: number) => (await listAround(lon, lat, { as, host })).includes(id);
           assert.equal(await found(trueLon, exact.lat), !masked, `box on the point, ${where}`);
           assert.equal(await found(centre.lon, centre.lat), masked, `box on the centre, ${where}`);
 
@@ -137,8 +124,7 @@ it('S1.2 a record whose cell a border cuts lies in both tenants, by filter and i
     }
   }
   // What analysts export has no tenants, and a place that says nothing about them.
-  const [row] = await service.database
-    .sql`select st_astext(place) as place, to_jsonb(s) as row from gis.sichtbeobachtung s where id = ${id}`;
+  const [row] = await sql`select st_astext(place) as place, to_jsonb(s) as row from gis.sichtbeobachtung s where id = ${id}`;
   assert.equal(row?.place, `POINT(${centre.lon} ${centre.lat})`);
   assert.ok(!Object.keys(row?.row).some((name) => name.startsWith('mandant')), Object.keys(row?.row).join());
 });
@@ -172,11 +158,16 @@ it('S1.4 a record on a border or corner of cells is found once, at the centre of
 });
 
 it('S1.5 a marked record that goes to and fro between private, published and released is never exact for others', async () => {
-  const { sql } = service.database;
   const at = { lon: 433210.5, lat: 5533210.5 };
   const id = await service.makeSichtbeobachtung({ lon: String(at.lon), lat: String(at.lat), sensibel: 'true' });
-  const put = async (form: Record<string, string>) =>
-    assert.equal((await service.request(`/sichtbeobachtungen/${id}`, { method: 'PUT', form, as: 'melder' })).status, 200);
+  const put = async (form: Record<string, string>) => assert.equal((await service.put(id, form)).status, 200);
+  const mark = async (tx: Transaction) => {
+    for (const sensibel of [false, true]) await tx`update portal.sichtbeobachtung set sensibel = ${sensibel} where id = ${id}`;
+  };
+  const withdraw = async (tx: Transaction) => {
+    await tx`update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where id = ${id}`;
+    await tx`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
+  };
   const steps: [what: string, () => Promise<unknown>][] = [
     ['published', () => put({ bereich: 'oeffentlich' })],
     ['released', () => sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`],
@@ -186,22 +177,8 @@ it('S1.5 a marked record that goes to and fro between private, published and rel
     ['marked again', () => put({ sensibel: 'true' })],
     ['published again', () => put({ bereich: 'oeffentlich' })],
     ['released again', () => sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`],
-    [
-      'unmarked and marked by SQL',
-      () =>
-        sql.begin(async (tx) => {
-          await tx`update portal.sichtbeobachtung set sensibel = false where id = ${id}`;
-          await tx`update portal.sichtbeobachtung set sensibel = true where id = ${id}`;
-        }),
-    ],
-    [
-      'withdrawn and released by SQL',
-      () =>
-        sql.begin(async (tx) => {
-          await tx`update portal.sichtbeobachtung set bereich = 'privat', status = 'pruefung' where id = ${id}`;
-          await tx`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
-        }),
-    ],
+    ['unmarked and marked by SQL', () => sql.begin(mark)],
+    ['withdrawn and released by SQL', () => sql.begin(withdraw)],
   ];
   for (const [what, change] of steps) {
     await change();
@@ -217,7 +194,6 @@ it('S1.5 a marked record that goes to and fro between private, published and rel
 });
 
 it('S1.6 a species that the addressed tenant does not define, or that the author corrects, is masked as D4 says', async () => {
-  const { sql } = service.database;
   // Nobody but N defines the lichen; at S a record of it lies in a cell that N touches.
   const lichen = await service.makeReleased({ ...place, art: String(arten.gelbflechte), lon: '452100' });
   const shown = async (id: number, host: string) => {
@@ -236,11 +212,7 @@ it('S1.6 a species that the addressed tenant does not define, or that the author
     [arten.amsel, [453111, false]],
     [arten.wanderfalke, [centre.lon, true]],
   ] as const) {
-    const answer = await service.request(`/sichtbeobachtungen/${id}`, {
-      method: 'PUT',
-      form: { art: String(art) },
-      as: 'melder',
-    });
+    const answer = await service.put(id, { art: String(art) });
     assert.equal(answer.status, 200, answer.text);
     await sql`update portal.sichtbeobachtung set bereich = 'oeffentlich', status = 'freigegeben' where id = ${id}`;
     assert.deepEqual(await shown(id, 'n.test'), expected, String(art));

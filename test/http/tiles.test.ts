@@ -1,34 +1,29 @@
 // Vector tiles (O3.1): exact places as points, masked records as squares, counts below zoom 10.
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { canPackTiles, getTile, listTile } from '../../src/db/ausgabe-tiles.ts';
 import { maxTileBytes, packTile } from '../../src/http/outputs/tiles.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
-import { type Json, startTestService, type TestService } from '../support/service.ts';
+import { assertProblem, type Json, pluck, startTestService } from '../support/service.ts';
 import { decodeTile, type Layers } from '../support/tile.ts';
 
-let service: TestService;
-const ids: Record<string, number> = {};
-before(async () => {
-  service = await startTestService();
-  const make = async (name: string, fields: Record<string, string>) => {
-    ids[name] = await service.makeReleased(fields);
-  };
-  // In one cell, at places of their own.
-  await make('exact', { lat: '5530000', lon: '420000' });
-  await make('marked', { lat: '5530100', lon: '420100', sensibel: 'true' });
-  await make('everywhere', { lat: '5530200', lon: '420200', art: String(arten.uhu) });
-  await make('elsewhere', { lat: '5530300', lon: '420300', art: String(arten.rotmilan) });
-  await make('old', { lat: '5530400', lon: '420400', datum: '1.6.2001', art: String(arten.hornisse) });
-  ids.private = await service.makeSichtbeobachtung({ lat: '5530500', lon: '420500' });
-  ids.pruefung = await service.makeSichtbeobachtung({ lat: '5530600', lon: '420600', bereich: 'oeffentlich' });
-  await make('deleted', { lat: '5530700', lon: '420700' });
-  await service.database.sql`delete from portal.sichtbeobachtung where id = ${ids.deleted ?? 0}`;
-});
+const service = await startTestService();
+const { sql } = service.database;
+// In one cell, at places of their own.
+const exact = await service.makeReleased({ lat: '5530000', lon: '420000' });
+await service.makeReleased({ lat: '5530100', lon: '420100', sensibel: 'true' });
+await service.makeReleased({ lat: '5530200', lon: '420200', art: String(arten.uhu) });
+await service.makeReleased({ lat: '5530300', lon: '420300', art: String(arten.rotmilan) });
+const old = await service.makeReleased({ lat: '5530400', lon: '420400', datum: '1.6.2001', art: String(arten.hornisse) });
+await service.makeSichtbeobachtung({ lat: '5530500', lon: '420500' });
+await service.makeSichtbeobachtung({ lat: '5530600', lon: '420600', bereich: 'oeffentlich' });
+const deleted = await service.makeReleased({ lat: '5530700', lon: '420700' });
+await sql`delete from portal.sichtbeobachtung where id = ${deleted}`;
 
+const below = '/tiles/v1/';
 const get = (path: string, init: RequestInit = {}, host = 'n.test') =>
-  service.app.request(`http://${host}/tiles/v1/${path}`, { ...init, headers: { host, ...init.headers } });
+  service.app.request(`http://${host}${below}${path}`, { ...init, headers: { host, ...init.headers } });
 
 async function read(path: string): Promise<Layers> {
   const response = await get(path);
@@ -38,8 +33,8 @@ async function read(path: string): Promise<Layers> {
 }
 
 /** The tile of a place in EPSG:25832, and the place in it. */
-async function tileOf(x: number, y: number, z: number): Promise<{ path: string; i: number; j: number; scale: number }> {
-  const [row] = await service.database.sql<{ x: number; y: number }[]>`
+async function tileOf(x: number, y: number, z: number) {
+  const [row] = await sql<{ x: number; y: number }[]>`
     select st_x(p) as x, st_y(p) as y from st_transform(st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832), 3857) p`;
   assert.ok(row);
   const side = 40075016.6855784 / 2 ** z;
@@ -47,6 +42,7 @@ async function tileOf(x: number, y: number, z: number): Promise<{ path: string; 
   const down = (20037508.3427892 - row.y) / side;
   return {
     path: `${z}/${Math.floor(across)}/${Math.floor(down)}.mvt`,
+    tile: { z, x: Math.floor(across), y: Math.floor(down) },
     i: (across % 1) * 4096,
     j: (down % 1) * 4096,
     scale: 4096 / side,
@@ -62,9 +58,9 @@ describe('a tile from zoom 10', () => {
       const { path, i, j } = await tileOf(420000, 5530000, z);
       const { sichtbeobachtung = [], raster } = await read(path);
       assert.equal(raster, undefined);
-      const [exact] = sichtbeobachtung.filter(({ properties }) => properties.id === ids.exact);
-      assert.deepEqual(exact?.properties, { id: ids.exact });
-      const [[point] = []] = exact?.rings ?? [];
+      const [feature] = sichtbeobachtung.filter(({ properties }) => properties.id === exact);
+      assert.deepEqual(feature?.properties, { id: exact });
+      const [[point] = []] = feature?.rings ?? [];
       assert.ok(Math.abs((point?.x ?? 0) - i) <= 1 && Math.abs((point?.y ?? 0) - j) <= 1, `${point?.x} ${point?.y}: ${i} ${j}`);
     });
   }
@@ -72,7 +68,7 @@ describe('a tile from zoom 10', () => {
   it('has no point for masked, private, unreviewed and deleted records', async () => {
     // One that has the whole cell, and one that has its middle alone.
     const whole = await tileOf(420000, 5530000, 10);
-    assert.deepEqual(pointsOf(await read(whole.path)), [ids.exact, ids.old]);
+    assert.deepEqual(pointsOf(await read(whole.path)), [exact, old]);
     const middle = await tileOf(422500, 5532500, 14);
     assert.deepEqual(pointsOf(await read(middle.path)), []);
   });
@@ -94,31 +90,30 @@ describe('a tile from zoom 10', () => {
   });
 
   it('has a record in one tile only, however tiles meet', async () => {
-    const { path } = await tileOf(420000, 5530000, 15);
-    const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
+    const { z, x, y } = (await tileOf(420000, 5530000, 15)).tile;
     const all: unknown[] = [];
     for (const across of [-1, 0, 1])
       for (const down of [-1, 0, 1]) all.push(...pointsOf(await read(`${z}/${x + across}/${y + down}.mvt`)));
-    assert.deepEqual(all.sort(), [ids.exact, ids.old].sort());
+    assert.deepEqual(all.sort(), [exact, old].sort());
   });
 
   it('filters by species, group and years', async () => {
     const { path } = await tileOf(420200, 5530200, 11);
     const cases: [query: string, points: (number | undefined)[], masked: number | undefined][] = [
-      [`art=${arten.amsel}`, [ids.exact], 1],
+      [`art=${arten.amsel}`, [exact], 1],
       [`art=${arten.uhu}`, [], 1],
-      [`art=${arten.hornisse}`, [ids.old], undefined],
-      ['artengruppe_id=1', [ids.exact], 3],
-      ['artengruppe_id=2', [ids.old], undefined],
-      ['jahr_von=2002', [ids.exact], 3],
-      ['jahr_bis=2001', [ids.old], undefined],
+      [`art=${arten.hornisse}`, [old], undefined],
+      ['artengruppe_id=1', [exact], 3],
+      ['artengruppe_id=2', [old], undefined],
+      ['jahr_von=2002', [exact], 3],
+      ['jahr_bis=2001', [old], undefined],
       ['jahr_von=2002&jahr_bis=2003', [], undefined],
       ['art=4711', [], undefined],
       // No calendar has a year 0: it is before all others.
-      [`jahr_von=0&art=${arten.amsel}`, [ids.exact], 1],
-      ['jahr_von=0&jahr_bis=2001', [ids.old], undefined],
+      [`jahr_von=0&art=${arten.amsel}`, [exact], 1],
+      ['jahr_von=0&jahr_bis=2001', [old], undefined],
       ['jahr_von=0&jahr_bis=0', [], undefined],
-      ['jahr_bis=9999&artengruppe_id=1', [ids.exact], 3],
+      ['jahr_bis=9999&artengruppe_id=1', [exact], 3],
     ];
     for (const [query, points, masked] of cases) {
       const layers = await read(`${path}?${query}`);
@@ -135,11 +130,7 @@ describe('a tile up to zoom 9', () => {
       const { path, scale } = await tileOf(422500, 5532500, z);
       const { raster = [], sichtbeobachtung, zelle } = await read(path);
       assert.deepEqual([sichtbeobachtung, zelle], [undefined, undefined]);
-      assert.deepEqual(
-        raster.map(({ properties }) => properties),
-        [{ meldungen: 5, arten: 4 }],
-        path,
-      );
+      assert.deepEqual(pluck(raster, 'properties'), [{ meldungen: 5, arten: 4 }], path);
       const across = raster[0]?.rings[0]?.map(({ x }) => x / scale) ?? [];
       const wide = Math.max(...across) - Math.min(...across);
       // Some of it may lie in the next tile.
@@ -163,22 +154,20 @@ describe('a tile up to zoom 9', () => {
   });
 });
 
-describe('boundaries', () => {
-  it('are in every tile that one crosses, with abbreviation and name', async () => {
-    const { path } = await tileOf(452000, 5530000, 8);
-    const { mandant = [] } = await read(path);
-    assert.deepEqual(
-      mandant.map(({ properties }) => properties),
-      [
-        { kuerzel: 'N', name: 'Nordland' },
-        { kuerzel: 'S', name: 'Südland' },
-        { kuerzel: 'W', name: 'Westland' },
-      ].filter(({ kuerzel }) => mandant.some(({ properties }) => properties.kuerzel === kuerzel)),
-    );
-    assert.ok(mandant.length >= 2);
-    // Of tiles, outer rings are those with a positive area.
-    for (const { rings } of mandant) assert.ok(areaOf(rings[0] ?? []) > 0);
-  });
+it('boundaries are in every tile that one crosses, with abbreviation and name', async () => {
+  const { path } = await tileOf(452000, 5530000, 8);
+  const { mandant = [] } = await read(path);
+  assert.deepEqual(
+    pluck(mandant, 'properties'),
+    [
+      { kuerzel: 'N', name: 'Nordland' },
+      { kuerzel: 'S', name: 'Südland' },
+      { kuerzel: 'W', name: 'Westland' },
+    ].filter(({ kuerzel }) => mandant.some(({ properties }) => properties.kuerzel === kuerzel)),
+  );
+  assert.ok(mandant.length >= 2);
+  // Of tiles, outer rings are those with a positive area.
+  for (const { rings } of mandant) assert.ok(areaOf(rings[0] ?? []) > 0);
 });
 
 const areaOf = (ring: { x: number; y: number }[]) =>
@@ -194,11 +183,7 @@ describe('what is asked for', () => {
       ...['3/1/01.mvt', '3/1/1', '3/1/1.pbf', '3/1/1.mvt/', '3/1/1.mvt.mvt', '3/1/x.mvt', '3/1/1.5.mvt', '3/1/+1.mvt'],
       ...['3/1/1e0.mvt', '3/1/.mvt', '3/1/9999999999999999999999.mvt', 'tiles', '3/1', '3/1/1%2Emvt/x'],
     ];
-    for (const path of wrong) {
-      const response = await get(path);
-      assert.equal(response.status, 404, path);
-      assert.equal(response.headers.get('content-type'), 'application/problem+json', path);
-    }
+    for (const path of wrong) assertProblem(await service.request(path, { below }), 404);
     for (const path of ['0/0/0.mvt', '16/65535/65535.mvt', '1/0/0.mvt', '1/1/1.mvt', '4/15/15.mvt', '10/0/511.mvt', '5/16/0.mvt'])
       await read(path);
   });
@@ -213,9 +198,7 @@ describe('what is asked for', () => {
       ['jahr_bis=-1', 'jahr_bis'],
       ['jahr=2020', 'jahr'],
     ]) {
-      const response = await get(`3/4/2.mvt?${query}`);
-      assert.equal(response.status, 400, query);
-      assert.equal(((await response.json()) as Json).parameter, name, query);
+      assertProblem(await service.request(`3/4/2.mvt?${query}`, { below }), 400, name);
     }
     assert.equal((await get('tiles.json?art=1')).status, 400);
   });
@@ -247,38 +230,33 @@ describe('what is asked for', () => {
   });
 });
 
-describe('tiles.json', () => {
-  it('describes the tiles at the host that was asked', async () => {
-    for (const host of ['n.test', 'niemand.test:8080']) {
-      const response = await get('tiles.json', {}, host);
-      assert.equal(response.status, 200);
-      const document = (await response.json()) as Json;
-      assert.deepEqual(document.tiles, [`http://${host}/tiles/v1/{z}/{x}/{y}.mvt`]);
-      assert.deepEqual([document.tilejson, document.minzoom, document.maxzoom], ['3.0.0', 0, 16]);
-      assert.deepEqual(
-        document.vector_layers.map(({ id, fields }: Json) => [id, Object.keys(fields)]),
-        [
-          ['raster', ['meldungen', 'arten']],
-          ['sichtbeobachtung', ['id']],
-          ['zelle', ['meldungen']],
-          ['mandant', ['kuerzel', 'name']],
-        ],
-      );
-      const [west, south, east, north] = document.bounds;
-      assert.ok(west > 6 && west < 7 && south > 49 && south < 50 && east > 8.9 && east < 9.1 && north > 50 && north < 50.5);
-    }
-  });
+it('tiles.json describes the tiles at the host that was asked', async () => {
+  for (const host of ['n.test', 'niemand.test:8080']) {
+    const response = await get('tiles.json', {}, host);
+    assert.equal(response.status, 200);
+    const document = (await response.json()) as Json;
+    assert.deepEqual(document.tiles, [`http://${host}/tiles/v1/{z}/{x}/{y}.mvt`]);
+    assert.deepEqual([document.tilejson, document.minzoom, document.maxzoom], ['3.0.0', 0, 16]);
+    assert.deepEqual(
+      document.vector_layers.map(({ id, fields }: Json) => [id, Object.keys(fields)]),
+      [
+        ['raster', ['meldungen', 'arten']],
+        ['sichtbeobachtung', ['id']],
+        ['zelle', ['meldungen']],
+        ['mandant', ['kuerzel', 'name']],
+      ],
+    );
+    const [west, south, east, north] = document.bounds;
+    assert.ok(west > 6 && west < 7 && south > 49 && south < 50 && east > 8.9 && east < 9.1 && north > 50 && north < 50.5);
+  }
 });
 
 describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedded database packs none' }, () => {
   it('give the same features', async () => {
-    const { sql } = service.database;
     assert.equal(await canPackTiles(sql), true);
     const filter = { art: null, artengruppeId: null, jahrVon: null, jahrBis: null, teilung: 128 };
     for (const zoom of [0, 5, 8, 9, 10, 12, 16]) {
-      const { path } = await tileOf(422500, 5532500, zoom);
-      const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
-      const query = { ...filter, z, x, y };
+      const query = { ...filter, ...(await tileOf(422500, 5532500, zoom)).tile };
       const packed = decodeTile((await getTile(sql, query)).value);
       assert.ok(Object.keys(packed).length > 0);
       assert.deepEqual(decodeTile(packTile((await listTile(sql, query)).value)), packed);
@@ -286,33 +264,26 @@ describe('the two ways to pack a tile', { skip: onPostgres ? false : 'the embedd
   });
 });
 
-describe('a dense tile', () => {
-  it('stays small: one record for each small square, that with the lowest id, every time', async () => {
-    const { sql } = service.database;
-    await sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id, sensibel)
-      select (select id from portal.nutzer where loginname = 'melder'), ${arten.amsel}, date '2020-01-01' + i,
-        st_setsrid(st_makepoint(440000 + 0.01 * i, 5540000 + (i % 100) * 30), 25832), 'oeffentlich', 'freigegeben',
-        (select id from portal.nutzer where loginname = 'expertin'), i % 10 = 0
-      from generate_series(1, 2000) i`;
-    const { path } = await tileOf(440000, 5541000, 10);
-    const [z = 0, x = 0, y = 0] = path.replace('.mvt', '').split('/').map(Number);
-    const query = { z, x, y, art: null, artengruppeId: null, jahrVon: null, jahrBis: null };
-    const list = async (teilung: number) =>
-      (await listTile(sql, { ...query, teilung })).value.filter(({ layer }) => layer === 'sichtbeobachtung');
-    const all = await list(128);
-    const thin = await list(16);
-    assert.ok(all.length > 1000 && thin.length > 2 && thin.length <= 16 * 16, `${all.length}, ${thin.length}`);
-    assert.deepEqual(await list(16), thin);
-    const masked = new Set((await sql`select id from portal.sichtbeobachtung where sensibel`).map(({ id }) => Number(id)));
-    assert.deepEqual(
-      [...all, ...thin].filter(({ properties }) => masked.has(Number(properties.id))),
-      [],
-      'no point for what is masked',
-    );
-    const lowest = all[0]?.properties.id;
-    assert.ok(thin.some(({ properties }) => properties.id === lowest));
-    const response = await get(path);
-    assert.ok((await response.arrayBuffer()).byteLength <= maxTileBytes);
-  });
+it('a dense tile stays small: one record for each small square, that with the lowest id, every time', async () => {
+  await sql`
+    insert into portal.sichtbeobachtung (nutzer_id, art, datum, point, bereich, status, experte_id, sensibel)
+    select (select id from portal.nutzer where loginname = 'melder'), ${arten.amsel}, date '2020-01-01' + i,
+      st_setsrid(st_makepoint(440000 + 0.01 * i, 5540000 + (i % 100) * 30), 25832), 'oeffentlich', 'freigegeben',
+      (select id from portal.nutzer where loginname = 'expertin'), i % 10 = 0
+    from generate_series(1, 2000) i`;
+  const { path, tile } = await tileOf(440000, 5541000, 10);
+  const query = { ...tile, art: null, artengruppeId: null, jahrVon: null, jahrBis: null };
+  const list = async (teilung: number) =>
+    (await listTile(sql, { ...query, teilung })).value.filter(({ layer }) => layer === 'sichtbeobachtung');
+  const all = await list(128);
+  const thin = await list(16);
+  assert.ok(all.length > 1000 && thin.length > 2 && thin.length <= 16 * 16, `${all.length}, ${thin.length}`);
+  assert.deepEqual(await list(16), thin);
+  const masked = new Set((await sql`select id from portal.sichtbeobachtung where sensibel`).map(({ id }) => Number(id)));
+  const exposed = [...all, ...thin].filter(({ properties }) => masked.has(Number(properties.id)));
+  assert.deepEqual(exposed, [], 'no point for what is masked');
+  const lowest = all[0]?.properties.id;
+  assert.ok(thin.some(({ properties }) => properties.id === lowest));
+  const response = await get(path);
+  assert.ok((await response.arrayBuffer()).byteLength <= maxTileBytes);
 });

@@ -1,12 +1,13 @@
-// Audio uploads: recognised by their bytes, freed of place and person, the sound untouched (S1.8).
+// Audio uploads: recognised by their bytes, freed of place and person, the sound untouched (S1.8); else refused, with the reason.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { AudioRefusedError, type RefusalReason } from '../../src/media/audio/refusal.ts';
 import { type AudioKind, cleanAudio } from '../../src/media/audio.ts';
 import { audioKinds, flacBlock, makeAudio, makeFlac, makeWav, riffChunk, wavSound } from '../support/audio.ts';
 import { aacSilence, makeAdtsFrames, makeFlacFrames, makeMp3Frames, makeStreamInfo } from '../support/audio-frames.ts';
 import { box, makeMp4, sampleEntry } from '../support/audio-mp4.ts';
-import { makeOgg, type OggCodec } from '../support/audio-ogg.ts';
-import { littleEndian, makeApe, makeId3v1, makeId3v2, makeLyrics, planted } from '../support/audio-tags.ts';
+import { makeOgg, type OggCodec, sumOggPage } from '../support/audio-ogg.ts';
+import { concat, littleEndian, makeApe, makeId3v1, makeId3v2, makeLyrics, planted } from '../support/audio-tags.ts';
 
 const note = Buffer.from(planted.join());
 
@@ -53,38 +54,38 @@ describe('MP3', () => {
   const frames = makeMp3Frames(12);
   const slow = makeMp3Frames(6, { header: 'fff340c4', length: 104 });
   testRows('mp3', [
-    ...[2, 3, 4].map((version): Row => [`ID3v2.${version}`, Buffer.concat([makeId3v2({ version }), frames]), frames]),
+    ...[2, 3, 4].map((version): Row => [`ID3v2.${version}`, concat(makeId3v2({ version }), frames), frames]),
     [
       'ID3v2 with a footer, twice, and zeros behind',
-      Buffer.concat([makeId3v2({ footer: true }), makeId3v2(), Buffer.alloc(500), frames]),
+      concat(makeId3v2({ footer: true }), makeId3v2(), Buffer.alloc(500), frames),
       frames,
     ],
-    ['a picture full of sync bytes', Buffer.concat([makeId3v2({ picture: 40_000 }), frames]), frames],
+    ['a picture full of sync bytes', concat(makeId3v2({ picture: 40_000 }), frames), frames],
     [
       'a tag whose length is too short',
-      Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x05'), note, makeId3v2({ picture: 3_001 }).subarray(10), frames]),
+      concat('ID3\x04\0\0\0\0\0\x05', note, makeId3v2({ picture: 3_001 }).subarray(10), frames),
       frames,
     ],
-    ['ID3v2 at the end, with its footer', Buffer.concat([frames, makeId3v2({ footer: true })]), frames],
-    ['ID3v2 at the end, without', Buffer.concat([frames, makeId3v2({ picture: 5_000 })]), frames],
-    ['ID3v1', Buffer.concat([frames, makeId3v1()]), frames],
-    ['ID3v1 extended', Buffer.concat([frames, makeId3v1({ extended: true })]), frames],
-    ['APE version 2', Buffer.concat([frames, makeApe()]), frames],
-    ['APE version 1 and ID3v1', Buffer.concat([frames, makeApe({ version: 1000 }), makeId3v1()]), frames],
-    ['Lyrics3 versions 1 and 2', Buffer.concat([frames, makeLyrics({ version: 1 }), makeLyrics(), makeId3v1()]), frames],
+    ['ID3v2 at the end, with its footer', concat(frames, makeId3v2({ footer: true })), frames],
+    ['ID3v2 at the end, without', concat(frames, makeId3v2({ picture: 5_000 })), frames],
+    ['ID3v1', concat(frames, makeId3v1()), frames],
+    ['ID3v1 extended', concat(frames, makeId3v1({ extended: true })), frames],
+    ['APE version 2', concat(frames, makeApe()), frames],
+    ['APE version 1 and ID3v1', concat(frames, makeApe({ version: 1000 }), makeId3v1()), frames],
+    ['Lyrics3 versions 1 and 2', concat(frames, makeLyrics({ version: 1 }), makeLyrics(), makeId3v1()), frames],
     [
       'all of them',
-      Buffer.concat([makeId3v2(), frames, makeApe(), makeLyrics(), makeId3v1({ extended: true }), makeId3v2({ footer: true })]),
+      concat(makeId3v2(), frames, makeApe(), makeLyrics(), makeId3v1({ extended: true }), makeId3v2({ footer: true })),
       frames,
     ],
     [
       'files joined with their tags',
-      Buffer.concat([makeId3v2(), frames, makeId3v1(), makeId3v2({ picture: 3_000 }), frames]),
-      Buffer.concat([frames, frames]),
+      concat(makeId3v2(), frames, makeId3v1(), makeId3v2({ picture: 3_000 }), frames),
+      concat(frames, frames),
     ],
-    ['files of two sample rates joined', Buffer.concat([frames, slow]), Buffer.concat([frames, slow])],
-    ['a last frame that is broken off', Buffer.concat([frames, frames.subarray(0, 200)]), frames],
-    ['text between frames', Buffer.concat([frames, note, frames]), Buffer.concat([frames, frames])],
+    ['files of two sample rates joined', concat(frames, slow), concat(frames, slow)],
+    ['a last frame that is broken off', concat(frames, frames.subarray(0, 200)), frames],
+    ['text between frames', concat(frames, note, frames), concat(frames, frames)],
     ['one single frame', makeMp3Frames(1), makeMp3Frames(1)],
   ]);
 });
@@ -92,8 +93,8 @@ describe('MP3', () => {
 describe('AAC', () => {
   const frames = makeAdtsFrames(30);
   testRows('aac', [
-    ['ID3v2 in front and behind', Buffer.concat([makeId3v2({ version: 3 }), frames, makeId3v2()]), frames],
-    ['APE and ID3v1', Buffer.concat([frames, makeApe(), makeId3v1()]), frames],
+    ['ID3v2 in front and behind', concat(makeId3v2({ version: 3 }), frames, makeId3v2()), frames],
+    ['APE and ID3v1', concat(frames, makeApe(), makeId3v1()), frames],
   ]);
 });
 
@@ -101,19 +102,14 @@ describe('AMR', () => {
   for (const kind of ['amr', 'awb'] as const) {
     const file = makeAudio(kind);
     testRows(kind, [
-      ['tags of other formats behind', Buffer.concat([file, makeId3v1(), makeId3v2(), makeApe()]), file],
-      ['a last frame that is broken off', Buffer.concat([file, file.subarray(file.length - 1), Buffer.from([0x3c, 1, 2])]), file],
+      ['tags of other formats behind', concat(file, makeId3v1(), makeId3v2(), makeApe()), file],
+      ['a last frame that is broken off', concat(file, file.subarray(file.length - 1), Buffer.from([0x3c, 1, 2])), file],
     ]);
   }
 });
 
 describe('WAV', () => {
-  const extensible = Buffer.concat([
-    littleEndian(0xfffe, 2),
-    makeWav().subarray(22, 36),
-    littleEndian(22, 2),
-    Buffer.alloc(22, 1),
-  ]);
+  const extensible = concat(littleEndian(0xfffe, 2), makeWav().subarray(22, 36), littleEndian(22, 2), Buffer.alloc(22, 1));
   const clean = makeWav();
   const sized = (file: Buffer, riff: number, data: number) => {
     const changed = Buffer.from(file);
@@ -126,14 +122,14 @@ describe('WAV', () => {
     ['chunks in front of the sound', makeWav({ before: chunks('bext', 'LIST', 'id3 ', 'ID3 ', 'JUNK', 'odd!') }), clean],
     ['chunks behind the sound', makeWav({ after: chunks('iXML', '_PMX', 'cart', 'axml', 'LIST', 'cue ') }), clean],
     ['a second sound and a second format', makeWav({ after: chunks('data', 'fmt ') }), clean],
-    ['something behind the file', Buffer.concat([clean, note]), clean],
+    ['something behind the file', concat(clean, note), clean],
     ['a wrong length of the whole', sized(makeWav({ after: chunks('LIST') }), 4_000, wavSound.length), clean],
     ['the lengths of a writer to a pipe', sized(clean, 0xffff_ffff, 0xffff_ffff), clean],
-    ['text behind a PCM format', makeWav({ format: Buffer.concat([clean.subarray(20, 36), note]) }), clean],
-    ['text behind an extensible format', makeWav({ format: Buffer.concat([extensible, note]) }), makeWav({ format: extensible })],
+    ['text behind a PCM format', makeWav({ format: concat(clean.subarray(20, 36), note) }), clean],
+    ['text behind an extensible format', makeWav({ format: concat(extensible, note) }), makeWav({ format: extensible })],
     [
       'the number of samples, with text',
-      makeWav({ before: [riffChunk('fact', Buffer.concat([littleEndian(800, 4), note]))] }),
+      makeWav({ before: [riffChunk('fact', concat(littleEndian(800, 4), note))] }),
       makeWav({ before: [riffChunk('fact', littleEndian(800, 4))] }),
     ],
   ]);
@@ -142,16 +138,12 @@ describe('WAV', () => {
 describe('FLAC', () => {
   const clean = makeFlac();
   testRows('flac', [
-    ['ID3 with a footer and zeros in front', Buffer.concat([makeId3v2({ footer: true }), Buffer.alloc(30), clean]), clean],
-    ['a long tag behind it', Buffer.concat([clean, makeId3v2({ footer: true, picture: 90_000 })]), clean],
-    [
-      'ID3 around it',
-      Buffer.concat([makeId3v2({ picture: 500 }), makeFlac({ tags: true }), makeId3v1({ extended: true })]),
-      clean,
-    ],
-    ['text behind the last frame', Buffer.concat([clean, note]), clean],
-    ['zeros and text behind the last frame', Buffer.concat([clean, makeApe().subarray(0, 90)]), clean],
-    ['a last frame that is broken off', Buffer.concat([clean, makeFlacFrames(21).at(-1)?.subarray(0, 300) ?? note]), clean],
+    ['ID3 with a footer and zeros in front', concat(makeId3v2({ footer: true }), Buffer.alloc(30), clean), clean],
+    ['a long tag behind it', concat(clean, makeId3v2({ footer: true, picture: 90_000 })), clean],
+    ['ID3 around it', concat(makeId3v2({ picture: 500 }), makeFlac({ tags: true }), makeId3v1({ extended: true })), clean],
+    ['text behind the last frame', concat(clean, note), clean],
+    ['zeros and text behind the last frame', concat(clean, makeApe().subarray(0, 90)), clean],
+    ['a last frame that is broken off', concat(clean, makeFlacFrames(21).at(-1)?.subarray(0, 300) ?? note), clean],
   ]);
 });
 
@@ -163,10 +155,10 @@ describe('Ogg', () => {
       [`${codec}: comments over several pages, with a picture`, makeOgg({ codec, tags: true, picture: 150_000 }), clean],
       [
         `${codec}: recordings one behind the other`,
-        Buffer.concat([makeOgg({ codec, tags: true }), makeOgg({ codec, tags: true, serial: 8 })]),
-        Buffer.concat([clean, makeOgg({ codec, serial: 8 })]),
+        concat(makeOgg({ codec, tags: true }), makeOgg({ codec, tags: true, serial: 8 })),
+        concat(clean, makeOgg({ codec, serial: 8 })),
       ],
-      [`${codec}: something behind the last page`, Buffer.concat([makeOgg({ codec, tags: true }), makeId3v1()]), clean],
+      [`${codec}: something behind the last page`, concat(makeOgg({ codec, tags: true }), makeId3v1()), clean],
     ]);
   }
 
@@ -200,7 +192,7 @@ describe('MP4', () => {
   );
   const addToTracks = (file: Buffer, child: Buffer) => {
     const moov = file.indexOf('moov') - 4;
-    return Buffer.concat([file.subarray(0, moov), box('moov', file.subarray(moov + 8), child)]);
+    return concat(file.subarray(0, moov), box('moov', file.subarray(moov + 8), child));
   };
   const files: [string, Buffer][] = [
     ['sound in front of the tracks', makeMp4({ tags: true })],
@@ -214,13 +206,7 @@ describe('MP4', () => {
     ['a last box too short for its times', addToTracks(makeMp4(), box('mvhd', Buffer.alloc(1)))],
     [
       'tags of other formats behind the last box',
-      Buffer.concat([
-        makeMp4({ tags: true }),
-        makeLyrics({ version: 1 }),
-        makeLyrics(),
-        makeApe(),
-        makeId3v1({ extended: true }),
-      ]),
+      concat(makeMp4({ tags: true }), makeLyrics({ version: 1 }), makeLyrics(), makeApe(), makeId3v1({ extended: true })),
     ],
   ];
   for (const [what, file] of files) {
@@ -258,4 +244,121 @@ describe('MP4', () => {
     );
     assert.deepEqual(changed, expected);
   });
+});
+
+const wav = makeWav();
+
+/** The file with other bytes in one place. */
+function change(file: Buffer, at: number, bytes: Buffer): Buffer {
+  assert.ok(at > 0 && at + bytes.length <= file.length);
+  const changed = Buffer.from(file);
+  bytes.copy(changed, at);
+  return changed;
+}
+
+const firstOggPage = (content: string) =>
+  sumOggPage(concat('OggS\0\x02', Buffer.alloc(20), Buffer.from([1, content.length]), Buffer.from(content, 'latin1')));
+
+const headOf = (ogg: Buffer, pages: number) => {
+  let end = 0;
+  for (let page = 0; page <= pages; page++) end = ogg.indexOf('OggS', end + (page > 0 ? 1 : 0));
+  return ogg.subarray(0, end);
+};
+
+const announceHeaders = (speex: Buffer) => {
+  const first = headOf(speex, 1);
+  return concat(sumOggPage(change(first, 28 + 68, Buffer.from([1]))), speex.subarray(first.length));
+};
+
+const otherFiles: [what: string, bytes: Buffer][] = [
+  ['PNG', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
+  ['JPEG', Buffer.from('ffd8ffe000104a46494600010100', 'hex')],
+  ...[
+    ...['<html>', '<svg/>', 'GIF89a', '%PDF-1.7', 'MZ', 'PK\x03\x04', '\0\0\0', '\xff', 'RIFF', 'ADIF\0\0\0\0'],
+    ...['FORM\0\0\0\0AIFF', '#!AMR_MC1.0\n'],
+  ].map((text): [string, Buffer] => [JSON.stringify(text), Buffer.from(text, 'latin1')]),
+  ['zeros', Buffer.alloc(900)],
+  ['UTF-16 text, which begins like layer I', concat(Buffer.from([0xff, 0xfe]), Buffer.from('Notiz'.repeat(90), 'utf16le'))],
+  ['a frame of MP3 that no other follows', concat(makeMp3Frames(1), note)],
+  ['MP2', makeMp3Frames(5, { header: 'fffd90c4' })],
+  ['RF64', concat('RF64', wav.subarray(4))],
+  ['AVI', change(wav, 8, Buffer.from('AVI '))],
+];
+
+const damaged: [what: string, bytes: Buffer][] = [
+  ['ID3 without sound', makeId3v2()],
+  ['ID3 that reaches beyond the end', concat('ID3\x04\0\0\x7f\x7f\x7f\x7f', makeMp3Frames(3))],
+  ['AMR without sound', Buffer.from('#!AMR\n')],
+  ['AMR with text for sound', Buffer.from('#!AMR-WB\nErika')],
+  ['WAV that is broken off', wav.subarray(0, -100)],
+  ['WAV without sound', riffChunk('RIFF', concat('WAVE', wav.subarray(12, 36)))],
+  ['WAV without a format', riffChunk('RIFF', concat('WAVE', riffChunk('data', wavSound)))],
+  ['WAV whose format is too short', makeWav({ format: Buffer.from([1, 0, 1, 0]) })],
+  [
+    'WAV whose sound swallows a part of the next chunk',
+    change(makeWav({ tags: true }), makeWav({ tags: true }).indexOf('data') + 4, littleEndian(wavSound.length + 30, 4)),
+  ],
+  ['FLAC without frames', makeFlac().subarray(0, 42)],
+  ['FLAC without stream info', concat('fLaC', flacBlock(4, note, true), ...makeFlacFrames(3))],
+  ['FLAC whose only frame is broken', change(makeFlac().subarray(0, 435), 300, Buffer.from('xxx'))],
+  ['FLAC with a long rest that is no frame', concat(makeFlac(), Buffer.alloc(70_000, 'x'))],
+  ['Ogg with a broken page', change(makeOgg(), makeOgg().length - 3, Buffer.from('xxx'))],
+  ['Ogg without sound', headOf(makeOgg(), 2)],
+  ['Ogg without comments', headOf(makeOgg(), 1)],
+  ['Ogg with text between pages', concat(makeOgg(), note, makeOgg())],
+  ['Ogg of version 1', change(makeOgg(), 4, Buffer.from([1]))],
+  ['MP4 of pictures alone (HEIC)', concat(box('ftyp', Buffer.from('heic')), box('meta', Buffer.alloc(40)), box('mdat', note))],
+  ['MP4 that is broken off', makeMp4({ order: 'tracks first' }).subarray(0, -20)],
+  ['MP4 without tracks', concat(box('ftyp'), box('moov'), box('mdat', note))],
+  ['MP4 without media data', concat(box('ftyp'), box('moov'))],
+  ['MP4 with two lists of tracks', concat(makeMp4(), box('moov'))],
+  ['MP4 with a sample outside of the media data', change(makeMp4(), makeMp4().indexOf('stco') + 12, Buffer.from([0, 0, 0, 9]))],
+  ['MP4 with a table that is too long', change(makeMp4(), makeMp4().indexOf('stsz') + 12, Buffer.from([0x7f, 0, 0, 0]))],
+  [
+    'MP4 with a box of gigabytes',
+    change(makeMp4({ long: true }), makeMp4({ long: true }).indexOf('mdat') + 4, Buffer.from([0, 0, 0, 1])),
+  ],
+];
+
+const unsupported: [what: string, bytes: Buffer][] = [
+  ['WAV with MP3 inside', makeWav({ format: concat(littleEndian(0x55, 2), Buffer.alloc(28)) })],
+  ['Ogg with streams side by side', concat(headOf(makeOgg(), 1), makeOgg({ serial: 9 }).subarray(headOf(makeOgg(), 1).length))],
+  ['Ogg with another codec', firstOggPage('fishead\0')],
+  ['Speex with further headers', announceHeaders(makeOgg({ codec: 'speex' }))],
+  ['MP4 with fragments of several kinds', makeMp4({ fragmented: true, secondTrack: 'text' })],
+  ['MP4 with an encrypted codec', makeMp4({ entry: sampleEntry('enca') })],
+  ['MP4 with its sound elsewhere', change(makeMp4(), makeMp4().indexOf('url ') + 4, Buffer.alloc(4))],
+];
+
+const cases: [RefusalReason, [what: string, bytes: Buffer][]][] = [
+  ['empty', [['no bytes', Buffer.alloc(0)]]],
+  ['unknown', otherFiles],
+  ['damaged', damaged],
+  ['unsupported', unsupported],
+  [
+    'video',
+    [
+      ['MP4 with pictures', makeMp4({ secondTrack: 'vide' })],
+      ['Ogg with Theora', firstOggPage('\x80theora')],
+    ],
+  ],
+];
+
+describe('what is refused', () => {
+  for (const [reason, files] of cases) {
+    for (const [what, bytes] of files) {
+      it(`${reason}: ${what}`, () => {
+        assert.throws(
+          () => cleanAudio(bytes),
+          (error) => {
+            assert.ok(error instanceof AudioRefusedError, String(error));
+            assert.equal(error.reason, reason, error.message);
+            assert.equal(error.code, 'AUDIO_REFUSED');
+            assert.ok(!planted.some((text) => error.message.includes(text)));
+            return true;
+          },
+        );
+      });
+    }
+  }
 });

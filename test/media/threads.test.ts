@@ -234,118 +234,109 @@ describe('a picture is refused', () => {
   });
 });
 
+interface Given {
+  own: MediaThreads;
+  threads: Worker[];
+  path: string;
+  compress(): Promise<Uint8Array>;
+}
+
 describe('a thread', () => {
   const photo = makeJpeg({ width: 320, height: 240 }).then(writePhoto);
+  /** A test with a pool of its own, which starts so many threads; `compress` makes the usual photo smaller. */
+  const itStarts = (count: number, what: string, options: MediaThreadsOptions, run: (given: Given) => Promise<unknown>) =>
+    it(what, async (t) => {
+      const { own, threads } = openPool(t, options);
+      const path = await photo;
+      await run({ own, threads, path, compress: () => compressFile(own, path) });
+      assert.equal(threads.length, count);
+    });
 
-  it('that dies takes its photo with it, and the next photo gets a new one', async (t) => {
-    const { own, threads } = openPool(t, {});
-    const path = await photo;
+  itStarts(2, 'that dies takes its photo with it, and the next photo gets a new one', {}, async ({ compress }) => {
     const killed = expectThread().then(async (thread) => {
       await once(thread, 'online');
       await thread.terminate();
     });
-    await Promise.all([assert.rejects(compressFile(own, path), MediaUnavailableError), killed]);
-    await requireClean(await compressFile(own, await photo));
-    assert.equal(threads.length, 2);
+    await Promise.all([assert.rejects(compress(), MediaUnavailableError), killed]);
+    await requireClean(await compress());
   });
 
-  it('that fails on a file is replaced, and the cause is told', async (t) => {
-    const { own, threads } = openPool(t, {});
+  itStarts(2, 'that fails on a file is replaced, and the cause is told', {}, async ({ own, compress }) => {
     await assert.rejects(
       compressFile(own, join(dir, 'missing')),
       (error) => error instanceof MediaUnavailableError && (error.cause as { code?: string }).code === 'ENOENT',
     );
-    await requireClean(await compressFile(own, await photo));
-    assert.equal(threads.length, 2);
+    await requireClean(await compress());
   });
 
-  it('S3.7 that takes too long is ended', async (t) => {
-    const { own, threads } = openPool(t, { jobMs: 1 });
-    const path = await photo;
+  itStarts(2, 'S3.7 that takes too long is ended', { jobMs: 1 }, async ({ compress }) => {
     const ended = expectThread().then((thread) => once(thread, 'exit'));
-    await Promise.all([assert.rejects(compressFile(own, path), MediaUnavailableError), ended]);
-    await assert.rejects(compressFile(own, path), MediaUnavailableError);
-    assert.equal(threads.length, 2);
+    await Promise.all([assert.rejects(compress(), MediaUnavailableError), ended]);
+    await assert.rejects(compress(), MediaUnavailableError);
   });
 
-  it('without work ends, and another is started when there is some', async (t) => {
-    const { own, threads } = openPool(t, { idleMs: 1 });
-    await compressFile(own, await photo);
+  itStarts(2, 'without work ends, and another is started when there is some', { idleMs: 1 }, async ({ threads, compress }) => {
+    await compress();
     const [thread] = threads;
     assert.ok(thread);
     await once(thread, 'exit');
-    await compressFile(own, await photo);
-    assert.equal(threads.length, 2);
+    await compress();
   });
 
-  it('ends after so many files, and the next photo gets a new one', async (t) => {
-    const { own, threads } = openPool(t, { fileLimit: 3 });
-    for (let n = 0; n < 4; n++) await requireClean(await compressFile(own, await photo));
-    assert.equal(threads.length, 2);
+  itStarts(2, 'ends after so many files, and the next photo gets a new one', { fileLimit: 3 }, async ({ compress }) => {
+    for (let n = 0; n < 4; n++) await requireClean(await compress());
   });
 
-  it('that got more work in time goes on', async (t) => {
-    const { own, threads } = openPool(t, { idleMs: 1 });
-    const path = await photo;
-    await Promise.all([compressFile(own, path), compressFile(own, path)]);
-    assert.equal(threads.length, 1);
+  itStarts(1, 'that got more work in time goes on', { idleMs: 1 }, async ({ compress }) => {
+    await Promise.all([compress(), compress()]);
   });
 
-  it('does one photo at a time, in the order of arrival', async (t) => {
-    const { own, threads } = openPool(t, { workers: 1 });
+  itStarts(1, 'does one photo at a time, in the order of arrival', { workers: 1 }, async ({ compress }) => {
     const done: number[] = [];
-    const path = await photo;
-    await Promise.all([0, 1, 2, 3, 4].map((number) => compressFile(own, path).then(() => done.push(number))));
-    assert.equal(threads.length, 1);
+    await Promise.all([0, 1, 2, 3, 4].map((number) => compress().then(() => done.push(number))));
     assert.deepEqual(done, [0, 1, 2, 3, 4]);
   });
 
-  it('begins with the first file', async (t) => {
-    const { own, threads } = openPool(t, {});
+  itStarts(1, 'begins with the first file', {}, async ({ threads, compress }) => {
     await sleep(50);
     assert.equal(threads.length, 0);
-    await compressFile(own, await photo);
-    assert.equal(threads.length, 1);
+    await compress();
   });
 
-  it('makes all files of a request in one place, before those that wait', async (t) => {
-    const { own, threads } = openPool(t, { workers: 1 });
-    const path = await photo;
-    const done: string[] = [];
-    const many = own.run(async (files) => {
-      for (let n = 0; n < 3; n++) {
-        await files.compress(path);
-        done.push('many');
-      }
-    });
-    await Promise.all([many, compressFile(own, path).then(() => done.push('other'))]);
-    assert.deepEqual(done, ['many', 'many', 'many', 'other']);
-    assert.equal(threads.length, 1);
-  });
+  itStarts(
+    1,
+    'makes all files of a request in one place, before those that wait',
+    { workers: 1 },
+    async ({ own, path, compress }) => {
+      const done: string[] = [];
+      const many = own.run(async (files) => {
+        for (let n = 0; n < 3; n++) {
+          await files.compress(path);
+          done.push('many');
+        }
+      });
+      await Promise.all([many, compress().then(() => done.push('other'))]);
+      assert.deepEqual(done, ['many', 'many', 'many', 'other']);
+    },
+  );
 
-  it('leaves one to others, however many photos a network sends', async (t) => {
-    const { own, threads } = openPool(t, { workers: 2 });
+  itStarts(2, 'leaves one to others, however many photos a network sends', { workers: 2 }, async ({ compress }) => {
     const done: string[] = [];
-    const path = await photo;
-    const send = (network: string) => runInScope(network, () => compressFile(own, path).then(() => done.push(network)));
+    const send = (network: string) => runInScope(network, () => compress().then(() => done.push(network)));
     await Promise.all([...Array.from({ length: 30 }, () => send('many')), send('other')]);
-    assert.equal(threads.length, 2);
     assert.ok(done.indexOf('other') < 30, done.join());
   });
 
-  it('makes nothing of a photo whose sender has gone meanwhile', async (t) => {
-    const { own, threads } = openPool(t, { workers: 1 });
-    const path = await photo;
-    const first = compressFile(own, path);
+  itStarts(1, 'makes nothing of a photo whose sender has gone meanwhile', { workers: 1 }, async ({ compress }) => {
+    const first = compress();
     let hasLeft = false;
     const second = runInScope('gone', (scope) => {
       scope.hasLeft = () => hasLeft;
-      return compressFile(own, path);
+      return compress();
     });
     hasLeft = true;
     await assert.rejects(second, { code: 'MEDIA_UNAVAILABLE' });
     await first;
-    assert.equal(threads.length, 1);
   });
 
   it('that is not free in time: the photo is turned away, the one before it is not', async (t) => {
@@ -357,19 +348,16 @@ describe('a thread', () => {
     await requireClean(await compressFile(own, path));
   });
 
-  it('ends when the pool is closed, and its photo and the waiting ones fail', async (t) => {
-    const { own, threads } = openPool(t, {});
-    const path = await photo;
+  itStarts(1, 'ends when the pool is closed, and its photo and the waiting ones fail', {}, async ({ own, compress }) => {
     const ended = expectThread().then(async (thread) => {
       await Promise.all([own.close(), once(thread, 'exit')]);
     });
     await Promise.all([
-      assert.rejects(compressFile(own, path), MediaUnavailableError),
-      assert.rejects(compressFile(own, path), MediaUnavailableError),
+      assert.rejects(compress(), MediaUnavailableError),
+      assert.rejects(compress(), MediaUnavailableError),
       ended,
     ]);
-    await assert.rejects(compressFile(own, path), MediaUnavailableError);
-    assert.equal(threads.length, 1);
+    await assert.rejects(compress(), MediaUnavailableError);
   });
 
   it('keeps no process alive', { timeout: 60_000 }, async () => {
@@ -385,9 +373,8 @@ describe('a thread', () => {
     assert.ok(Number(stdout) > 0);
   });
 
-  it('cleans a sound as it is cleaned anywhere, after a photo and before one', async (t) => {
-    const { own, threads } = openPool(t, {});
-    await compressFile(own, await photo);
+  itStarts(1, 'cleans a sound as it is cleaned anywhere, after a photo and before one', {}, async ({ own, compress }) => {
+    await compress();
     const file = makeAudio('m4a', { tags: true });
     const { kind, bytes } = await own.run(async (files) => files.clean(await writePhoto(file)));
     const expected = cleanAudio(file);
@@ -397,8 +384,7 @@ describe('a thread', () => {
       own.run(async (files) => files.clean(await writePhoto(Buffer.from('no sound')))),
       (error) => error instanceof AudioRefusedError && error.reason === 'unknown',
     );
-    await compressFile(own, await photo);
-    assert.equal(threads.length, 1);
+    await compress();
   });
 
   it('leaves the file as it is', async () => {

@@ -1,6 +1,6 @@
 // MP4 files of one second of silence in AAC, with tags in every place that phones and programs use.
 import { aacSilence } from './audio-frames.ts';
-import { bigEndian, planted } from './audio-tags.ts';
+import { bigEndian, concat, planted } from './audio-tags.ts';
 
 export interface Mp4Options {
   tags?: boolean;
@@ -26,12 +26,12 @@ const samplesPerChunk = 11;
 
 export function box(type: string, ...content: Buffer[]): Buffer {
   const body = Buffer.concat(content);
-  return Buffer.concat([bigEndian(body.length + 8, 4), Buffer.from(type, 'latin1'), body]);
+  return concat(bigEndian(body.length + 8, 4), Buffer.from(type, 'latin1'), body);
 }
 
 function longBox(type: string, ...content: Buffer[]): Buffer {
   const body = Buffer.concat(content);
-  return Buffer.concat([bigEndian(1, 4), Buffer.from(type), zeros(4), bigEndian(body.length + 16, 4), body]);
+  return concat(bigEndian(1, 4), Buffer.from(type), zeros(4), bigEndian(body.length + 16, 4), body);
 }
 
 function full(type: string, ...content: Buffer[]): Buffer {
@@ -46,13 +46,13 @@ function timed(type: string, long: boolean, rest: Buffer): Buffer {
 
 function makeEntry(): Buffer {
   const config = Buffer.from([0x05, 2, 0x12, 0x08]);
-  const decoder = Buffer.concat([Buffer.from([0x04, 13 + config.length, 0x40, 0x15]), zeros(11), config]);
-  const esds = Buffer.concat([Buffer.from([0x03, 3 + decoder.length + 3]), zeros(3), decoder, Buffer.from([0x06, 1, 2])]);
+  const decoder = concat(Buffer.from([0x04, 13 + config.length, 0x40, 0x15]), zeros(11), config);
+  const esds = concat(Buffer.from([0x03, 3 + decoder.length + 3]), zeros(3), decoder, Buffer.from([0x06, 1, 2]));
   return sampleEntry('mp4a', full('esds', esds));
 }
 
 export function sampleEntry(type: string, ...children: Buffer[]): Buffer {
-  const fields = Buffer.concat([
+  const fields = concat(
     zeros(6),
     bigEndian(1, 2),
     zeros(8),
@@ -61,7 +61,7 @@ export function sampleEntry(type: string, ...children: Buffer[]): Buffer {
     zeros(4),
     bigEndian(44_100, 2),
     zeros(2),
-  ]);
+  );
   return box(type, fields, ...children);
 }
 
@@ -86,16 +86,16 @@ function makeTrack(
     full(
       long ? 'co64' : 'stco',
       bigEndian(offsets.length, 4),
-      ...offsets.map((at) => Buffer.concat([zeros(width - 4), bigEndian(at, 4)])),
+      ...offsets.map((at) => concat(zeros(width - 4), bigEndian(at, 4))),
     ),
   );
   const duration = long ? zeros(8) : zeros(4);
   return box(
     'trak',
-    timed('tkhd', long, Buffer.concat([bigEndian(id, 4), zeros(4), duration, zeros(60)])),
+    timed('tkhd', long, concat(bigEndian(id, 4), zeros(4), duration, zeros(60))),
     box(
       'mdia',
-      timed('mdhd', long, Buffer.concat([bigEndian(44_100, 4), duration, Buffer.from([0x55, 0xc4, 0, 0])])),
+      timed('mdhd', long, concat(bigEndian(44_100, 4), duration, Buffer.from([0x55, 0xc4, 0, 0]))),
       full('hdlr', zeros(4), Buffer.from(handler), zeros(12), Buffer.from(`${tags ? planted[1] : ''}\0`)),
       box(
         'minf',
@@ -140,7 +140,7 @@ export function makeMp4(options: Mp4Options = {}): Buffer {
     Buffer.concat(samples.slice(i * samplesPerChunk, (i + 1) * samplesPerChunk)),
   );
   const note = Buffer.from(secondTrack === undefined ? '' : text);
-  const media = Buffer.concat([...chunks.flatMap((chunk) => [chunk, leftover]), note]);
+  const media = concat(...chunks.flatMap((chunk) => [chunk, leftover]), note);
   const ftyp = box('ftyp', Buffer.from(`${brand}\0\0\0\0${brand}mp42isom`));
   const xmp = box('uuid', Buffer.from('be7acfcb97a942e89c71999491e3afac', 'hex'), Buffer.from(`<x:xmpmeta>${text}</x:xmpmeta>`));
   const between = Buffer.concat(tags ? [box('free', Buffer.from(text)), xmp, full('meta', Buffer.from(text))] : []);
@@ -152,7 +152,7 @@ export function makeMp4(options: Mp4Options = {}): Buffer {
     const sizes = samples.map(({ length }) => length);
     return box(
       'moov',
-      timed('mvhd', long, Buffer.concat([bigEndian(44_100, 4), zeros(long ? 8 : 4), zeros(80)])),
+      timed('mvhd', long, concat(bigEndian(44_100, 4), zeros(long ? 8 : 4), zeros(80))),
       makeTrack(options, 1, 'soun', sizes, offsets, samplesPerChunk),
       ...(secondTrack === undefined
         ? []
@@ -162,8 +162,7 @@ export function makeMp4(options: Mp4Options = {}): Buffer {
     );
   };
 
-  const mdat =
-    order === 'open end' ? Buffer.concat([zeros(4), Buffer.from('mdat'), media]) : (long ? longBox : box)('mdat', media);
+  const mdat = order === 'open end' ? concat(zeros(4), 'mdat', media) : (long ? longBox : box)('mdat', media);
   const head = mdat.length - media.length;
   if (fragmented) {
     const fragment = (dataAt: number) =>
@@ -183,12 +182,11 @@ export function makeMp4(options: Mp4Options = {}): Buffer {
           ...(tags ? [box('udta', Buffer.from(text))] : []),
         ),
       );
-    return Buffer.concat([ftyp, makeMoov(0), between, fragment(fragment(0).length + head), mdat, ...behind]);
+    return concat(ftyp, makeMoov(0), between, fragment(fragment(0).length + head), mdat, ...behind);
   }
-  if (order === 'sound first')
-    return Buffer.concat([ftyp, between, mdat, makeMoov(ftyp.length + between.length + head), ...behind]);
+  if (order === 'sound first') return concat(ftyp, between, mdat, makeMoov(ftyp.length + between.length + head), ...behind);
   const moovSize = makeMoov(0).length;
-  return Buffer.concat([ftyp, makeMoov(ftyp.length + moovSize + between.length + head), between, mdat, ...behind]);
+  return concat(ftyp, makeMoov(ftyp.length + moovSize + between.length + head), between, mdat, ...behind);
 }
 
 /** A mebibyte of a file whose chunks, a byte each, are told in no order. */
@@ -208,9 +206,9 @@ export function makeScatteredMp4(): Buffer {
     );
     const hdlr = full('hdlr', zeros(4), Buffer.from('soun'), zeros(13));
     const moov = box('moov', box('trak', box('mdia', hdlr, box('minf', stbl))));
-    return Buffer.concat([box('ftyp', Buffer.from('M4A \0\0\0\0')), moov, box('mdat')]);
+    return concat(box('ftyp', Buffer.from('M4A \0\0\0\0')), moov, box('mdat'));
   };
   const head = make(make(0).length);
   head.writeUInt32BE(8 + media.length, head.length - 8);
-  return Buffer.concat([head, media]);
+  return concat(head, media);
 }

@@ -1,6 +1,6 @@
 // Ogg files of the four codecs. Opus and FLAC can be played; Vorbis and Speex have the right headers around invented sound.
 import { makeFlacFrames, makeStreamInfo } from './audio-frames.ts';
-import { bigEndian, littleEndian, makeVorbisComment } from './audio-tags.ts';
+import { bigEndian, concat, littleEndian, makeVorbisComment } from './audio-tags.ts';
 
 export type OggCodec = 'opus' | 'vorbis' | 'speex' | 'flac';
 
@@ -28,55 +28,44 @@ function partsOf(codec: OggCodec, tags: boolean, setup: number): Parts {
   switch (codec) {
     case 'opus':
       return {
-        first: Buffer.concat([
-          Buffer.from('OpusHead\x01\x01', 'latin1'),
-          littleEndian(0, 2),
-          littleEndian(48_000, 4),
-          Buffer.alloc(3),
-        ]),
-        headers: (comment) => [Buffer.concat([Buffer.from('OpusTags'), comment])],
+        first: concat('OpusHead\x01\x01', littleEndian(0, 2), littleEndian(48_000, 4), Buffer.alloc(3)),
+        headers: (comment) => [concat('OpusTags', comment)],
         sound: Array(50).fill(opusSilence),
       };
     case 'vorbis':
       return {
-        first: Buffer.concat([
-          Buffer.from('\x01vorbis', 'latin1'),
+        first: concat(
+          '\x01vorbis',
           Buffer.alloc(4),
           Buffer.from([1]),
           littleEndian(44_100, 4),
           Buffer.alloc(12),
           Buffer.from([0xb8, 1]),
-        ]),
+        ),
         headers: (comment) => [
-          Buffer.concat([Buffer.from('\x03vorbis', 'latin1'), comment, Buffer.from([1])]),
-          Buffer.concat([Buffer.from('\x05vorbis', 'latin1'), Buffer.alloc(setup, 'setup')]),
+          concat('\x03vorbis', comment, Buffer.from([1])),
+          concat('\x05vorbis', Buffer.alloc(setup, 'setup')),
         ],
         sound: Array.from({ length: 20 }, (_, i) => Buffer.alloc(90, `sound ${i}`)),
       };
     case 'speex':
       return {
-        first: Buffer.concat([
+        first: concat(
           Buffer.from('Speex   1.2'.padEnd(28, '\0')),
           littleEndian(1, 4),
           littleEndian(80, 4),
           littleEndian(8_000, 4),
           Buffer.alloc(40),
-        ]),
+        ),
         headers: (comment) => [comment],
         sound: Array.from({ length: 20 }, (_, i) => Buffer.alloc(38, `speex ${i}`)),
       };
     case 'flac':
       return {
-        first: Buffer.concat([
-          Buffer.from('\x7fFLAC\x01\x00', 'latin1'),
-          bigEndian(tags ? 2 : 1, 2),
-          Buffer.from('fLaC'),
-          Buffer.from([0, 0, 0, 34]),
-          makeStreamInfo(),
-        ]),
+        first: concat('\x7fFLAC\x01\x00', bigEndian(tags ? 2 : 1, 2), 'fLaC', Buffer.from([0, 0, 0, 34]), makeStreamInfo()),
         headers: (comment) => [
-          Buffer.concat([Buffer.from([tags ? 4 : 0x84]), bigEndian(comment.length, 3), comment]),
-          ...(tags ? [Buffer.concat([Buffer.from([0x86]), bigEndian(comment.length, 3), comment])] : []),
+          concat(Buffer.from([tags ? 4 : 0x84]), bigEndian(comment.length, 3), comment),
+          ...(tags ? [concat(Buffer.from([0x86]), bigEndian(comment.length, 3), comment)] : []),
         ],
         sound: makeFlacFrames(5),
       };
@@ -94,16 +83,16 @@ export function makeOgg({ tags = false, codec = 'opus', picture = 0, serial = 77
       const granule = lacing.every((size) => size === 255)
         ? Buffer.alloc(8, 0xff)
         : littleEndian(Math.max(0, i + 1 - heads.length) * 960, 6);
-      const page = Buffer.concat([
-        Buffer.from('OggS\0'),
+      const page = concat(
+        'OggS\0',
         Buffer.from([flags]),
-        Buffer.concat([granule, Buffer.alloc(8 - granule.length)]),
+        concat(granule, Buffer.alloc(8 - granule.length)),
         littleEndian(serial, 4),
         littleEndian(i, 4),
         Buffer.alloc(4),
         Buffer.from([lacing.length, ...lacing]),
         body,
-      ]);
+      );
       return sumOggPage(page);
     }),
   );

@@ -3,7 +3,7 @@ import type { AudioKind } from '../../src/media/audio.ts';
 import { makeAdtsFrames, makeAmrFrames, makeFlacFrames, makeMp3Frames, makeStreamInfo } from './audio-frames.ts';
 import { makeMp4 } from './audio-mp4.ts';
 import { makeOgg } from './audio-ogg.ts';
-import { bigEndian, littleEndian, makeApe, makeId3v1, makeId3v2, makeVorbisComment, planted } from './audio-tags.ts';
+import { bigEndian, concat, littleEndian, makeApe, makeId3v1, makeId3v2, makeVorbisComment, planted } from './audio-tags.ts';
 
 export const audioKinds: readonly AudioKind[] = ['mp3', 'wav', 'aac', 'amr', 'awb', 'm4a', 'oga', 'flac'];
 
@@ -15,17 +15,17 @@ export function makeAudio(kind: AudioKind, { tags = false } = {}): Buffer {
   const [before, after] = tags ? [[makeId3v2()], [makeApe(), makeId3v1()]] : [[], []];
   switch (kind) {
     case 'mp3':
-      return Buffer.concat([...before, makeMp3Frames(20), ...after]);
+      return concat(...before, makeMp3Frames(20), ...after);
     case 'aac':
-      return Buffer.concat([...before, makeAdtsFrames(30), ...after]);
+      return concat(...before, makeAdtsFrames(30), ...after);
     case 'amr':
-      return Buffer.concat([Buffer.from('#!AMR\n'), makeAmrFrames(0x3c, 32, 30), ...after]);
+      return concat('#!AMR\n', makeAmrFrames(0x3c, 32, 30), ...after);
     case 'awb':
-      return Buffer.concat([Buffer.from('#!AMR-WB\n'), makeAmrFrames(0x44, 61, 30), ...after]);
+      return concat('#!AMR-WB\n', makeAmrFrames(0x44, 61, 30), ...after);
     case 'wav':
       return makeWav({ tags });
     case 'flac':
-      return Buffer.concat([...before, makeFlac({ tags }), ...after]);
+      return concat(...before, makeFlac({ tags }), ...after);
     case 'oga':
       return makeOgg({ tags });
     case 'm4a':
@@ -34,7 +34,7 @@ export function makeAudio(kind: AudioKind, { tags = false } = {}): Buffer {
 }
 
 export function riffChunk(id: string, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(id), littleEndian(content.length, 4), content, Buffer.alloc(content.length % 2)]);
+  return concat(Buffer.from(id), littleEndian(content.length, 4), content, Buffer.alloc(content.length % 2));
 }
 
 const pcm = Buffer.concat(
@@ -59,25 +59,25 @@ export const wavSound = Buffer.from(Int16Array.from({ length: 800 }, (_, i) => 8
 export function makeWav({ tags = false, format = pcm, before = [], after = [] }: WavOptions = {}): Buffer {
   const list = riffChunk(
     'LIST',
-    Buffer.concat([Buffer.from('INFO'), riffChunk('IART', Buffer.from(planted[1])), riffChunk('ICMT', Buffer.from(planted[0]))]),
+    concat('INFO', riffChunk('IART', Buffer.from(planted[1])), riffChunk('ICMT', Buffer.from(planted[0]))),
   );
   const tagged = tags ? [riffChunk('id3 ', makeId3v2()), riffChunk('iXML', Buffer.from(planted.join()))] : [];
   return riffChunk(
     'RIFF',
-    Buffer.concat([
-      Buffer.from('WAVE'),
+    concat(
+      'WAVE',
       riffChunk('fmt ', format),
       ...before,
       ...(tags ? [list] : []),
       riffChunk('data', wavSound),
       ...after,
       ...tagged,
-    ]),
+    ),
   );
 }
 
 export function flacBlock(type: number, content: Buffer, isLast = false): Buffer {
-  return Buffer.concat([Buffer.from([type | (isLast ? 0x80 : 0)]), bigEndian(content.length, 3), content]);
+  return concat(Buffer.from([type | (isLast ? 0x80 : 0)]), bigEndian(content.length, 3), content);
 }
 
 export function makeFlac({ tags = false } = {}): Buffer {
@@ -87,11 +87,11 @@ export function makeFlac({ tags = false } = {}): Buffer {
         flacBlock(0, makeStreamInfo()),
         flacBlock(4, makeVorbisComment()),
         flacBlock(6, note),
-        flacBlock(2, Buffer.concat([Buffer.from('riff'), note])),
+        flacBlock(2, concat('riff', note)),
         flacBlock(5, note),
         flacBlock(3, Buffer.alloc(18)),
         flacBlock(1, note, true),
       ]
     : [flacBlock(0, makeStreamInfo(), true)];
-  return Buffer.concat([Buffer.from('fLaC'), ...blocks, ...makeFlacFrames(20)]);
+  return concat('fLaC', ...blocks, ...makeFlacFrames(20));
 }

@@ -21,8 +21,8 @@ export async function withFile<T>(name: string, content: string | Buffer, use: (
   }
 }
 
-/** The id of an account of the test catalogue. */
-export async function idOf(database: Database, account: Account): Promise<number> {
+/** The id of an account. */
+export async function idOf(database: Database, account: string): Promise<number> {
   const [row] = await database.sql<{ id: number }[]>`select id from portal.nutzer where loginname = ${account}`;
   if (!row) throw new Error(`no account ${account}`);
   return row.id;
@@ -59,17 +59,15 @@ export async function importCsvWith(
   return withFile('liste.csv', content, (path) => importSichtbeobachtungen(database, path, progress, all));
 }
 
-/** Imports a file that must be refused; what is wrong with it, as `line: message`. */
-export async function listImportProblems(
-  database: Database,
-  content: string | Buffer,
-  account: Account = 'melder',
-): Promise<string[]> {
-  try {
-    await importCsv(database, content, account);
-  } catch (error) {
-    if (error instanceof ImportError) return error.problems.map(({ line, message }) => `${line}: ${message}`);
-    throw error;
-  }
-  throw new Error('the file was imported');
+/** What an import tells. */
+export const counts = (stored: number, skipped = 0, known = 0) => ({ stored, skipped, known });
+
+/** What is wrong with a file that must be refused, as `line: message`. */
+export async function problemsOf(imported: Promise<unknown>): Promise<string[]> {
+  const error = await imported.then(
+    () => new Error('the file was imported'),
+    (reason) => reason,
+  );
+  if (error instanceof ImportError) return error.problems.map(({ line, message }) => `${line}: ${message}`);
+  throw error;
 }

@@ -2,12 +2,9 @@
 import assert from 'node:assert/strict';
 import type { Answer, Json, RequestOptions, TestService } from './service.ts';
 
-/** A request below /ogc; GeoJSON and the document are parsed too. */
-export async function askOgc(service: TestService, path: string, options: RequestOptions = {}): Promise<Answer> {
-  const answer = await service.request(`/ogc${path}`, { below: '', ...options });
-  const type = answer.headers.get('content-type') ?? '';
-  return /json/.test(type) && answer.text !== '' ? { ...answer, json: JSON.parse(answer.text) } : answer;
-}
+/** A request below /ogc. */
+export const askOgc = (service: TestService, path: string, options: RequestOptions = {}): Promise<Answer> =>
+  service.request(`/ogc${path}`, { below: '', ...options });
 
 /** All features of a list, page by page, as `next` says. */
 export async function walkOgc(service: TestService, path: string, options: RequestOptions = {}): Promise<Json[]> {

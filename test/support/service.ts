@@ -36,13 +36,16 @@ export interface Answer {
   json: Json;
 }
 
+/** Of a form; what is undefined is not sent. */
+export type Fields = Record<string, string | Blob | undefined>;
+
 export interface RequestOptions {
   as?: Account | null;
   method?: string;
   /** Host of the request, n.test by default. */
   host?: string;
   /** Sent as multipart/form-data. */
-  form?: Record<string, string | Blob | undefined> | FormData;
+  form?: Fields | FormData;
   body?: NonNullable<RequestInit['body']>;
   headers?: Record<string, string>;
   /** What the path is below; /api/v2 by default. */
@@ -67,9 +70,11 @@ export interface TestService {
   /** What the job of such a mail does, without the mail: the path below /api/v2 of a link to the own data. */
   makeDatenLink(account: Account): Promise<string>;
   /** POST /sichtbeobachtungen by `melder` at N, an Amsel in the middle of N unless said otherwise; returns its id. */
-  makeSichtbeobachtung(fields?: Record<string, string | undefined>, options?: RequestOptions): Promise<number>;
+  makeSichtbeobachtung(fields?: Fields, options?: RequestOptions): Promise<number>;
   /** The same, published and released: by SQL, because releasing has a story of its own. */
-  makeReleased(fields?: Record<string, string | undefined>, options?: RequestOptions): Promise<number>;
+  makeReleased(fields?: Fields, options?: RequestOptions): Promise<number>;
+  /** PUT /sichtbeobachtungen/{id}. */
+  put(id: number, form: Fields, as?: Account): Promise<Answer>;
 }
 
 /** Settings of a service under test. */
@@ -142,11 +147,11 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
     else if (options.body !== undefined) init.body = options.body;
     const response = await app.request(`http://${host}${below}${path}`, init);
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+    const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '') && text !== '';
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
   };
 
-  const makeSichtbeobachtung = async (fields: Record<string, string | undefined> = {}, options: RequestOptions = {}) => {
+  const makeSichtbeobachtung = async (fields: Fields = {}, options: RequestOptions = {}) => {
     const form = { art: String(arten.amsel), lat: '5530000', lon: '420000', datum: '1.9.2026', ...fields };
     const answer = await request('/sichtbeobachtungen', { as: 'melder', form, ...options });
     assert.equal(answer.status, 201, answer.text);
@@ -172,6 +177,7 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
       return `/konto/daten/${token}`;
     },
     makeSichtbeobachtung,
+    put: (id, form, as = 'melder') => request(`/sichtbeobachtungen/${id}`, { method: 'PUT', form, as }),
     async makeReleased(fields, options) {
       const id = await makeSichtbeobachtung({ bereich: 'oeffentlich', ...fields }, options);
       await database.sql`
@@ -193,8 +199,18 @@ function readReplica(sql: Sql, served: Database, replicaUrl: string): Sql {
   return readFrom(client, sql, (error) => assert.fail(error as Error));
 }
 
+/** Of each row the member of this name; of several names, these members. */
+export const pluck = (rows: readonly Json[], ...names: string[]): Json[] =>
+  rows.map((row) => (names.length === 1 ? row[names[0] ?? ''] : names.map((name) => row[name])));
+
 /** Ids of the records of a list, as it has them. */
-export const idsIn = ({ json }: { json: Json }): number[] => json.result.map(({ id }: { id: number }) => id);
+export const idsIn = ({ json }: { json: Json }): number[] => pluck(json.result, 'id');
+
+/** Of an output beside the interface: refused, with the parameter that was wrong. */
+export function assertProblem({ status, headers, json, text }: Answer, expected: number, parameter?: string): void {
+  assert.deepEqual([status, json.status, headers.get('content-type')], [expected, expected, 'application/problem+json'], text);
+  assert.equal(json.parameter, parameter, text);
+}
 
 /** All records of a list, page by page, as `next` says. */
 export async function walkList(service: TestService, path: string, options: RequestOptions = {}): Promise<Json[]> {
@@ -209,12 +225,12 @@ export async function walkList(service: TestService, path: string, options: Requ
 }
 
 /** How many sightings are stored. */
-export async function countRows({ database }: TestService): Promise<number> {
+export async function countRows({ database }: { database: Database }): Promise<number> {
   const [row] = await database.sql`select count(*)::integer as n from portal.sichtbeobachtung`;
   return row?.n;
 }
 
-export function toFormData(fields: Record<string, string | Blob | undefined>): FormData {
+export function toFormData(fields: Fields): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.append(name, value);
   return form;

@@ -1,8 +1,9 @@
-// The map in a real browser: what it shows, what it says, what it loads, and that it can be used without a mouse.
+// The documentation and the map in a real browser: what they show and say, that they load from this service alone, that their requests work,
+// and that the map can be used without a mouse.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
@@ -16,56 +17,70 @@ const reason = 'Der Fundort ist geschützt; gezeigt wird die Fläche von 5 × 5 
 // The middle of N, where the records are.
 const here = 'lat=49.92&lon=7.9';
 
+let service: TestService;
+let browser: Browser;
+let origin: string;
+before(async () => {
+  if (withoutBrowser) return;
+  // 127.0.0.1 is no tenant's domain.
+  service = await startTestService({ config: { ...testConfig, defaultTenant: 'N' } });
+  origin = await start(service.app.fetch);
+  browser = await launchBrowser();
+});
+afterEach(() => Promise.all(browser?.contexts().map((context) => context.close()) ?? []));
+after(() => browser?.close());
+
+const start = async (fetch: TestService['app']['fetch']) => `http://127.0.0.1:${await serveApp(fetch)}`;
+
 interface Opened {
   page: Page;
   complaints: string[];
   foreign: string[];
 }
 
+/** Opens a page, and collects what it complains about and what it asks others for. */
+async function openPage(
+  url: string,
+  { width = 1280, height = 800 }: { width?: number | undefined; height?: number },
+): Promise<Opened> {
+  const page = await browser.newPage({ viewport: { width, height } });
+  page.setDefaultTimeout(40_000);
+  const complaints: string[] = [];
+  const foreign: string[] = [];
+  page.on('console', (message) => {
+    // A service that is busy says so, and is asked again: only who never gets an answer is refused.
+    const isBusy = message.text().includes('the server responded with a status of 503');
+    if (['error', 'warning'].includes(message.type()) && !isBusy) complaints.push(message.text());
+  });
+  page.on('response', (response) => {
+    const refusal = `503 ${response.url()}`;
+    const before = complaints.indexOf(refusal);
+    if (response.status() === 503 && before < 0) complaints.push(refusal);
+    else if (response.ok() && before >= 0) complaints.splice(before, 1);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${new URL(url).origin}/`) && !request.url().startsWith('data:')) foreign.push(request.url());
+  });
+  await page.goto(url);
+  return { page, complaints, foreign };
+}
+
 // What the page shows comes by answers that other tests compare on both databases.
-const skip = (!onPostgres && 'the same as with DATABASE_URL') || withoutBrowser;
+const skipMap = (!onPostgres && 'the same as with DATABASE_URL') || withoutBrowser;
 
-describe('GET /karte in a browser', { skip }, () => {
-  let service: TestService;
-  let browser: Browser;
-  let origin: string;
-
-  const start = async (fetch: TestService['app']['fetch']) => `http://127.0.0.1:${await serveApp(fetch)}`;
-
+describe('GET /karte in a browser', { skip: skipMap }, () => {
   before(async () => {
-    if (skip) return;
-    service = await startTestService({ config: { ...testConfig, defaultTenant: 'N' } });
+    if (skipMap) return;
     await service.makeReleased({ lat: '5530000', lon: '421000' });
     await service.makeReleased({ lat: '5531000', lon: '422000', datum: '1.6.2019', bemerkung: 'singt' });
     await service.makeReleased({ lat: '5537500', lon: '427500', art: String(arten.uhu) });
-    origin = await start(service.app.fetch);
-    browser = await launchBrowser();
   });
-  after(() => browser?.close());
 
-  async function openMap(hash = '', { at = origin, width = 1280, height = 800, waits = true } = {}): Promise<Opened> {
-    const page = await browser.newPage({ viewport: { width, height } });
-    page.setDefaultTimeout(40_000);
-    const complaints: string[] = [];
-    const foreign: string[] = [];
-    page.on('console', (message) => {
-      // A service that is busy says so, and is asked again: only who never gets an answer is refused.
-      const isBusy = message.text().includes('the server responded with a status of 503');
-      if (['error', 'warning'].includes(message.type()) && !isBusy) complaints.push(message.text());
-    });
-    page.on('response', (response) => {
-      const refusal = `503 ${response.url()}`;
-      const before = complaints.indexOf(refusal);
-      if (response.status() === 503 && before < 0) complaints.push(refusal);
-      else if (response.ok() && before >= 0) complaints.splice(before, 1);
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(`${at}/`) && !request.url().startsWith('data:')) foreign.push(request.url());
-    });
-    await page.goto(`${at}/karte${hash}`);
-    if (waits) await page.getByText(/^Im Ausschnitt/).waitFor();
-    return { page, complaints, foreign };
+  async function openMap(hash = '', { at = origin, ...size }: { at?: string; width?: number; height?: number } = {}) {
+    const opened = await openPage(`${at}/karte${hash}`, size);
+    await opened.page.getByText(/^Im Ausschnitt/).waitFor();
+    return opened;
   }
 
   const tell = (page: Page, text: string | RegExp) => page.locator('#stand').getByText(text).waitFor();
@@ -82,7 +97,6 @@ describe('GET /karte in a browser', { skip }, () => {
     assert.deepEqual(links, ['/api/v2', '/ogc']);
     await page.goto(origin);
     assert.equal(new URL(page.url()).pathname, '/karte');
-    await page.close();
   });
 
   it('draws something: the picture has the colours of counts', async () => {
@@ -103,7 +117,6 @@ describe('GET /karte in a browser', { skip }, () => {
       colours = await countColours();
     }
     assert.ok(colours > 3, `${colours} colours`);
-    await page.close();
   });
 
   it('lets one choose a species by typing and arrows, shows its curve of the year, and keeps it in the address', async () => {
@@ -130,7 +143,6 @@ describe('GET /karte in a browser', { skip }, () => {
     await page.keyboard.press('Tab');
     await page.getByText('Das erste Jahr liegt nach dem letzten.').waitFor();
     assert.deepEqual(complaints, []);
-    await page.close();
   });
 
   it('says of a masked square why it is one, on a click', async () => {
@@ -147,7 +159,6 @@ describe('GET /karte in a browser', { skip }, () => {
     assert.match(await told.innerText(), new RegExp(reason));
     assert.doesNotMatch(await told.innerText(), /Uhu/);
     assert.match(await page.locator('#legende').innerText(), new RegExp(reason));
-    await page.close();
   });
 
   it('restores a view from its link', async () => {
@@ -159,7 +170,6 @@ describe('GET /karte in a browser', { skip }, () => {
     assert.match(page.url(), /#z=11.00&lat=49.92000&lon=7.90000&art=2&von=2018&bis=2019$/);
     await page.evaluate(`location.hash = 'z=11&${here}&art=1'`);
     await tell(page, 'Im Ausschnitt: 1 Quadrat.');
-    await page.close();
   });
 
   it('can be used by the keyboard alone: from control to control, the map by its keys, its content as a list', async () => {
@@ -201,7 +211,6 @@ describe('GET /karte in a browser', { skip }, () => {
     assert.equal(await page.evaluate('document.activeElement.id'), 'auskunft');
     await page.getByRole('button', { name: 'Auskunft schließen' }).press('Enter');
     assert.equal(await page.evaluate('document.activeElement.id'), 'karte');
-    await page.close();
   });
 
   it('fits a phone, with everything in it', async () => {
@@ -215,7 +224,6 @@ describe('GET /karte in a browser', { skip }, () => {
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 375);
     const map = await page.locator('#karte').boundingBox();
     assert.ok(map && map.width === 375 && map.height > 300);
-    await page.close();
   });
 
   it('says what failed while the service is away, and goes on when it is back', async () => {
@@ -229,7 +237,6 @@ describe('GET /karte in a browser', { skip }, () => {
     await alert.getByRole('button', { name: 'Noch einmal versuchen' }).click();
     await tell(page, '2 Meldungen und 1 Quadrat');
     assert.equal(await alert.isVisible(), false);
-    await page.close();
   });
 
   it('works with a background that does not load, and asks that host alone', async () => {
@@ -242,7 +249,6 @@ describe('GET /karte in a browser', { skip }, () => {
     await page.getByText('© Niemand').waitFor();
     assert.ok(foreign.length > 0 && foreign.every((url) => url.startsWith(`${other}/`)), foreign.join('\n'));
     assert.equal(await page.locator('#fehler').isVisible(), false);
-    await page.close();
   });
 
   it('has no serious finding of axe, on a desktop and on a phone', async () => {
@@ -261,7 +267,101 @@ describe('GET /karte in a browser', { skip }, () => {
       const serious = findings.violations.filter(({ impact }: Json) => impact === 'serious' || impact === 'critical');
       const listed = serious.map(({ id, nodes }: Json) => `${id}: ${nodes.map(({ html }: Json) => html).join(' ')}`);
       assert.deepEqual(listed, []);
-      await page.close();
     }
+  });
+});
+
+// The documents know no database.
+const skipDocs = (onPostgres && 'the same as without DATABASE_URL') || withoutBrowser;
+
+describe('GET /api/v2 in a browser', { skip: skipDocs }, () => {
+  /** The page with its list of operations. */
+  async function openDocs(path: string, width?: number): Promise<Opened> {
+    const opened = await openPage(`${origin}${path}`, { width });
+    await opened.page.locator('.opblock-summary').first().waitFor();
+    return opened;
+  }
+
+  it('lists every operation, complains about nothing and asks no other host', async () => {
+    const { page, complaints, foreign } = await openDocs('/api/v2/');
+    const json = (await (await fetch(`${origin}/api/v2/openapi.json`)).json()) as Json;
+    // An absolute address would be that of the tenant, where the page may not send anything.
+    assert.equal(json.servers[0].url, '/api/v2');
+    const operations = Object.entries<object>(json.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const shown = await page.locator('.opblock-summary').evaluateAll((rows) =>
+      rows.map((row) => {
+        const method = row.querySelector('.opblock-summary-method')?.textContent;
+        return `${method} ${row.querySelector('.opblock-summary-path')?.getAttribute('data-path')}`;
+      }),
+    );
+    assert.deepEqual(shown.sort(), operations.sort());
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(foreign, []);
+  });
+
+  it('is not what a client gets that asks the address of the service for no page; an icon is there', async () => {
+    assert.equal((await fetch(origin, { headers: { accept: 'application/json' } })).status, 404);
+    const icon = await fetch(`${origin}/favicon.ico`);
+    assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/png']);
+  });
+
+  it('locks what needs a login, not what may be read without', async () => {
+    const { page } = await openDocs('/api/v2');
+    const lockOf = (id: string) => page.locator(`${id} .authorization__btn`).getAttribute('aria-label');
+    assert.match((await lockOf('#operations-Beobachtungen-listSichtbeobachtungen')) ?? '', /unlocked/);
+    assert.match((await lockOf('#operations-Beobachtungen-createSichtbeobachtung')) ?? '', /unlocked/);
+    await page.evaluate('ui.preauthorizeApiKey("XAuthUser", "x"); ui.preauthorizeApiKey("XAuthToken", "x")');
+    await page.locator('#operations-Beobachtungen-createSichtbeobachtung .authorization__btn svg.locked').waitFor();
+  });
+
+  it('fits a phone: no scrolling sideways, titles whole, also with operations open', async () => {
+    const { page } = await openDocs('/api/v2', 375);
+    for (const id of ['listSichtbeobachtungen', 'createSichtbeobachtung', 'updateSichtbeobachtung'])
+      await page.locator(`#operations-Beobachtungen-${id} .opblock-summary-control`).click();
+    await page.locator('#operations-Beobachtungen-updateSichtbeobachtung .responses-table').first().waitFor();
+    const { wide, beyond } = await page.evaluate<{ wide: number; beyond: string[] }>(`({
+      wide: document.documentElement.scrollWidth,
+      beyond: [...document.querySelectorAll('.title, .opblock-tag, .opblock-summary-description, .opblock-summary-path')]
+        .filter((element) => element.getBoundingClientRect().right > innerWidth || element.scrollWidth > element.clientWidth + 1)
+        .filter((element) => getComputedStyle(element).display !== 'inline')
+        .map((element) => element.textContent),
+    })`);
+    assert.equal(wide, 375);
+    assert.deepEqual(beyond, []);
+  });
+
+  it('sends a request by "Try it out" and shows the species of its answer', async () => {
+    const { page, complaints, foreign } = await openDocs('/api/v2');
+    const operation = page.locator('#operations-Arten-listArten');
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    const answer = operation.locator('.live-responses-table .response').first();
+    await answer.waitFor();
+    assert.equal((await answer.locator('.response-col_status').innerText()).trim().slice(0, 3), '200');
+    assert.match(await answer.locator('.response-col_description').innerText(), /Amsel/);
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(foreign, []);
+  });
+
+  it('sends of a form what was filled in, and nothing else', async () => {
+    const { page, complaints } = await openDocs('/api/v2');
+    const operation = page.locator('#operations-Beobachtungen-updateSichtbeobachtung');
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.locator('tr[data-param-name="id"] input').fill('1');
+    await operation.locator('tr[data-property-name="anzahl"] input').first().fill('3');
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.method() === 'PUT'),
+      operation.getByRole('button', { name: 'Execute' }).click(),
+    ]);
+    const names = [...(request.postData() ?? '').matchAll(/name="([^"]+)"/g)].map(([, name]) => name);
+    assert.deepEqual(names, ['anzahl']);
+    await operation.locator('.live-responses-table .response').first().waitFor();
+    // Chromium itself notes that the answer was 401.
+    const found = complaints.filter((text) => !/401 \(Unauthorized\)/.test(text));
+    assert.deepEqual(found, []);
   });
 });
