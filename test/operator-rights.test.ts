@@ -1,33 +1,29 @@
 // P1.1: the owner migrates, the service only calls; an operator who mixes them up is told in one line.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../src/db/client.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
+import { makeDirectory } from './support/end.ts';
 import { runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { decodeTile } from './support/tile.ts';
+import { waitFor } from './support/wait.ts';
 
 const name = `test_rights_${randomBytes(4).toString('hex')}`;
 const [owner, dienst, fremd] = [`${name}_owner`, `${name}_dienst`, `${name}_fremd`];
 let server: Database;
 let dataDir: string;
 
-function urlOf(role: string): string {
-  const url = new URL(databaseUrlOf(name));
-  [url.username, url.password] = [role, 'geheim'];
-  return url.href;
-}
+const urlOf = (role: string) => databaseUrlOf(name, role, 'geheim');
 
 describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the embedded database has one role' }, () => {
   const site = (): Site => ({ env: { DATABASE_URL: urlOf(dienst), DATA_DIR: dataDir }, remove: async () => {} });
   const asOwner = (): Site => ({ ...site(), env: { ...site().env, MIGRATE_DATABASE_URL: urlOf(owner) } });
 
   before(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'sighting-rights-'));
+    dataDir = await makeDirectory();
     server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
     await server.sql.unsafe(`create role ${fremd} login password 'geheim'`);
     // As the document says it, under names of its own. The groups belong to the server: others have made them.
@@ -56,7 +52,6 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
     await dropDatabase(server, name);
     for (const role of [owner, dienst, fremd]) await server.sql.unsafe(`drop role ${role}`);
     await server.close();
-    await rm(dataDir, { recursive: true });
   });
 
   it('a database that nobody prepared', async () => {
@@ -79,12 +74,9 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
       const registered = await fetch(`${service.url}/api/v2/register`, { method: 'POST', body: new URLSearchParams(fields) });
       assert.equal(registered.ok, true, await registered.text());
       // The worker wrote the mail: it read the queue and the account.
-      for (let attempt = 0; ; attempt++) {
-        const mails = await readdir(join(dataDir, 'mail')).catch(() => []);
-        if (mails.some((file) => file.endsWith('.eml'))) break;
-        assert.ok(attempt < 150, 'no mail');
-        await sleep(100);
-      }
+      await waitFor('a mail', async () =>
+        (await readdir(join(dataDir, 'mail')).catch(() => [])).some((file) => /\.eml$/.test(file)),
+      );
       assert.doesNotMatch(service.output(), /42501|permission/);
     } finally {
       assert.equal(await service.stop(), 0);

@@ -2,7 +2,6 @@
 // ends with a restore (P5.1).
 import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -20,7 +19,8 @@ import { openStorage } from '../../src/media/open-storage.ts';
 import type { Storage } from '../../src/media/storage.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
 import { leaveOwnerOut } from '../support/code.ts';
-import { closeAtEnd, databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
+import { closeAtEnd, createDatabase, databaseUrlOf, onPostgres } from '../support/database.ts';
+import { makeDirectory } from '../support/end.ts';
 import { settleFeed } from '../support/feed.ts';
 import { makeJpeg } from '../support/photo.ts';
 import { type Outcome, runCli } from '../support/process.ts';
@@ -37,8 +37,7 @@ let backup: string;
 const warnings: string[] = [];
 before(async () => {
   service = await startTestService();
-  home = await mkdtemp(join(tmpdir(), 'sighting-backup-'));
-  closeAtEnd(() => rm(home, { recursive: true }));
+  home = await makeDirectory();
   backup = join(home, 'sicherung');
   await writeFile(join(home, 'secret.key'), 'the key of this installation, 32 or more\n');
   source = { database: service.database, storage: service.media.storage, secretKey: null, dataDir: home, programs };
@@ -83,17 +82,14 @@ async function makeTarget(): Promise<Target & { remove(): Promise<void> }> {
   const storage = openStorage({ directory: join(dataDir, 'media') });
   const target = { databaseUrl: null, dataDir, storage, secretKey: null, programs };
   if (!onPostgres) return { ...target, remove: async () => {} };
-  const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-  const name = `${process.env.TEST_TEMPLATE}_ziel_${process.pid}_${targets}`;
-  await server.sql.unsafe(`create database ${name}`);
-  let isThere = true;
-  const remove = async () => {
-    if (isThere) await dropDatabase(server, name);
-    isThere = false;
-    await server.close();
+  const { url, drop } = await createDatabase(`${process.env.TEST_TEMPLATE}_ziel_${process.pid}_${targets}`);
+  let removing: Promise<void> | undefined;
+  const remove = () => {
+    removing ??= drop();
+    return removing;
   };
   closeAtEnd(remove);
-  return { ...target, databaseUrl: databaseUrlOf(name), remove };
+  return { ...target, databaseUrl: url, remove };
 }
 
 /** Restores, looks, and removes what was restored. */

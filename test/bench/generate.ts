@@ -7,7 +7,7 @@ import { listKnownIds, loadCatalogue } from '../../src/db/catalogue.ts';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { countRaster } from '../../src/db/raster.ts';
-import { root } from './process.ts';
+import { root } from '../support/child.ts';
 import { checkSample } from './sample.ts';
 
 const species = 12_000;

@@ -6,10 +6,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
-import { databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
+import { type CreatedDatabase, createDatabase, databaseUrlOf, onPostgres } from '../support/database.ts';
 
 const name = `test_driver_${randomBytes(4).toString('hex')}`;
-let server: Database;
+let made: CreatedDatabase;
 let database: Database;
 let one: Sql;
 
@@ -20,37 +20,33 @@ const isLost = /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/;
 /** Ends the connection that a statement runs on. */
 async function cut(sql: (strings: TemplateStringsArray) => PromiseLike<readonly { pid?: number }[]>): Promise<void> {
   const [row] = await sql`select pg_backend_pid() as pid`;
-  await server.sql`select pg_terminate_backend(${row?.pid ?? 0})`;
+  await made.server.sql`select pg_terminate_backend(${row?.pid ?? 0})`;
 }
 
 it('a database is named as its address does, with what has to be written otherwise there', {
   skip: !onPostgres && 'no address',
 }, async () => {
   const odd = `${name} Ä%`;
-  const administrator = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-  await administrator.sql.unsafe(`create database "${odd}"`);
+  const { drop } = await createDatabase(`"${odd}"`);
   try {
     const database = await openDatabase({ databaseUrl: databaseUrlOf(encodeURIComponent(odd)), dataDir: '' });
     assert.deepEqual([...(await database.sql`select current_database() as name`)], [{ name: odd }]);
     await database.close();
   } finally {
-    await administrator.sql.unsafe(`drop database "${odd}"`);
-    await administrator.close();
+    await drop();
   }
 });
 
 describe('a connection that breaks', { skip: !onPostgres && 'connections to the embedded database do not break' }, () => {
   before(async () => {
-    server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-    await server.sql.unsafe(`create database ${name}`);
-    database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    made = await createDatabase(name);
+    database = await openDatabase({ databaseUrl: made.url, dataDir: '' });
     one = database.connect();
     await one`create table kept (n integer)`;
   });
   after(async () => {
     await database.close();
-    await dropDatabase(server, name);
-    await server.close();
+    await made.drop();
   });
 
   // At once, while the end arrives, and when it is known.

@@ -8,7 +8,7 @@ import { parse } from 'libpg-query';
 import { type Database, openDatabase, type Sql, type Transaction } from '../../src/db/client.ts';
 import { isMigrated, migrateDatabase } from '../../src/db/migrate.ts';
 import { copyCode, leaveOwnerOut } from '../support/code.ts';
-import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
+import { createDatabase, onPostgres, openTestDatabase } from '../support/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const sqlFiles = ['sql/code/**/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
@@ -295,10 +295,8 @@ describe('two migrations at once', () => {
   it('S5.8 of a new empty database both end well, with one installation and the same functions', {
     skip: onPostgres ? false : 'one process owns an embedded database',
   }, async () => {
-    const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-    const name = `${process.env.TEST_TEMPLATE}_empty_${process.pid}`;
-    await server.sql.unsafe(`create database ${name}`);
-    const open = () => openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    const { url, drop } = await createDatabase(`${process.env.TEST_TEMPLATE}_empty_${process.pid}`);
+    const open = () => openDatabase({ databaseUrl: url, dataDir: '' });
     const databases = await Promise.all([open(), open(), open()]);
     const [first] = databases;
     const template = await openTestDatabase();
@@ -310,8 +308,7 @@ describe('two migrations at once', () => {
       assert.equal(installations.length, 1);
     } finally {
       for (const database of databases) await database.close();
-      await server.sql.unsafe(`drop database ${name}`);
-      await server.close();
+      await drop();
     }
   });
 });
