@@ -4,18 +4,18 @@ import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { columnNames } from '../src/catalog/sichtbeobachtung-columns.ts';
 import type { Deps } from '../src/http/context.ts';
 import { makeOpenapi } from '../src/http/openapi/document.ts';
 import type { Schema } from '../src/http/openapi/schemas.ts';
 import { listRoutes } from '../src/http/routes/routes.ts';
+import { formatBounds } from './support/bounds.ts';
+import { root } from './support/child.ts';
 import { onPostgres } from './support/database.ts';
 import { makeSite, type RunningService, runCli, type Site, startProcess } from './support/process.ts';
 import { formatSettings } from './support/settings.ts';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const documents = ['*.md', 'docs/**/*.md', 'sql/**/*.md', 'test/**/*.md']
   .flatMap((pattern) => globSync(pattern, { cwd: root }))
@@ -201,6 +201,11 @@ describe('docs/operations', () => {
   it('has the table of settings as the code reads them', () => {
     const expected = formatSettings();
     assert.ok(read('docs/operations/settings.md').includes(expected), `the table must be:\n\n${expected}\n`);
+  });
+
+  it('has the table of bounds as the code enforces them', () => {
+    const expected = formatBounds();
+    assert.ok(read('docs/operations/bounds.md').includes(expected), `the table must be:\n\n${expected}\n`);
   });
 
   it('names every column of a file of sightings in its table', () => {

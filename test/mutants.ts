@@ -12,7 +12,7 @@ import { breakCode, mutants } from './support/mutants.ts';
 const tests = [
   'test/http/schutz-property.test.ts',
   'test/http/schutz.test.ts',
-  'test/safety/remarks.test.ts',
+  'test/safety/roles.test.ts',
   'test/sql/schutz.test.ts',
   'test/sql/catalogue-lock.test.ts',
   'test/sql/projection.test.ts',

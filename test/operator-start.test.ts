@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openDatabase } from '../src/db/client.ts';
 import { createDatabase, databaseUrlOf, onPostgres } from './support/database.ts';
+import { listenAnywhere } from './support/port.ts';
 import { makeSite, makeSiteOn, runCli, runMain, startProcess } from './support/process.ts';
 
 describe('a start that can not succeed ends with one line and code 1', () => {
@@ -98,9 +99,8 @@ describe('a start that can not succeed ends with one line and code 1', () => {
   });
 
   it('port taken', { skip: !onPostgres && 'the same line, without the wait for the embedded database' }, async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as { port: number };
+    const taken = createServer();
+    const port = await listenAnywhere(taken);
     const site = await makeSite();
     const { code, err } = await runMain({ ...site.env, PORT: String(port) });
     taken.close();

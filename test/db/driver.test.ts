@@ -1,12 +1,12 @@
 // Connections that break, and the driver: whoever asks next must not notice (S5.2), and what a transaction still asks for is not done.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { type CreatedDatabase, createDatabase, databaseUrlOf, onPostgres } from '../support/database.ts';
+import { listenAnywhere } from '../support/port.ts';
 
 const name = `test_driver_${randomBytes(4).toString('hex')}`;
 let made: CreatedDatabase;
@@ -112,10 +112,11 @@ it('what takes connections and drops them is told to everybody who waits', async
     taken++;
     socket.on('error', () => {});
     socket.end();
-  }).listen(0, '127.0.0.1');
-  await once(gate, 'listening');
-  const { port } = gate.address() as AddressInfo;
-  const behind = await openDatabase({ databaseUrl: `postgres://nobody@127.0.0.1:${port}/nothing`, dataDir: '' });
+  });
+  const behind = await openDatabase({
+    databaseUrl: `postgres://nobody@127.0.0.1:${await listenAnywhere(gate)}/nothing`,
+    dataDir: '',
+  });
   try {
     assert.match(await codes(behind.sql`select 1`), isLost);
     assert.match(await codes(behind.sql.begin((tx) => tx`select 1`)), isLost);

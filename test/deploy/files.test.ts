@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -16,6 +15,7 @@ import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { loadConfig, settings } from '../../src/config.ts';
 import { longestMs } from '../../src/stop.ts';
+import { listenAnywhere } from '../support/port.ts';
 
 interface Filter {
   add(lines: string[]): Filter;
@@ -107,9 +107,8 @@ describe('the Dockerfile', () => {
     let status = 200;
     const server = createServer((request, response) => {
       response.writeHead(request.url === '/health/ready' ? status : 404).end();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const port = (server.address() as AddressInfo).port;
+    });
+    const port = await listenAnywhere(server);
     const [, words = '[]'] = /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(read('Dockerfile').replaceAll('\\\n', '')) ?? [];
     const [program, ...args] = JSON.parse(words) as string[];
     assert.equal(program, 'node');

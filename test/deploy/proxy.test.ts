@@ -17,6 +17,7 @@ import { fileWaitMs } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import { onPostgres } from '../support/database.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
+import { listenAsService } from '../support/listen.ts';
 import { makeJpeg, stackJpeg } from '../support/photo.ts';
 import { freePort } from '../support/port.ts';
 import {
@@ -31,11 +32,12 @@ import {
   withoutProxy,
 } from '../support/proxy.ts';
 import { startTestService, type TestService, testConfig, toFormData } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
 
 const mebibyte = 1024 * 1024;
 const proxies = ['nginx', 'caddy'] as const;
 let service: TestService;
-let server: ServerType;
+let port: number;
 /** What arrived at the service, the last one last. */
 const arrived: Request[] = [];
 
@@ -46,13 +48,7 @@ before(async () => {
     arrived.push(request);
     return service.app.fetch(request, env);
   };
-  server = await listen(fetch, '127.0.0.1', 0, loadConfig({ TRUST_PROXY: '1' }));
-});
-after(async () => {
-  if (!server) return;
-  if ('closeAllConnections' in server) server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
+  port = await listenAsService(fetch, loadConfig({ TRUST_PROXY: '1' }));
 });
 
 /** Body and head of a form with files. */
@@ -69,7 +65,7 @@ for (const name of proxies) {
     let proxy: StartedProxy;
     before(async () => {
       if (skip) return;
-      proxy = await startProxy(name, (server.address() as AddressInfo).port);
+      proxy = await startProxy(name, port);
     });
     after(() => proxy?.end());
 
@@ -141,10 +137,7 @@ for (const name of proxies) {
     it('lets a mirror wait, tells it at once, and the service when the mirror has gone', async () => {
       const { cursor } = await followFeed(service, null);
       const { watch } = service.deps.feed;
-      const untilWaiting = async (count: number) => {
-        for (let attempt = 0; watch.waiting !== count && attempt < 500; attempt++) await sleep(10);
-        assert.equal(watch.waiting, count);
-      };
+      const untilWaiting = (count: number) => waitFor(`the wait of ${count}`, () => watch.waiting === count);
       const path = `/abgleich/v1/sichtbeobachtungen?seit=${cursor}&warten=30`;
       const answer = ask(proxy, 'n.test', path);
       await untilWaiting(1);
@@ -220,7 +213,7 @@ for (const name of proxies) {
 
 describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy('nginx') }, () => {
   it('refuses what is too much of one address in the form of the service, and counts nothing of those that it knows', async () => {
-    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
+    const proxy = await startProxy('nginx', port);
     const ending = new AbortController();
     try {
       const askAs = (localAddress: string, path: string, count: number, question: Question = {}) =>
@@ -253,7 +246,7 @@ describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DA
   });
 
   it('S5.10 answers others while 2 000 clients of one address send their heads a byte at a time', async () => {
-    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
+    const proxy = await startProxy('nginx', port);
     const slow: Socket[] = [];
     try {
       for (let n = 0; n < 2000; n++) {
@@ -276,7 +269,7 @@ describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DA
   });
 
   it('keeps tiles, asks whether they still hold, and shows what changed', async () => {
-    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
+    const proxy = await startProxy('nginx', port);
     try {
       await service.makeReleased({ lat: '5530100' });
       const path = '/tiles/v1/10/534/347.mvt';
@@ -310,8 +303,8 @@ for (const name of proxies) {
   it(`S2.2 ${name} as in docs/deploy logs no password and no key, whether the service answers or not`, {
     skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy(name),
   }, async () => {
-    for (const port of [(server.address() as AddressInfo).port, await freePort()]) {
-      const proxy = await startProxy(name, port);
+    for (const servicePort of [port, await freePort()]) {
+      const proxy = await startProxy(name, servicePort);
       try {
         const path = '/api/v2/login?loginname=melder&password=0123456789abcdef0123456789abcdef01234567';
         for (const method of ['GET', 'POST'])
@@ -319,8 +312,7 @@ for (const name of proxies) {
             const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': 'GeheimerSchluessel', Cookie: 'GeheimerSchluessel' };
             await ask(proxy, 'n.test', path, { method, isPlain, headers });
           }
-        for (let tries = 0; !/login/.test(proxy.readLog()) && tries < 50; tries++) await sleep(100);
-        assert.match(proxy.readLog(), /\/api\/v2\/login/);
+        await waitFor('a line of the log', () => /\/api\/v2\/login/.test(proxy.readLog()));
         // Hosts that are no tenant's, one of them behind a tenant's certificate.
         for (const isPlain of [false, true]) {
           const { status } = await ask(proxy, 'n.test', path, { isPlain, headers: { Host: 'fremd.example' } });

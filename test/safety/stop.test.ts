@@ -1,13 +1,14 @@
 // The service ends when it is told to: in order, also when only npm is told, and in any case.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/db/client.ts';
 import { longestMs } from '../../src/stop.ts';
 import { root, start } from '../support/child.ts';
 import { onPostgres } from '../support/database.ts';
+import { listenAnywhere } from '../support/port.ts';
 import { katalog, makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -67,9 +68,8 @@ describe('a signal', () => {
 
   it('has requests answered while a mail server that says nothing is waited for', async () => {
     const asked: Socket[] = [];
-    const mailServer = createServer((socket) => asked.push(socket.on('error', () => {}))).listen(0, '127.0.0.1');
-    await once(mailServer, 'listening');
-    const { port } = mailServer.address() as AddressInfo;
+    const mailServer = createServer((socket) => asked.push(socket.on('error', () => {})));
+    const port = await listenAnywhere(mailServer);
     const service = await startProcess(site, {
       SMTP_URL: `smtp://127.0.0.1:${port}`,
       MAIL_FROM: 'portal@example.org',

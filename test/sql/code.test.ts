@@ -3,14 +3,17 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'libpg-query';
 import { type Database, openDatabase, type Sql, type Transaction } from '../../src/db/client.ts';
+import { readCode } from '../../src/db/code.ts';
 import { isMigrated, migrateDatabase } from '../../src/db/migrate.ts';
+import { root } from '../support/child.ts';
 import { copyCode, leaveOwnerOut } from '../support/code.ts';
 import { createDatabase, onPostgres, openTestDatabase } from '../support/database.ts';
+import { breakCode, mutants } from '../support/mutants.ts';
+import { takeBack } from '../support/records.ts';
+import { hashCode, hashMigrations, readReleases, version } from '../support/releases.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const sqlFiles = ['sql/code/**/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
 
 /** Everything that sql/code defines, as PostgreSQL writes it down; the owner by no name. */
@@ -40,6 +43,13 @@ async function describeCode(sql: Sql): Promise<string[]> {
     rows.map((row) => row.text),
   );
 }
+
+it('S1.11 each breakage of `npm run mutants` finds its place once', () => {
+  const code = readCode(join(root, 'sql/code/'));
+  assert.ok(mutants.length >= 20);
+  assert.equal(new Set(mutants.map(({ name }) => name)).size, mutants.length);
+  for (const mutant of mutants) assert.notDeepEqual(breakCode(code, mutant), code, mutant.name);
+});
 
 describe('every SQL file', () => {
   for (const file of sqlFiles) {
@@ -172,32 +182,17 @@ describe('the database', () => {
   });
 
   it('would be caught having one', async () => {
-    const undo = new Error('rolled back');
     let found: string[] = [];
-    await assert.rejects(
-      sql.begin(async (tx) => {
-        await tx`alter table portal.sichtbeobachtung add constraint dependent_check check (cell_x = private.to_cell(cell_x * 5000))`;
-        await tx`create index dependent_index on portal.sichtbeobachtung (private.to_cell(cell_x))`;
-        await tx`create index dependent_predicate on portal.sichtbeobachtung (id) where private.to_cell(cell_x) > 0`;
-        await tx`alter table portal.sichtbeobachtung add dependent_generated integer generated always as (private.to_cell(cell_x)) stored`;
-        await tx`alter table portal.sichtbeobachtung add dependent_default integer default private.to_cell(1)`;
-        found = (await listDependents(tx)).map((row) => row.object);
-        throw undo;
-      }),
-      undo,
-    );
-    for (const kind of [
-      'dependent_check',
-      'dependent_index',
-      'dependent_predicate',
-      'dependent_generated',
-      'dependent_default',
-    ]) {
-      assert.ok(
-        found.some((object) => object.includes(kind)),
-        `${kind} is found among ${found.join(', ')}`,
-      );
-    }
+    await takeBack(sql, async (tx) => {
+      await tx`alter table portal.sichtbeobachtung add constraint dependent_check check (cell_x = private.to_cell(cell_x * 5000))`;
+      await tx`create index dependent_index on portal.sichtbeobachtung (private.to_cell(cell_x))`;
+      await tx`create index dependent_predicate on portal.sichtbeobachtung (id) where private.to_cell(cell_x) > 0`;
+      await tx`alter table portal.sichtbeobachtung add dependent_generated integer generated always as (private.to_cell(cell_x)) stored`;
+      await tx`alter table portal.sichtbeobachtung add dependent_default integer default private.to_cell(1)`;
+      found = (await listDependents(tx)).map((row) => row.object);
+    });
+    for (const kind of ['check', 'index', 'predicate', 'generated', 'default'])
+      assert.match(found.join('\n'), new RegExp(`dependent_${kind}`));
     assert.deepEqual([...(await listDependents(sql))], []);
   });
 
@@ -237,6 +232,19 @@ describe('the database', () => {
     assert.equal(await migrateDatabase(database), 'unchanged');
     assert.deepEqual(await describeCode(sql), before);
     assert.equal(await isMigrated(sql), true);
+  });
+
+  it('is left alone by an older release that does not know its migrations (M9)', async () => {
+    const present = await describeCode(sql);
+    // The same release number: what only a change of tables tells apart.
+    await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`;
+    try {
+      assert.equal(await migrateDatabase(database), 'database is newer');
+      assert.deepEqual(await describeCode(sql), present);
+    } finally {
+      await sql`delete from drizzle.__drizzle_migrations where hash = 'newer'`;
+    }
+    assert.equal(await migrateDatabase(database), 'unchanged');
   });
 
   it('has the same definitions, rights and comments after the code was applied twice', async () => {
@@ -288,6 +296,32 @@ describe('the database', () => {
     assert.equal(await isMigrated(sql), true);
     assert.equal(await migrateDatabase(database, { release: [99, 10, 1] }), 'replaced');
     assert.ok((await describeCode(sql)).every((text) => !text.includes('of_the_newer_release')));
+  });
+});
+
+const releases = readReleases();
+const numbersOf = (release: string) => release.split('.').map(Number);
+
+describe('sql/releases.json', () => {
+  it('holds this release as it is: whoever changes sql/code raises the version in package.json, then npm run release', () => {
+    assert.equal(releases.code[version], hashCode());
+  });
+
+  it('ends with this release, in ascending order, none with the code of an older one, unless it left sql/code as it was', () => {
+    const all = Object.keys(releases.code);
+    assert.equal(all.at(-1), version);
+    const sorted = [...all].sort((a, b) => {
+      const [left, right] = [numbersOf(a), numbersOf(b)];
+      const at = left.findIndex((number, index) => number !== right[index]);
+      return (left[at] ?? 0) - (right[at] ?? 0);
+    });
+    assert.deepEqual(all, sorted);
+    const codes = Object.values(releases.code);
+    assert.equal(codes.filter((code, index) => codes.indexOf(code) < index && codes[index - 1] !== code).length, 0);
+  });
+
+  it('holds every migration as it was when it landed: it is never edited, because it has run already', () => {
+    assert.deepEqual(hashMigrations(), releases.migrations);
   });
 });
 
