@@ -13,13 +13,14 @@ import { quickFlags } from './engine.ts';
 import { freePort } from './port.ts';
 import { copyDirectory, migratedOf } from './template.ts';
 
-const nodeArgs = [
-  ...(onPostgres ? [] : quickFlags),
-  '--disable-warning=ExperimentalWarning',
-  '--import',
-  './src/preflight.js',
+const flags = [...(onPostgres ? [] : quickFlags), '--disable-warning=ExperimentalWarning'];
+// What an earlier state mends of its packages, those of today have otherwise.
+const argsOf = (entry: string, cwd?: string) => [
+  ...flags,
+  ...(cwd ? [] : ['--import', './src/preflight.js']),
   '--import',
   'tsx',
+  entry,
 ];
 
 export interface Outcome {
@@ -81,8 +82,8 @@ export async function logIn({ url }: RunningService, loginname = 'anna', passwor
   return { 'X-Auth-User': Buffer.from(loginname).toString('latin1'), 'X-Auth-Token': token };
 }
 
-function spawnEntry(entry: string, args: string[], env: Record<string, string>, cwd = root): ChildProcess {
-  return spawn(process.execPath, [...nodeArgs, entry, ...args], { cwd, env: { ...process.env, ...env } });
+function spawnEntry(entry: string, args: string[], env: Record<string, string>, cwd?: string): ChildProcess {
+  return spawn(process.execPath, [...argsOf(entry, cwd), ...args], { cwd: cwd ?? root, env: { ...process.env, ...env } });
 }
 
 /** Runs a command of src/cli.ts to its end. */
@@ -125,7 +126,7 @@ export interface RunningService extends Running {
 export async function startProcess(
   site: Site,
   env: NodeJS.ProcessEnv = {},
-  program = [process.execPath, ...nodeArgs, 'src/main.ts'],
+  program = [process.execPath, ...argsOf('src/main.ts', site.cwd)],
 ): Promise<RunningService> {
   const port = String(await freePort());
   const [command = '', ...args] = program;
