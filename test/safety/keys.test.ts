@@ -66,6 +66,31 @@ describe('all access keys and links of an account end', () => {
   });
 });
 
+it('S2.3 an access key dies on every instance at once: with the password, a block, a logout, and with time', async () => {
+  const { sql } = service.database;
+  const instances = [service, await startTestService({}, service.database)];
+  const ends: [what: string, end: (headers: Record<string, string>) => Promise<unknown>][] = [
+    ['a logout', (headers) => service.request('/logout', { method: 'POST', headers })],
+    ['time', () => sql`update portal.token set genutzt = now() - interval '30 days 1 minute'`],
+    [
+      'a new password',
+      async (headers) => {
+        const form = { passwort: sha1OfPlain('melder') };
+        assert.equal((await service.request(`/nutzer/${id}`, { method: 'PUT', headers, form })).status, 200);
+      },
+    ],
+    ['a block', () => sql`update portal.nutzer set status = 0 where loginname = 'melder'`],
+  ];
+  for (const [what, end] of ends) {
+    const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': (await login('melder')) ?? '' };
+    const statuses = () => Promise.all(instances.map(async ({ request }) => (await request('/arten', { headers })).status));
+    assert.deepEqual(await statuses(), [200, 200], `before ${what}`);
+    await end(headers);
+    assert.deepEqual(await statuses(), [401, 401], what);
+  }
+  await sql`update portal.nutzer set status = 1 where loginname = 'melder'`;
+});
+
 it('a link that was mailed to an address sets no password any more once the owner has another address and password', async () => {
   const { sql } = service.database;
   service.forgetTokens();

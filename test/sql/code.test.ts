@@ -16,6 +16,8 @@ import { hashCode, hashMigrations, readReleases, version } from '../support/rele
 
 const sqlFiles = ['sql/code/**/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
 
+const namesOf = (rows: { name: string }[]) => rows.map(({ name }) => name);
+
 /** Everything that sql/code defines, as PostgreSQL writes it down; the owner by no name. */
 async function describeCode(sql: Sql): Promise<string[]> {
   const rows = await sql<{ text: string }[]>`
@@ -91,14 +93,11 @@ describe('the database', () => {
   });
 
   it('says of every function of schemas api and ausgabe what it does', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string; comment: string }[]>`
       select p.oid::regprocedure::text as name, coalesce(obj_description(p.oid, 'pg_proc'), '') as comment
       from pg_proc p where p.pronamespace in ('api'::regnamespace, 'ausgabe'::regnamespace)`;
     assert.ok(rows.length > 5);
-    assert.deepEqual(
-      rows.filter((row) => row.comment.length < 20).map((row) => row.name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows.filter((row) => row.comment.length < 20)), []);
   });
 
   it('every index says what it is for, but those that only keep a key unique', async () => {
@@ -108,10 +107,7 @@ describe('the database', () => {
       join pg_class c on c.oid = x.indexrelid
       where c.relnamespace = 'portal'::regnamespace and obj_description(x.indexrelid, 'pg_class') is null
         and not exists (select from pg_constraint k where k.conindid = x.indexrelid and k.contype in ('p', 'u'))`;
-    assert.deepEqual(
-      rows.map(({ name }) => name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows), []);
   });
 
   it('has a fixed search path on functions with the rights of the owner and on triggers', async () => {
@@ -122,10 +118,7 @@ describe('the database', () => {
       where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
         and (p.prosecdef or p.prorettype = 'trigger'::regtype)`;
     assert.ok(rows.length > 60);
-    assert.deepEqual(
-      rows.filter(({ is_api, path }) => path !== (is_api ? 'public, pg_temp' : '""')).map(({ name }) => name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows.filter(({ is_api, path }) => path !== (is_api ? 'public, pg_temp' : '""'))), []);
   });
 
   it('P1.1 runs with the rights of the owner what the service may call, and nothing that reads what a caller can make', async () => {
@@ -134,14 +127,8 @@ describe('the database', () => {
         ${onPostgres} and has_function_privilege('portal_dienst', p.oid, 'execute') as granted,
         p.prosrc ~* 'pg_temp|temporary' as temporary
       from pg_proc p where p.pronamespace = 'api'::regnamespace`;
-    assert.deepEqual(
-      rows.filter(({ definer, granted }) => onPostgres && definer !== granted).map(({ name }) => name),
-      [],
-    );
-    assert.deepEqual(
-      rows.filter(({ definer, temporary }) => definer && temporary).map(({ name }) => name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows.filter(({ definer, granted }) => onPostgres && definer !== granted)), []);
+    assert.deepEqual(namesOf(rows.filter(({ definer, temporary }) => definer && temporary)), []);
     assert.ok(rows.some(({ temporary }) => temporary));
     const commands = ['create_nutzer', 'set_password_hash', 'set_nutzer_status', 'create_abgleich_verlauf', 'set_mandant'];
     assert.deepEqual(
@@ -151,7 +138,7 @@ describe('the database', () => {
   });
 
   it('O0.1 has no function of ausgabe with the rights of another than its caller, but one that is given numbers alone', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select p.oid::regprocedure::text as name, array_to_string(p.proconfig, ' ') as path
       from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.prosecdef`;
     const numbers = Array(8).fill('integer').join(',');
@@ -159,7 +146,7 @@ describe('the database', () => {
   });
 
   it('gives no schema and no table to everyone', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select n.nspname as name from pg_namespace n, aclexplode(n.nspacl) a
       where n.nspname in ('portal', 'private', 'api', 'gis', 'ausgabe') and a.grantee = 0
       union all
@@ -197,19 +184,16 @@ describe('the database', () => {
   });
 
   it('has a primary key on every table', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select c.relname as name from pg_class c
       where c.relnamespace = 'portal'::regnamespace and c.relkind in ('r', 'p')
         and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`;
-    assert.deepEqual(
-      rows.map((row) => row.name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows), []);
   });
 
   it('has an index for every foreign key, so that a cascade reads no whole table', async () => {
     // A partial index serves only when it leaves out nothing but null: `column = x` implies `column is not null`.
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select k.conrelid::regclass || ' (' || (
         select string_agg(a.attname, ', ') from pg_attribute a where a.attrelid = k.conrelid and a.attnum = any (k.conkey)) || ')' as name
       from pg_constraint k
@@ -221,10 +205,7 @@ describe('the database', () => {
           and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) = format('(%I IS NOT NULL)', (
             select a.attname from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]))))
       order by name`;
-    assert.deepEqual(
-      rows.map((row) => row.name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows), []);
   });
 
   it('is unchanged by a second migration', async () => {

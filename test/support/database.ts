@@ -1,11 +1,11 @@
 // A database of its own for each test file: a copy of the template that test/support/run.ts made.
 import { rmSync } from 'node:fs';
 import { afterEach } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { closeAtEnd } from './end.ts';
 import { beQuick } from './engine.ts';
 import { copyDirectory } from './template.ts';
+import { waitFor } from './wait.ts';
 
 /** Whether the tests run on PostgreSQL instead of the embedded database. */
 export const onPostgres = Boolean(process.env.DATABASE_URL);
@@ -26,15 +26,12 @@ export interface TestDatabase extends Database {
 }
 
 /** Until somebody waits for a lock in this database. */
-export async function waitForWaiter(sql: Sql): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+export const waitForWaiter = (sql: Sql) =>
+  waitFor('a wait for a lock', async () => {
     const rows = await sql`
       select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
-    if (rows.length > 0) return;
-    await sleep(10);
-  }
-  throw new Error('nobody waits');
-}
+    return rows.length > 0;
+  });
 
 /** Opens a fresh copy of the template. It is dropped after the file's tests, unless one of them failed. */
 export async function openTestDatabase(): Promise<TestDatabase> {
