@@ -3,13 +3,11 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { manifestFile } from '../src/db/code.ts';
+import { root } from './support/child.ts';
 
 /** Path below the repository → text. */
 type Sources = Record<string, string>;
-
-const root = fileURLToPath(new URL('../', import.meta.url));
 
 function readSources(pattern: string): Sources {
   const paths = globSync(pattern, { cwd: root }).sort();

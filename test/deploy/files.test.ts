@@ -8,13 +8,13 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DockerfileParser, type JSONInstruction } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { loadConfig, settings } from '../../src/config.ts';
 import { longestMs } from '../../src/stop.ts';
+import { root } from '../support/child.ts';
 import { listenAnywhere } from '../support/port.ts';
 
 interface Filter {
@@ -24,7 +24,6 @@ interface Filter {
 // Its types promise a default export that it does not have.
 const ignore = createRequire(import.meta.url)('@balena/dockerignore') as (options: { ignorecase: boolean }) => Filter;
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const { scripts, optionalDependencies } = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 /** What `npm start` gives Node.js, and the entry. */

@@ -10,12 +10,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { root } from '../support/child.ts';
 import { freePort, listenAnywhere } from '../support/port.ts';
 import { makeSite, type Site } from '../support/process.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const engine = process.env.ABBILD;
 const skip = !engine && 'takes minutes: ABBILD=docker or ABBILD=podman builds and runs the image';
 const run = promisify(execFile);
