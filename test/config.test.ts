@@ -1,8 +1,9 @@
-// Settings that can't be used are told in one line.
+// Settings: those that can't be used are told in one line; and what stands on the terminal of them, once the service listens.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigError, loadConfig } from '../src/config.ts';
+import { ConfigError, describeSettings, loadConfig } from '../src/config.ts';
 import { openDatabase, poolSizeOf, reservedConnections } from '../src/db/client.ts';
+import { describeFirstSteps } from '../src/welcome.ts';
 
 const url = 'https://example.org/grenzen.geojson';
 
@@ -158,5 +159,31 @@ describe('MEDIA_URL', () => {
 
   it('with S3 needs its keys', () => {
     assert.throws(() => loadConfig({ MEDIA_URL: 's3://media' }), ConfigError);
+  });
+});
+
+describe('the terminal', () => {
+  it('a worker names its health, and no map', () => {
+    for (const [role, expected] of [
+      ['web', /Karte: http:\/\/localhost:8081\/karte\n/],
+      ['all', /Karte: http:\/\/localhost:8081\/karte\n/],
+      [
+        'worker',
+        /^\nDer Dienst läuft, nur für Aufträge \(PROCESS_ROLE=worker\)\. Zustand: http:\/\/localhost:8081\/health\/ready\n\n$/,
+      ],
+    ] as const)
+      assert.match(describeFirstSteps(loadConfig({ PROCESS_ROLE: role, PORT: '8081' }), [], 'postgres', []), expected);
+  });
+
+  it('says that a public port wants a proxy, until there is one', () => {
+    const said = (TRUST_PROXY: string) => describeFirstSteps(loadConfig({ TRUST_PROXY }), [], 'postgres', []);
+    assert.match(said('false'), /\nVor einen öffentlichen Port gehört ein Proxy/);
+    assert.doesNotMatch(said('1'), /Proxy/);
+  });
+
+  it('--help has room between the name of a setting and what it means', () => {
+    const [, ...lines] = describeSettings().split('\n');
+    assert.ok(lines.length > 30);
+    for (const line of lines) assert.match(line, /^ {2}[A-Z0-9_]+ {2}/);
   });
 });

@@ -4,18 +4,20 @@ import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { columnNames } from '../src/catalog/sichtbeobachtung-columns.ts';
+import { loadConfig, settings } from '../src/config.ts';
+import type { Sql } from '../src/db/client.ts';
 import type { Deps } from '../src/http/context.ts';
 import { makeOpenapi } from '../src/http/openapi/document.ts';
 import type { Schema } from '../src/http/openapi/schemas.ts';
 import { listRoutes } from '../src/http/routes/routes.ts';
-import { onPostgres } from './support/database.ts';
+import { formatBounds } from './support/bounds.ts';
+import { root } from './support/child.ts';
+import { onPostgres, openTestDatabase } from './support/database.ts';
 import { makeSite, type RunningService, runCli, type Site, startProcess } from './support/process.ts';
 import { formatSettings } from './support/settings.ts';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const documents = ['*.md', 'docs/**/*.md', 'sql/**/*.md', 'test/**/*.md']
   .flatMap((pattern) => globSync(pattern, { cwd: root }))
@@ -203,6 +205,11 @@ describe('docs/operations', () => {
     assert.ok(read('docs/operations/settings.md').includes(expected), `the table must be:\n\n${expected}\n`);
   });
 
+  it('has the table of bounds as the code enforces them', () => {
+    const expected = formatBounds();
+    assert.ok(read('docs/operations/bounds.md').includes(expected), `the table must be:\n\n${expected}\n`);
+  });
+
   it('names every column of a file of sightings in its table', () => {
     const [, chapter = ''] = read('docs/operations/imports.md').split(/^## Sightings$/m);
     const [table = ''] = chapter.split(/^## /m);
@@ -210,6 +217,66 @@ describe('docs/operations', () => {
       columnNames.filter((name) => !new RegExp(`^\\|.*\`${name}\`.*?\\|`, 'm').test(table)),
       [],
     );
+  });
+});
+
+describe('docs/privacy.md: no column about a person without a line, no line without a column (D7.5)', () => {
+  const text = read('docs/privacy.md');
+  const [, chapter = ''] = text.split('\n## What is stored\n');
+  const [stored = ''] = chapter.split('\n## ');
+  const namesIn = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+
+  /** Table → columns, as the document has them. */
+  const described = new Map(
+    [...stored.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)].map(([, table = '', columns = '']) => [table, namesIn(columns).sort()]),
+  );
+  const [, impersonal = ''] = stored.split('Nothing about people is in');
+  const without = namesIn(impersonal);
+
+  let sql: Sql;
+  let columns: Map<string, string[]>;
+  before(async () => {
+    ({ sql } = await openTestDatabase());
+    const rows = await sql<{ name: string; columns: string }[]>`
+      select c.relname::text as name, string_agg(a.attname::text, ',') as columns
+      from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'portal'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+      group by c.oid, c.relname`;
+    columns = new Map(rows.map((row) => [row.name, row.columns.split(',').sort()]));
+  });
+
+  it('has each table once: with all its columns, or among those without anything about people', () => {
+    assert.deepEqual([...described.keys(), ...without].sort(), [...columns.keys()].sort());
+    for (const [table, names] of described) assert.deepEqual(names, columns.get(table), table);
+  });
+
+  it('has no table among those without anything about people that names an account, or holds a text that somebody wrote', () => {
+    const personal = /^(nutzer|experte|bemerkung$|email|vorname|nachname|loginname|autor$)/;
+    const wrong = without.flatMap((table) =>
+      (columns.get(table) ?? []).filter((name) => personal.test(name)).map((name) => `${table}.${name}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it('says how long things stay as the settings have it', () => {
+    const { keepDays, tokenTtlDays } = loadConfig({});
+    const days = {
+      TOKEN_TTL_DAYS: tokenTtlDays,
+      KEEP_ATTEMPTS_DAYS: keepDays.attempts,
+      KEEP_NETWORKS_DAYS: keepDays.networks,
+      KEEP_UNCONFIRMED_DAYS: keepDays.unconfirmed,
+      KEEP_MAILS_DAYS: keepDays.mails,
+      KEEP_DEAD_MAILS_DAYS: keepDays.deadMails,
+    };
+    assert.deepEqual(
+      Object.keys(settings).filter((name) => name.startsWith('KEEP_') && !(name in days)),
+      [],
+    );
+    for (const [name, count] of Object.entries(days)) {
+      const rows = [...text.matchAll(new RegExp(`^\\|[^|]+\\| (\\d+) days?\\b[^|]*\\| \`${name}\` \\|$`, 'gm'))];
+      assert.ok(rows.length > 0, name);
+      for (const [line, said] of rows) assert.equal(Number(said), count, line);
+    }
   });
 });
 

@@ -1,31 +1,18 @@
 // A service over a primary and a replica behind HAProxy, as docs/operations/database.md has it: one address to write, one to read.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { openDatabase } from '../src/db/client.ts';
-import { sha1OfPlain } from '../src/guard/password.ts';
 import { type Cluster, startCluster, withoutCluster } from './support/cluster.ts';
 import { onPostgres } from './support/database.ts';
 import { type Balancer, startHaproxy, withoutHaproxy } from './support/haproxy.ts';
-import { assertAgrees, type Entry, report } from './support/ledger.ts';
-import { type RunningService, runCli, type Site, startProcess } from './support/process.ts';
+import { assertAgrees, type Entry, startReports } from './support/ledger.ts';
+import { fillSite, logIn, makeSiteOn, type RunningService, runCli, type Site, startProcess } from './support/process.ts';
+import { waitFor } from './support/wait.ts';
 
-const katalog = fileURLToPath(new URL('./support/katalog', import.meta.url));
 const skip = (!onPostgres && 'needs PostgreSQL') || withoutCluster || withoutHaproxy;
 const page = '/sichtbeobachtungen?limit=50';
 
-async function until(what: string, isSo: () => Promise<boolean>, ms = 30_000): Promise<void> {
-  const begin = performance.now();
-  while (!(await isSo().catch(() => false))) {
-    assert.ok(performance.now() - begin < ms, `not within ${ms / 1000} s: ${what}`);
-    await sleep(50);
-  }
-}
+const until = (what: string, isSo: () => Promise<boolean>) => waitFor(what, () => isSo().catch(() => false));
 
 describe('a primary and a replica behind HAProxy', { skip }, () => {
   let primary: Cluster;
@@ -72,12 +59,9 @@ describe('a primary and a replica behind HAProxy', { skip }, () => {
   before(async () => {
     if (skip) return;
     primary = await startCluster();
-    const dataDir = await mkdtemp(join(tmpdir(), 'sighting-site-'));
-    site = { env: { DATA_DIR: dataDir, DATABASE_URL: primary.url }, remove: () => rm(dataDir, { recursive: true }) };
-    for (const args of [['migrate'], ['catalog', 'import', katalog]]) assert.equal((await runCli(site, args)).code, 0);
-    const names = ['--loginname', 'anna', '--email', 'anna@example.org', '--vorname', 'A', '--nachname', 'A'];
-    const create = ['nutzer', 'create', ...names, '--rolle', 'administrator', '--password-stdin'];
-    assert.equal((await runCli(site, create, 'geheim und lang')).code, 0);
+    site = await makeSiteOn(primary.url);
+    assert.equal((await runCli(site, ['migrate'])).code, 0);
+    await fillSite(site, { rolle: 'administrator' });
     sql = connect(primary);
     await sql`create role haproxy login`;
     replica = await primary.addStandby();
@@ -93,8 +77,7 @@ describe('a primary and a replica behind HAProxy', { skip }, () => {
         return true;
       });
     service = await startProcess(site, { DATABASE_URL: balancer.writeUrl, DATABASE_READ_URL: balancer.readUrl });
-    const answer = await get(`/login?loginname=anna&password=${sha1OfPlain('geheim und lang')}`);
-    headers = { 'X-Auth-User': 'anna', 'X-Auth-Token': ((await answer.json()) as { token: string }).token };
+    headers = await logIn(service);
   });
   after(async () => {
     await service?.stop('SIGKILL');
@@ -102,7 +85,6 @@ describe('a primary and a replica behind HAProxy', { skip }, () => {
     for (const client of [sql, standby]) await client?.end({ timeout: 0 });
     await primary?.remove();
     await replica?.remove();
-    await site?.remove();
   });
 
   it('P3.3 reads by the replica what nobody is logged in with, and by the primary what an account asks', async () => {
@@ -218,15 +200,7 @@ describe('a primary and a replica behind HAProxy', { skip }, () => {
 
     it('S5.2 goes on when the primary is gone: nothing acknowledged is lost, and nobody has to start the service anew', async () => {
       const ledger: Entry[] = [];
-      let isOver = false;
-      const writers = [1, 2].map(() =>
-        report(
-          ledger,
-          () => service.url,
-          headers,
-          () => isOver,
-        ),
-      );
+      const endReports = startReports(ledger, 2, () => service.url, headers);
       const acknowledged = () => ledger.filter(({ status }) => status === 201).length;
       try {
         await until('reports are taken', async () => acknowledged() > 20);
@@ -236,13 +210,11 @@ describe('a primary and a replica behind HAProxy', { skip }, () => {
         const earlier = acknowledged();
         await until('reports are taken again', async () => acknowledged() > earlier + 20);
       } finally {
-        isOver = true;
-        await Promise.all(writers);
+        await endReports();
       }
       const refused = ledger.filter(({ status }) => status === 503);
       assert.ok(refused.every(({ retryAfter }) => retryAfter !== null));
-      const database = await openDatabase({ databaseUrl: replica.url, dataDir: '' });
-      await assertAgrees(database, ledger, join(site.env.DATA_DIR ?? '', 'media'), 0).finally(() => database.close());
+      await assertAgrees(replica.url, ledger, site.env.DATA_DIR);
       // There is no replica: HAProxy takes connections to read and drops them.
       assert.equal((await get(page)).status, 200);
       assert.equal((await fetch(`${service.url}/abgleich/v1/sichtbeobachtungen?limit=1`)).status, 200);

@@ -1,37 +1,29 @@
 // The mirrors of docs/mirrors.md, run as they stand there.
 import assert from 'node:assert/strict';
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { serve } from '@hono/node-server';
+import { hasProgram, root } from './support/child.ts';
+import { makeDirectory } from './support/end.ts';
 import { settleFeed } from './support/feed.ts';
+import { serveApp } from './support/listen.ts';
 import { startTestService, type TestService, testConfig } from './support/service.ts';
 
 const document = await readFile(new URL('../docs/mirrors.md', import.meta.url), 'utf8');
 const codeIn = (language: string) =>
   new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(document)?.[1] ?? assert.fail(language);
-const hasTools = ['curl', 'jq'].every((tool) => spawnSync(tool, ['--version']).status === 0);
+const hasTools = ['curl', 'jq'].every((tool) => hasProgram(tool, '--version'));
 
 let service: TestService;
 let url: string;
 let directory: string;
-let server: ReturnType<typeof serve>;
 before(async () => {
   service = await startTestService({ config: { ...testConfig, defaultTenant: 'N' } });
-  directory = await mkdtemp(join(tmpdir(), 'sighting-mirror-'));
-  server = serve({ fetch: service.app.fetch, hostname: '127.0.0.1', port: 0 });
-  if (!server.listening) await once(server, 'listening');
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-after(async () => {
-  server.close();
-  await rm(directory, { recursive: true });
+  directory = await makeDirectory();
+  url = `http://127.0.0.1:${await serveApp(service.app.fetch)}`;
 });
 
 const listed = async () => (await service.request('/sichtbeobachtungen?limit=1000')).json.result as { id: number }[];
@@ -67,7 +59,6 @@ describe('a mirror of the documentation', () => {
     await writeFile(join(directory, 'package.json'), '{"type":"module"}');
     await service.makeReleased({ lat: '5530100' });
     await settleFeed(service.database.sql);
-    const root = fileURLToPath(new URL('../', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', script, url], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => child.kill());
     const counts: number[] = [];

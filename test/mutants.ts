@@ -4,15 +4,15 @@ import { spawn } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../src/db/client.ts';
 import { readCode } from '../src/db/code.ts';
+import { root } from './support/child.ts';
 import { breakCode, mutants } from './support/mutants.ts';
 
 const tests = [
   'test/http/schutz-property.test.ts',
   'test/http/schutz.test.ts',
-  'test/safety/remarks.test.ts',
+  'test/safety/roles.test.ts',
   'test/sql/schutz.test.ts',
   'test/sql/catalogue-lock.test.ts',
   'test/sql/projection.test.ts',
@@ -31,7 +31,7 @@ if (!databaseUrl) {
   console.error('npm run mutants braucht ein PostgreSQL: DATABASE_URL ist nicht gesetzt.');
   process.exit(1);
 }
-const codeDir = fileURLToPath(new URL('../sql/code/', import.meta.url));
+const codeDir = join(root, 'sql/code/');
 const code = readCode(codeDir);
 const wanted = process.argv[2] ?? '';
 const chosen = mutants.filter(({ name }) => name.includes(wanted));
@@ -67,7 +67,7 @@ async function runTests(sources: Map<string, string>): Promise<Outcome> {
     process.execPath,
     ['--disable-warning=ExperimentalWarning', '--import', 'tsx', 'test/support/run.ts', '--test-reporter=tap', ...tests],
     {
-      cwd: fileURLToPath(new URL('../', import.meta.url)),
+      cwd: root,
       env: { EIGENSCHAFT_ANFRAGEN: '300', ...process.env, TEST_CODE_DIR: dir },
       stdio: ['ignore', 'pipe', 'pipe'],
       // a group of its own, so that the runner and its test files can be stopped together

@@ -1,33 +1,28 @@
 // P1.1: the owner migrates, the service only calls; an operator who mixes them up is told in one line.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../src/db/client.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
-import { runCli, runMain, type Site, startProcess } from './support/process.ts';
+import { makeSiteOn, runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { decodeTile } from './support/tile.ts';
+import { waitFor } from './support/wait.ts';
 
 const name = `test_rights_${randomBytes(4).toString('hex')}`;
 const [owner, dienst, fremd] = [`${name}_owner`, `${name}_dienst`, `${name}_fremd`];
 let server: Database;
-let dataDir: string;
 
-function urlOf(role: string): string {
-  const url = new URL(databaseUrlOf(name));
-  [url.username, url.password] = [role, 'geheim'];
-  return url.href;
-}
+const urlOf = (role: string) => databaseUrlOf(name, role, 'geheim');
 
 describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the embedded database has one role' }, () => {
-  const site = (): Site => ({ env: { DATABASE_URL: urlOf(dienst), DATA_DIR: dataDir }, remove: async () => {} });
-  const asOwner = (): Site => ({ ...site(), env: { ...site().env, MIGRATE_DATABASE_URL: urlOf(owner) } });
+  let site: Site;
+  let asOwner: Site;
 
   before(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'sighting-rights-'));
+    site = await makeSiteOn(urlOf(dienst));
+    asOwner = { ...site, env: { ...site.env, MIGRATE_DATABASE_URL: urlOf(owner) } };
     server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
     await server.sql.unsafe(`create role ${fremd} login password 'geheim'`);
     // As the document says it, under names of its own. The groups belong to the server: others have made them.
@@ -56,22 +51,21 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
     await dropDatabase(server, name);
     for (const role of [owner, dienst, fremd]) await server.sql.unsafe(`drop role ${role}`);
     await server.close();
-    await rm(dataDir, { recursive: true });
   });
 
   it('a database that nobody prepared', async () => {
-    const { code, err } = await runMain(site().env);
+    const { code, err } = await runMain(site.env);
     assert.equal(code, 1);
     assert.match(err, /^Diese Datenbankrolle darf nicht migrieren, .* MIGRATE_DATABASE_URL .* npm run migrate\n$/);
   });
 
   it('the service migrates as the owner, serves as the other, and its queue works', async () => {
-    const prepared = await runCli(asOwner(), ['demo', 'load', '--logins']);
+    const prepared = await runCli(asOwner, ['demo', 'load', '--logins']);
     assert.equal(prepared.code, 1, prepared.out);
     assert.match(prepared.err, /nicht migriert: npm run migrate/);
-    const service = await startProcess(asOwner(), { DEFAULT_TENANT: 'RP' });
+    const service = await startProcess(asOwner, { DEFAULT_TENANT: 'RP' });
     try {
-      const demo = await runCli(asOwner(), ['demo', 'load', '--logins']);
+      const demo = await runCli(asOwner, ['demo', 'load', '--logins']);
       assert.equal(demo.code, 0, demo.err);
       assert.equal((await fetch(`${service.url}/api/v2/sichtbeobachtungen`)).status, 200);
       assert.equal((await fetch(`${service.url}/ogc/collections/sichtbeobachtung/items?limit=1`)).status, 200);
@@ -79,12 +73,9 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
       const registered = await fetch(`${service.url}/api/v2/register`, { method: 'POST', body: new URLSearchParams(fields) });
       assert.equal(registered.ok, true, await registered.text());
       // The worker wrote the mail: it read the queue and the account.
-      for (let attempt = 0; ; attempt++) {
-        const mails = await readdir(join(dataDir, 'mail')).catch(() => []);
-        if (mails.some((file) => file.endsWith('.eml'))) break;
-        assert.ok(attempt < 150, 'no mail');
-        await sleep(100);
-      }
+      await waitFor('a mail', async () =>
+        (await readdir(join(site.env.DATA_DIR ?? '', 'mail')).catch(() => [])).some((file) => /\.eml$/.test(file)),
+      );
       assert.doesNotMatch(service.output(), /42501|permission/);
     } finally {
       assert.equal(await service.stop(), 0);
@@ -98,9 +89,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
     const lock = ({ sql }: Database) => sql`select pg_advisory_xact_lock(1), pg_try_advisory_xact_lock(2)`;
     // Logins of other tests may go anywhere on this server, and must.
     const migrate = async () =>
-      (await runCli(asOwner(), ['migrate'])).err
-        .split('\n')
-        .filter((line) => line && !line.startsWith('Logins für Auswertungen'));
+      (await runCli(asOwner, ['migrate'])).err.split('\n').filter((line) => line && !line.startsWith('Logins für Auswertungen'));
     try {
       await administrator.sql.unsafe(`grant gis_public to ${fremd}`);
       await administrator.sql.unsafe(`revoke pg_read_all_stats from ${owner}`);
@@ -144,7 +133,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
   });
 
   it('starts without the owner once everything is there', async () => {
-    const service = await startProcess(site());
+    const service = await startProcess(site);
     assert.equal(await service.stop(), 0);
     assert.doesNotMatch(service.output(), /42501|permission/);
   });
@@ -152,7 +141,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
   it('tiles hold the same, whether the database packs them or its owner may not', async () => {
     const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
     const readTile = async () => {
-      const service = await startProcess(site());
+      const service = await startProcess(site);
       try {
         const answer = await fetch(`${service.url}/tiles/v1/8/133/87.mvt`);
         assert.equal(answer.status, 200, await answer.clone().text());
@@ -205,7 +194,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
   });
 
   it('a role outside of the group, and an older database, in one line each', async () => {
-    const other = await runMain({ DATABASE_URL: urlOf(fremd), DATA_DIR: dataDir });
+    const other = await runMain({ ...site.env, DATABASE_URL: urlOf(fremd) });
     assert.equal(other.code, 1);
     assert.equal(
       other.err,
@@ -214,7 +203,7 @@ describe('an owner and a service of fewer rights', { skip: !onPostgres && 'the e
     const owned = await openDatabase({ databaseUrl: urlOf(owner), dataDir: '' });
     await owned.sql`update portal.installation set code_release = '{0,1,0}'`;
     await owned.close();
-    const older = await runMain(site().env);
+    const older = await runMain(site.env);
     assert.equal(older.code, 1);
     assert.match(older.err, /^Die Datenbank ist auf dem Stand 0\.1\.0, dieser Dienst ist \d+\.\d+\.\d+, .*npm run migrate\n$/);
     for (const { err } of [other, older]) assert.ok(!err.includes('geheim'));

@@ -1,14 +1,14 @@
 // Starts that can not succeed: the operator is told why in one line, and how to go on.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openDatabase } from '../src/db/client.ts';
-import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
-import { makeSite, runCli, runMain, type Site, startProcess } from './support/process.ts';
+import { createDatabase, databaseUrlOf, onPostgres } from './support/database.ts';
+import { listenAnywhere } from './support/port.ts';
+import { makeSite, makeSiteOn, runCli, runMain, startProcess } from './support/process.ts';
 
 describe('a start that can not succeed ends with one line and code 1', () => {
   const dataDir = join(tmpdir(), `sighting-none-${process.pid}`);
@@ -61,16 +61,11 @@ describe('a start that can not succeed ends with one line and code 1', () => {
   it('no right to make extensions: the lines for the administrator, and after them the migration goes through', {
     skip: !onPostgres && 'the embedded one belongs to the service',
   }, async () => {
-    const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
     const name = `test_${randomBytes(6).toString('hex')}`;
-    await server.sql.unsafe(`create role ${name} login password 'x'`);
-    await server.sql.unsafe(`create database ${name} owner ${name}`);
-    const url = new URL(databaseUrlOf(name));
-    [url.username, url.password] = [name, 'x'];
-    const site: Site = {
-      env: { DATABASE_URL: url.href, DATA_DIR: await mkdtemp(join(tmpdir(), 'sighting-')) },
-      remove: async () => {},
-    };
+    const { url, server, drop } = await createDatabase(name);
+    await server.sql.unsafe(`create role ${name} login password 'x'; alter database ${name} owner to ${name}`).simple();
+    const ownUrl = databaseUrlOf(name, name, 'x');
+    const site = await makeSiteOn(ownUrl);
     try {
       const refused = await runCli(site, ['migrate']);
       assert.equal(refused.code, 1);
@@ -79,7 +74,7 @@ describe('a start that can not succeed ends with one line and code 1', () => {
           refused.err,
         ) ?? [];
       assert.match(statements, /"postgis".*"btree_gist".*"uuid-ossp"/, refused.err);
-      const administrator = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+      const administrator = await openDatabase({ databaseUrl: url, dataDir: '' });
       await administrator.sql.unsafe(statements).simple();
       await administrator.close();
       const done = await runCli(site, ['migrate']);
@@ -94,22 +89,18 @@ describe('a start that can not succeed ends with one line and code 1', () => {
         return service.output();
       };
       assert.doesNotMatch(await start(), missing);
-      const owner = await openDatabase({ databaseUrl: url.href, dataDir: '' });
+      const owner = await openDatabase({ databaseUrl: ownUrl, dataDir: '' });
       await owner.sql`update portal.installation set code_hash = 'x'`;
       await owner.close();
       assert.match(await start(), missing);
     } finally {
-      await dropDatabase(server, name);
-      await server.sql.unsafe(`drop role ${name}`);
-      await server.close();
-      await rm(site.env.DATA_DIR ?? '', { recursive: true });
+      await drop(name);
     }
   });
 
   it('port taken', { skip: !onPostgres && 'the same line, without the wait for the embedded database' }, async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as { port: number };
+    const taken = createServer();
+    const port = await listenAnywhere(taken);
     const site = await makeSite();
     const { code, err } = await runMain({ ...site.env, PORT: String(port) });
     taken.close();

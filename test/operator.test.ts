@@ -1,23 +1,21 @@
 // The operator's story: an empty database, a catalogue of their own, an account, the service, a sighting.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { sha1OfPlain } from '../src/guard/password.ts';
 import { makeCollection, makeFeature } from './support/boundaries.ts';
 import { onPostgres } from './support/database.ts';
+import { makeDirectory } from './support/end.ts';
 import { makeJpeg } from './support/photo.ts';
-import { makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
+import { katalog, logIn, makeSite, type RunningService, runCli, runMain, type Site, startProcess } from './support/process.ts';
 import { headerOf, toFormData } from './support/service.ts';
 import { readZip } from './support/zip.ts';
-
-const katalog = fileURLToPath(new URL('./support/katalog', import.meta.url));
 
 const eachStarts = !onPostgres && 'the embedded database would be started for each of its commands, which takes half a minute';
 
@@ -64,7 +62,7 @@ describe('from an empty database to the first sighting', () => {
   it('a catalogue with errors is refused with all of them by file and line, and nothing is loaded', {
     skip: eachStarts,
   }, async () => {
-    const broken = await mkdtemp(join(tmpdir(), 'katalog-'));
+    const broken = await makeDirectory();
     await cp(katalog, broken, { recursive: true });
     await writeFile(
       join(broken, 'artengruppen.csv'),
@@ -75,7 +73,6 @@ describe('from an empty database to the first sighting', () => {
       'id,eu_guid,gid,name_wissenschaftlich,name_deutsch\n100,,99,A,B\n100,,10,"A\nB",C\n101,,10,C\n',
     );
     const { code, err } = await runCli(site, ['catalog', 'import', broken]);
-    await rm(broken, { recursive: true });
     assert.equal(code, 1);
     for (const line of [
       'artengruppen.csv:2: is_animal ist „ja“, erlaubt ist true oder false',
@@ -102,7 +99,7 @@ describe('from an empty database to the first sighting', () => {
   });
 
   it('refreshes the boundaries of the catalogue from a source, and says why it does not', { skip: eachStarts }, async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'grenzen-'));
+    const dir = await makeDirectory();
     const file = join(dir, 'grenzen.geojson');
     const square = (land: string, x1: number, x2: number) =>
       makeFeature({ land }, [
@@ -132,7 +129,7 @@ describe('from an empty database to the first sighting', () => {
     assert.equal(refused.out, '');
     assert.match(refused.err, /\nDie Fläche von AUE änderte sich um 17,6 %, ohne --force sind höchstens 5 % erlaubt\. .*\n$/);
     assert.equal((await refresh('--force')).code, 0);
-    await rm(dir, { recursive: true });
+    await rm(file);
     const missing = await refresh();
     assert.equal(missing.code, 1);
     assert.match(missing.err, /\nDie Datei der Quelle ist nicht lesbar \(es gibt sie nicht\)\.\n$/);
@@ -238,17 +235,14 @@ describe('from an empty database to the first sighting', () => {
     assert.match(await text(answer), /"token"/);
     assert.equal(await ended, 0);
     service = await startProcess(site);
-    const login = await fetch(`${service.url}/api/v2/login?loginname=J%C3%BCrgen&password=${sha1OfPlain('streng geheim')}`);
-    const { token } = (await login.json()) as { token: string };
-    const list = await fetch(`${service.url}/api/v2/sichtbeobachtungen?bereich=persoenlich`, {
-      headers: { 'X-Auth-User': headerOf('Jürgen'), 'X-Auth-Token': token },
-    });
+    const headers = await logIn(service, 'Jürgen', 'streng geheim');
+    const list = await fetch(`${service.url}/api/v2/sichtbeobachtungen?bereich=persoenlich`, { headers });
     assert.equal(((await list.json()) as { result: unknown[] }).result.length, 1);
     assert.equal(await service.stop(), 0);
   });
 
   it('takes sightings in bulk for an account: a whole file, or nothing of it', { skip: eachStarts }, async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'sichtbeobachtungen-'));
+    const dir = await makeDirectory();
     const file = join(dir, 'alt.csv');
     const load = (loginname: string) => runCli(site, ['sichtbeobachtungen', 'import', file, '--loginname', loginname]);
     await writeFile(file, 'art,lat,lon,datum\n100,5484000,391000,1.5.2020\n200,5484000,391000,2.5.2020\n');
@@ -264,13 +258,12 @@ describe('from an empty database to the first sighting', () => {
     assert.match(refused.err, /^2 Fehler, nichts wurde geladen\.$/m);
     await writeFile(file, 'art,lat,lon,datum\n100,5484000,391000,3.5.2020\n');
     assert.equal((await load('Jürgen')).code, 0);
-    await rm(dir, { recursive: true });
   });
 
   it('takes a portal that moves here: its people, their sightings and photos, also a second time', {
     skip: eachStarts,
   }, async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'umzug-'));
+    const dir = await makeDirectory();
     await writeFile(
       join(dir, 'leute.csv'),
       'loginname,email,vorname,nachname,rolle\numzug,u@example.org,U,Z,expert\nzweite,,Z,W,\n',
@@ -310,7 +303,6 @@ describe('from an empty database to the first sighting', () => {
     );
     const again = await sightings(...options);
     assert.equal(again.out, '0 Sichtbeobachtungen geladen, 2 von dort waren schon da, 1 Dopplung ausgelassen.\n', again.err);
-    await rm(dir, { recursive: true });
     for (const [command, line] of [
       ['nutzer import', '  loginname * '],
       ['sichtbeobachtungen import', '  quelle_id '],
@@ -321,7 +313,7 @@ describe('from an empty database to the first sighting', () => {
   it('says why it does not hand out or erase', {
     skip: eachStarts,
   }, async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'auskunft-'));
+    const dir = await makeDirectory();
     const file = join(dir, 'u.zip');
     await writeFile(file, '');
     for (const [args, says] of [
@@ -347,7 +339,6 @@ describe('from an empty database to the first sighting', () => {
       assert.match(err, says);
     }
     assert.deepEqual(await readdir(dir), ['u.zip']);
-    await rm(dir, { recursive: true });
   });
 
   it('blocks an account, lets it in again, and gives it a new password', { skip: eachStarts }, async () => {
@@ -371,7 +362,7 @@ describe('from an empty database to the first sighting', () => {
   });
 
   it('hands out all that is stored about an account, and erases it', { skip: eachStarts }, async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'auskunft-'));
+    const dir = await makeDirectory();
     const file = join(dir, 'u.zip');
     const made = await runCli(site, ['nutzer', 'export', 'umzug', file]);
     assert.deepEqual([made.code, made.out], [0, `${file}: 1 Beobachtung, 1 Datei.\n`], made.err);
@@ -386,6 +377,5 @@ describe('from an empty database to the first sighting', () => {
     const erased = await runCli(site, ['nutzer', 'erase', 'umzug', '--records', 'delete', '--yes']);
     assert.deepEqual([erased.code, erased.out], [0, 'Das Konto „umzug“ ist gelöscht.\n'], erased.err);
     assert.equal(await media(), 0);
-    await rm(dir, { recursive: true });
   });
 });

@@ -2,57 +2,42 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { admitCalls } from '../src/db/admitted.ts';
-import { callBounds, callMs, type Database, openDatabase, poolSize, requestSettings } from '../src/db/client.ts';
+import { callBounds, callMs, openDatabase, poolSize, requestSettings } from '../src/db/client.ts';
 import { Limit } from '../src/guard/limit.ts';
-import { databaseUrlOf, dropDatabase, onPostgres } from './support/database.ts';
+import { type CreatedDatabase, createDatabase, databaseUrlOf, onPostgres } from './support/database.ts';
 import { type Pooler, startPooler, withoutPooler } from './support/pooler.ts';
-import { runCli, runMain, type Site, startProcess } from './support/process.ts';
+import { makeSiteOn, runCli, runMain, type Site, startProcess } from './support/process.ts';
 
 const name = `test_pooler_${randomBytes(4).toString('hex')}`;
 const password = randomUUID();
-let server: Database;
+let database: CreatedDatabase;
 let pooler: Pooler;
 let site: Site;
 
 const skip = (!onPostgres && 'the embedded database has no pooler') || withoutPooler;
 
-function direct(): string {
-  const url = new URL(databaseUrlOf(name));
-  [url.username, url.password] = [name, password];
-  return url.href;
-}
+const direct = () => databaseUrlOf(name, name, password);
 
 describe('PgBouncer before the database', { skip }, () => {
   before(async () => {
-    server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-    await server.sql.unsafe(`create role ${name} login password '${password}' in role portal_dienst`);
-    await server.sql.unsafe(`create database ${name}`);
-    pooler = await startPooler(databaseUrlOf(name), { [name]: password });
-    const dataDir = await mkdtemp(join(tmpdir(), 'sighting-pooler-'));
-    site = {
-      env: { DATABASE_URL: pooler.through(direct()), MIGRATE_DATABASE_URL: databaseUrlOf(name), DATA_DIR: dataDir },
-      remove: () => rm(dataDir, { recursive: true }),
-    };
+    database = await createDatabase(name);
+    await database.server.sql.unsafe(`create role ${name} login password '${password}' in role portal_dienst`);
+    pooler = await startPooler(database.url, { [name]: password });
+    site = await makeSiteOn(pooler.through(direct()), { MIGRATE_DATABASE_URL: database.url });
   });
   after(async () => {
     await pooler.stop();
-    await dropDatabase(server, name);
-    await server.sql.unsafe(`drop role ${name}`);
-    await server.close();
-    await site.remove();
+    await database.drop(name);
   });
 
   it('is found out, also where it is told to ignore settings', async () => {
     const refused = await runMain(site.env);
     assert.equal(refused.code, 1);
     assert.match(refused.err, /Vor der Datenbank steht ein Pooler \(PgBouncer\), .* DIRECT_DATABASE_URL\.\n$/);
-    const silent = await startPooler(databaseUrlOf(name), { [name]: password }, [
+    const silent = await startPooler(database.url, { [name]: password }, [
       `ignore_startup_parameters = ${Object.keys(requestSettings)}`,
     ]);
     try {
@@ -74,9 +59,9 @@ describe('PgBouncer before the database', { skip }, () => {
         missing.err,
       ) ?? [];
     assert.match(statements, new RegExp(Object.keys(requestSettings).join('.*')), missing.err);
-    await server.sql.unsafe(statements).simple();
+    await database.server.sql.unsafe(statements).simple();
     await pooler.stop();
-    pooler = await startPooler(databaseUrlOf(name), { [name]: password });
+    pooler = await startPooler(database.url, { [name]: password });
     site.env.DATABASE_URL = pooler.through(direct());
     const service = await startProcess(site, { DIRECT_DATABASE_URL: direct(), DEFAULT_TENANT: 'RP' });
     try {
@@ -139,7 +124,7 @@ describe('PgBouncer before the database', { skip }, () => {
     // Where it listens and whom it lets in is the machine's.
     const lines = block.split('\n').filter((line) => line !== '' && !/^(listen_addr|auth_type|auth_file) /.test(line));
     assert.ok(lines.some((line) => line.startsWith('query_wait_timeout =')));
-    const shown = await startPooler(databaseUrlOf(name), { [name]: password }, lines);
+    const shown = await startPooler(database.url, { [name]: password }, lines);
     await shown.stop();
   });
 

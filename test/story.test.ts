@@ -4,13 +4,12 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { sha1OfPlain } from '../src/guard/password.ts';
 import { launchBrowser, withoutBrowser } from './support/browser.ts';
-import { makeSite, type RunningService, runCli, type Site, startProcess } from './support/process.ts';
-import { headerOf, type Json, toFormData } from './support/service.ts';
+import { fillSite, logIn, makeSite, type RunningService, type Site, startProcess } from './support/process.ts';
+import { type Json, toFormData } from './support/service.ts';
+import { waitFor } from './support/wait.ts';
 import { readZip } from './support/zip.ts';
 
 let site: Site;
@@ -20,9 +19,7 @@ let browser: Browser | undefined;
 before(async () => {
   if (withoutBrowser) return;
   site = await makeSite({ isMigrated: true });
-  await runCli(site, ['catalog', 'import', fileURLToPath(new URL('./support/katalog', import.meta.url))]);
-  const account = ['--email', 'e@example.org', '--vorname', 'Erika', '--nachname', 'Expertin', '--rolle', 'expert'];
-  await runCli(site, ['nutzer', 'create', '--loginname', 'expertin', ...account, '--password-stdin'], 'prüft genau');
+  await fillSite(site, { loginname: 'expertin', password: 'prüft genau', rolle: 'expert' });
   service = await startProcess(site, { PUBLIC_URL: 'http://127.0.0.1:1' });
   browser = await launchBrowser();
 });
@@ -39,21 +36,14 @@ async function call(path: string, init: RequestInit = {}): Promise<Json> {
   return body === '' ? null : JSON.parse(body);
 }
 
-async function logIn(loginname: string, password: string) {
-  const answer = await call(`/login?${new URLSearchParams({ loginname, password: sha1OfPlain(password) })}`);
-  return { 'X-Auth-User': headerOf(loginname), 'X-Auth-Token': answer.token as string };
-}
-
-async function readMail(subject: RegExp): Promise<string> {
+function readMail(subject: RegExp): Promise<string> {
   const directory = join(site.env.DATA_DIR ?? '', 'mail');
-  for (let attempt = 0; attempt < 300; attempt++) {
+  return waitFor('the mail', async () => {
     for (const name of await readdir(directory).catch(() => [])) {
       const text = name.endsWith('.eml') ? await readFile(join(directory, name), 'utf8') : '';
       if (subject.test(text)) return text;
     }
-    await sleep(100);
-  }
-  throw new Error('no mail within 30 s');
+  });
 }
 
 it('register, set the password, log in, report, publish; an expert releases; everyone reads', {
@@ -85,7 +75,7 @@ it('register, set the password, log in, report, publish; an expert releases; eve
   assert.equal(await page.textContent('h1'), 'Das Passwort ist gesetzt');
   assert.deepEqual(foreign, []);
 
-  const headers = await logIn(loginname, 'Käfer & Co');
+  const headers = await logIn(service, loginname, 'Käfer & Co');
   const body = toFormData({
     art: '100',
     lat: '49.3',
@@ -96,7 +86,7 @@ it('register, set the password, log in, report, publish; an expert releases; eve
   });
   const created = await call('/sichtbeobachtungen', { method: 'POST', headers, body });
   const { id } = created.result[0];
-  const expertin = await logIn('expertin', 'prüft genau');
+  const expertin = await logIn(service, 'expertin', 'prüft genau');
   assert.equal((await fetch(`${service.url}/api/v2/sichtbeobachtungen/${id}`, { headers: expertin })).status, 404);
 
   await call(`/sichtbeobachtungen/${id}`, { method: 'PUT', headers, body: toFormData({ bereich: 'oeffentlich' }) });
@@ -113,17 +103,14 @@ it('register, set the password, log in, report, publish; an expert releases; eve
     ['Freigegeben', 'Heupferd', 'auf der Wiese', false, false],
   );
   const [forExpert] = (await call(`/sichtbeobachtungen/${id}`, { headers: expertin })).result;
-  assert.deepEqual(
-    [forExpert.erfasser, forExpert.experte, forExpert.bemerkung_experte],
-    ["Jörg O'Niel", 'Erika Expertin', 'schön'],
-  );
+  assert.deepEqual([forExpert.erfasser, forExpert.experte, forExpert.bemerkung_experte], ["Jörg O'Niel", 'Anna A', 'schön']);
   const [forAuthor] = (await call(`/sichtbeobachtungen/${id}`, { headers })).result;
   assert.equal(forAuthor.erfasser, 'J… O…');
 });
 
 it('fetches all that is stored, and leaves; the sighting stays, without the name', { skip: withoutBrowser }, async () => {
   const loginname = "Jörg O'Niel";
-  const headers = await logIn(loginname, 'Käfer & Co');
+  const headers = await logIn(service, loginname, 'Käfer & Co');
   const [own] = (await call('/sichtbeobachtungen?bereich=persoenlich', { headers })).result;
   const context = await browser?.newContext({ javaScriptEnabled: false, locale: 'de-DE', acceptDownloads: true });
   const page = await context?.newPage();
@@ -152,13 +139,13 @@ it('fetches all that is stored, and leaves; the sighting stays, without the name
   await page.getByRole('button', { name: 'Konto für immer löschen' }).click();
   assert.equal(await page.textContent('h1'), 'Ihr Konto ist gelöscht');
   assert.equal((await fetch(`${service.url}/api/v2/nutzer`, { headers })).status, 401);
-  const expertin = await logIn('expertin', 'prüft genau');
+  const expertin = await logIn(service, 'expertin', 'prüft genau');
   const [kept] = (await call(`/sichtbeobachtungen/${own.id}`, { headers: expertin })).result;
   assert.deepEqual([kept.status, kept.bemerkung], ['Freigegeben', 'auf der Wiese']);
 });
 
 it('S2.2 no password, token or link reached the log', { skip: withoutBrowser }, async () => {
-  const headers = await logIn('expertin', 'prüft genau');
+  const headers = await logIn(service, 'expertin', 'prüft genau');
   await fetch(`${service.url}/api/v2/arten?name_regexp_ci=(`, { headers });
   const output = service.output();
   const link = /konto\/([\w-]+)/.exec(await readMail(/: Ihr Konto/))?.[1] ?? '';

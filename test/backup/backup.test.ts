@@ -2,12 +2,12 @@
 // ends with a restore (P5.1).
 import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createApp } from '../../src/app.ts';
 import { createBackup, type Source } from '../../src/backup/create.ts';
+import { hashFile } from '../../src/backup/media.ts';
 import { type Restored, restoreBackup, type Target } from '../../src/backup/restore.ts';
 import { checkBackup } from '../../src/backup/verify.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -20,12 +20,12 @@ import { openStorage } from '../../src/media/open-storage.ts';
 import type { Storage } from '../../src/media/storage.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
 import { leaveOwnerOut } from '../support/code.ts';
-import { closeAtEnd, databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
+import { closeAtEnd, createDatabase, databaseUrlOf, onPostgres } from '../support/database.ts';
+import { makeDirectory } from '../support/end.ts';
 import { settleFeed } from '../support/feed.ts';
-import { makeJpeg } from '../support/photo.ts';
 import { type Outcome, runCli } from '../support/process.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { collectMedia } from '../support/storage.ts';
+import { listNames, makeWithPhoto } from '../support/storage.ts';
 
 const { programs } = loadConfig(process.env);
 const progress = { step() {}, end() {} };
@@ -37,8 +37,7 @@ let backup: string;
 const warnings: string[] = [];
 before(async () => {
   service = await startTestService();
-  home = await mkdtemp(join(tmpdir(), 'sighting-backup-'));
-  closeAtEnd(() => rm(home, { recursive: true }));
+  home = await makeDirectory();
   backup = join(home, 'sicherung');
   await writeFile(join(home, 'secret.key'), 'the key of this installation, 32 or more\n');
   source = { database: service.database, storage: service.media.storage, secretKey: null, dataDir: home, programs };
@@ -54,20 +53,7 @@ const backQuickly = (changes: Partial<Source> = {}, dir = backup) => {
 const check = (dir = backup) => checkBackup(dir, programs, progress);
 const restore = (target: Target, dir = backup) => restoreBackup(target, dir, progress, () => {});
 
-let photo: Blob;
-let places = 0;
-/** A report of Melder with a photo; the names of its files. */
-async function makeWithPhoto(bereich = 'oeffentlich'): Promise<{ id: number; foto: string }> {
-  photo ??= new Blob([await makeJpeg({ width: 16, height: 16 })]);
-  const form = { art: '2', lat: '5530000', lon: String(410_000 + ++places), datum: '1.9.2026', bereich, foto: photo };
-  const { json, text } = await service.request('/sichtbeobachtungen', { as: 'melder', form });
-  assert.ok(json?.result, text);
-  const id = json.result[0].id as number;
-  const [row] = await service.database.sql<{ foto: string }[]>`select foto from portal.sichtbeobachtung where id = ${id}`;
-  return { id, foto: row?.foto ?? '' };
-}
 const withdraw = (id: number) => service.request(`/sichtbeobachtungen/${id}`, { as: 'melder', method: 'DELETE' });
-const namesOf = async (storage: Storage) => (await collectMedia(storage)).map(({ name }) => name).sort();
 const storedNames = async (sql: Sql) =>
   (
     await sql<{ name: string }[]>`
@@ -83,17 +69,14 @@ async function makeTarget(): Promise<Target & { remove(): Promise<void> }> {
   const storage = openStorage({ directory: join(dataDir, 'media') });
   const target = { databaseUrl: null, dataDir, storage, secretKey: null, programs };
   if (!onPostgres) return { ...target, remove: async () => {} };
-  const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-  const name = `${process.env.TEST_TEMPLATE}_ziel_${process.pid}_${targets}`;
-  await server.sql.unsafe(`create database ${name}`);
-  let isThere = true;
-  const remove = async () => {
-    if (isThere) await dropDatabase(server, name);
-    isThere = false;
-    await server.close();
+  const { url, drop } = await createDatabase(`${process.env.TEST_TEMPLATE}_ziel_${process.pid}_${targets}`);
+  let removing: Promise<void> | undefined;
+  const remove = () => {
+    removing ??= drop();
+    return removing;
   };
   closeAtEnd(remove);
-  return { ...target, databaseUrl: databaseUrlOf(name), remove };
+  return { ...target, databaseUrl: url, remove };
 }
 
 /** Restores, looks, and removes what was restored. */
@@ -134,20 +117,20 @@ describe('a backup', () => {
   };
 
   it('has all that was acknowledged before it began, with its files, whatever is written and removed meanwhile', async () => {
-    for (let i = 0; i < 3; i++) kept.push(await makeWithPhoto());
+    for (let i = 0; i < 3; i++) kept.push(await makeWithPhoto(service, 'oeffentlich'));
     await service.database.sql`
       update portal.sichtbeobachtung
       set status = 'freigegeben', experte_id = (select u.id from portal.nutzer u where u.loginname = 'expertin')`;
     early = await cursorOf(service.database, service.media.storage);
-    const doomed = await makeWithPhoto('privat');
+    const doomed = await makeWithPhoto(service);
     // Each of these is withdrawn while it goes on, and others are reported.
-    const leaving = [await makeWithPhoto('privat'), await makeWithPhoto('privat'), await makeWithPhoto('privat')];
+    const leaving = [await makeWithPhoto(service), await makeWithPhoto(service), await makeWithPhoto(service)];
     let goesOn = onPostgres;
     const writing = (async () => {
       for (let next = leaving.shift(); goesOn && next; next = leaving.shift()) {
         assert.equal((await withdraw(next.id)).status, 200);
         await removeEntfernt(service.database.sql, service.media.storage);
-        leaving.push(await makeWithPhoto('privat'));
+        leaving.push(await makeWithPhoto(service));
       }
     })();
     // This one between the dump and the copy.
@@ -201,7 +184,7 @@ describe('a backup', () => {
         assert.ok(rows.some((row) => row.id === id));
         assert.deepEqual(await target.storage.get(foto), await service.media.storage.get(foto));
       }
-      assert.deepEqual(await namesOf(target.storage), await storedNames(sql));
+      assert.deepEqual(await listNames(target.storage), await storedNames(sql));
       const key = join(target.dataDir, 'secret.key');
       assert.deepEqual(await readFile(key), await readFile(join(home, 'secret.key')));
       assert.equal((await stat(key)).mode & 0o777, 0o600);
@@ -258,13 +241,13 @@ describe('a backup', () => {
 
   it('a second time in the same directory copies what is new, and forgets what is gone', async () => {
     const before = await readdir(backup);
-    const fresh = await makeWithPhoto();
+    const fresh = await makeWithPhoto(service, 'oeffentlich');
     const gone = kept.pop();
     await service.database.sql`delete from portal.sichtbeobachtung where id = ${gone?.id ?? 0}`;
     const { manifest, copied } = await back();
     const { list } = await check();
     assert.ok(list.has(fresh.foto) && !list.has(gone?.foto ?? ''));
-    assert.deepEqual([...list.keys()].sort(), await namesOf(openStorage({ directory: join(backup, 'medien') })));
+    assert.deepEqual([...list.keys()].sort(), await listNames(openStorage({ directory: join(backup, 'medien') })));
     // Those that were withdrawn and made while the first one went on are new too.
     const earlier = before.find((name) => name.startsWith('medien-')) ?? '';
     assert.ok(copied >= 1 && copied < manifest.medien.anzahl);
@@ -313,12 +296,12 @@ describe('while a backup copies files', () => {
     skip: !onPostgres && 'nobody else has the embedded database',
   }, async () => {
     const { database, media } = service;
-    const [withdrawn, deleted] = [await makeWithPhoto('privat'), await makeWithPhoto('privat')];
+    const [withdrawn, deleted] = [await makeWithPhoto(service), await makeWithPhoto(service)];
     const orphan = makeMediumName('jpg');
     await media.storage.put(orphan, new Uint8Array([1]), '');
     const all = [withdrawn.foto, deleted.foto, orphan];
     const present = async () => {
-      const names = await namesOf(media.storage);
+      const names = await listNames(media.storage);
       return all.filter((name) => names.includes(name));
     };
     const sweep = async () => {
@@ -352,7 +335,7 @@ describe('what is no whole backup', () => {
     assert.equal(copied, manifest.medien.anzahl - 1, 'what was there is not fetched again');
     await check(dir);
 
-    await makeWithPhoto();
+    await makeWithPhoto(service, 'oeffentlich');
     left = 0;
     await assert.rejects(backQuickly({ storage }, dir), StorageError);
     assert.deepEqual((await check(dir)).manifest, manifest);
@@ -383,14 +366,10 @@ describe('what is no whole backup', () => {
     skip: !onPostgres && 'the dump of the embedded database is its files',
   }, async () => {
     const dir = join(home, 'ohne-datei');
-    const hidden = Object.assign(Object.create(service.media.storage), {
-      get: async (name: string) => (name === 'never' ? null : service.media.storage.get(name)),
-    });
-    const { manifest } = await back({ storage: hidden }, dir);
+    const { manifest } = await back({}, dir);
     const path = join(dir, manifest.medien.datei);
     const [, ...rest] = (await readFile(path, 'utf8')).split('\n');
     await writeFile(path, rest.join('\n'));
-    const { hashFile } = await import('../../src/backup/media.ts');
     const text = JSON.stringify({ ...manifest, medien: { ...manifest.medien, sha256: await hashFile(path) } });
     await writeFile(join(dir, 'sicherung.json'), text);
     await assert.rejects(check(dir), { message: /gehört zu einer Beobachtung und ist nicht in der Liste/ });
@@ -403,7 +382,7 @@ describe('a restore', () => {
     if (onPostgres) {
       const { database } = await restore(target);
       await database.close();
-      await target.storage.remove(await namesOf(target.storage));
+      await target.storage.remove(await listNames(target.storage));
     } else {
       await mkdir(join(target.dataDir, 'database', 'pg'), { recursive: true });
       await writeFile(join(target.dataDir, 'database', 'pg', 'PG_VERSION'), '18\n');
@@ -412,7 +391,7 @@ describe('a restore', () => {
       ? /^Die Datenbank ist nicht leer\. Gefunden: Schema api .*portal \(\d+ Tabellen\)/
       : /schon eine Datenbank/;
     await assert.rejects(restore(target), { message: found });
-    assert.deepEqual(await namesOf(target.storage), [], 'nothing was touched');
+    assert.deepEqual(await listNames(target.storage), [], 'nothing was touched');
     await target.remove();
   });
 
@@ -431,7 +410,7 @@ describe('a restore', () => {
     await openStorage({ directory: join(target.dataDir, 'media') }).put(makeMediumName('jpg'), new Uint8Array([1]), '');
     await writeFile(join(target.dataDir, 'secret.key'), 'the key of somebody else, 32 or more\n');
     await assert.rejects(restore(target), { message: /ein anderer Schlüssel/ });
-    assert.equal((await namesOf(target.storage)).length, 1);
+    assert.equal((await listNames(target.storage)).length, 1);
     await target.remove();
   });
 

@@ -4,8 +4,9 @@ import { type Call, captureStatement, headersOf, type ListRequest, listCall, typ
 import { type Facts, makeVariants, pick, unit } from './facts.ts';
 
 /**
- * Who answers: the database itself, the service that makes every answer anew (`http`), the one that keeps answers and is asked
- * again (`again`), and what the service is compared with.
+ * Who answers: the database itself, by the very statement that the service sends, with one client or as many as the service has connections
+ * (`ceiling`); the service that makes every answer anew (`http`), and the one that keeps answers while nothing changes (`again`); and what
+ * it is compared with: a page from memory, the same records as rows that become JSON, and a view with the same columns.
  */
 export const sides = ['db', 'ceiling', 'http', 'again', 'constant', 'naive', 'postgraphile'] as const;
 export type Side = (typeof sides)[number];

@@ -1,13 +1,13 @@
 // Makes the benchmark's databases: one per size, kept between runs when the cluster is.
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCatalogue } from '../../src/catalog/catalogue.ts';
 import { listKnownIds, loadCatalogue } from '../../src/db/catalogue.ts';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { countRaster } from '../../src/db/raster.ts';
-import { root } from './process.ts';
+import { root } from '../support/child.ts';
 import { checkSample } from './sample.ts';
 
 const species = 12_000;
@@ -64,16 +64,9 @@ async function completeOutputs(sql: Sql, size: number): Promise<void> {
 // What the rows depend on. sql/code is replaced at every run; rows that a changed function would derive otherwise are found
 // by the sample.
 function readOrigin(): string {
-  const migrations = join(root, 'sql/migrations');
-  const files = [
-    join(root, 'test/bench/generate.sql'),
-    ...readdirSync(migrations)
-      .filter((name) => name.endsWith('.sql'))
-      .sort()
-      .map((name) => join(migrations, name)),
-  ];
+  const files = ['test/bench/generate.sql', ...globSync('sql/migrations/*.sql', { cwd: root }).sort()];
   const hash = createHash('sha256');
-  for (const file of files) hash.update(readFileSync(file));
+  for (const file of files) hash.update(readFileSync(join(root, file)));
   return hash.digest('hex');
 }
 
@@ -101,7 +94,7 @@ export async function fillDatabase(target: Database, size: number, report: (line
     tell(`${done} of ${size} sightings`);
   });
   await plain`select setval(pg_get_serial_sequence('portal.sichtbeobachtung', 'id'), ${size}::bigint)`;
-  await setShown(plain);
+  await plain`select private.set_gezeigt_all()`;
   tell(`${indexes.length} indexes`);
   await runParallel(2, indexes, async (definition) => {
     await sql.unsafe(definition);
@@ -138,13 +131,4 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
     order by i.indexdef ~ 'gist' desc, i.indexname`;
   for (const { name } of rows) await sql.unsafe(`drop index ${name}`);
   return rows.map((row) => row.definition);
-}
-
-// Tables that other triggers keep are filled by the functions that repair them, as far as this release has them.
-async function setShown(sql: Sql): Promise<void> {
-  const repairs = await sql<{ call: string }[]>`
-    select format('select %s()', p.oid::regproc) as call
-    from pg_proc p
-    where p.pronamespace = 'private'::regnamespace and p.proname in ('set_gezeigt_all') and p.pronargs = 0`;
-  for (const { call } of repairs) await sql.unsafe(call);
 }

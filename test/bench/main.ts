@@ -1,17 +1,17 @@
 // npm run bench: databases of several sizes, every case against the database, the service and what it is compared with.
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openDatabase, poolSize, type Sql } from '../../src/db/client.ts';
+import { startCluster } from '../support/cluster.ts';
 import type { Call } from './calls.ts';
 import { type Case, readCases, type Side, sides } from './cases.ts';
 import { readFacts } from './facts.ts';
 import { databaseUrlOf, prepareDatabase } from './generate.ts';
 import { type Measure, medianOf, runLoad, runPgbench } from './measure.ts';
 import { outputCases, removeFeed } from './outputs.ts';
-import { closeAll, makeDir, root, startCluster } from './process.ts';
-import { formatDocument, formatResults, readRunFacts } from './report.ts';
+import { atEnd, closeAll, makeDir } from './process.ts';
+import { formatResults } from './report.ts';
 import { readMemory, type Server, startPostgraphile, startRival, startService, watchMemory } from './servers.ts';
 import type { Entry, Results } from './targets.ts';
 import { tasks } from './tasks.ts';
@@ -27,7 +27,6 @@ const usage = `npm run bench -- [options]
   --rounds 5                        the sides of a case take turns this often; the median counts
   --seconds 3                       length of one measurement
   --keep DIR                        keep the cluster there: ten million sightings are made once
-  --write                           write test/bench/RESULTS.md
   --json FILE                       write the figures as JSON
   --generate                        make the databases, measure nothing
 
@@ -43,7 +42,6 @@ const options = {
   rounds: { type: 'string', default: '5' },
   seconds: { type: 'string', default: '3' },
   keep: { type: 'string' },
-  write: { type: 'boolean', default: false },
   json: { type: 'string' },
   generate: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -86,7 +84,7 @@ async function main(): Promise<void> {
     sides: values.sides.split(',') as Side[],
     isChosen: (name) => names?.includes(name) ?? true,
   };
-  const url = process.env.BENCH_DATABASE_URL || (await startCluster(values.keep ?? null));
+  const url = process.env.BENCH_DATABASE_URL || (await startServer(values.keep));
   for (const size of sizes) await prepareDatabase(url, size, report);
   if (values.generate) return;
 
@@ -103,12 +101,19 @@ async function main(): Promise<void> {
 
   console.log(formatResults(results));
   if (values.json) await writeFile(values.json, JSON.stringify(results, null, 1));
-  if (values.write) {
-    const database = await openDatabase({ databaseUrl: url, dataDir: '' });
-    const facts = await readRunFacts(database.sql, `--rounds ${plan.rounds} --seconds ${plan.seconds}`);
-    await database.close();
-    await writeFile(join(root, 'test/bench/RESULTS.md'), formatDocument(results, facts));
-  }
+}
+
+/** A PostgreSQL of the run's own: its URL. */
+async function startServer(kept?: string): Promise<string> {
+  // Memory and WAL as anybody sets them for a database of this size; nothing that makes a commit less durable, and no planner settings.
+  // `wal_level = minimal` spares the load its WAL.
+  const cluster = await startCluster(
+    `-c max_connections=100 -c shared_buffers=2GB -c effective_cache_size=8GB -c maintenance_work_mem=1GB -c max_wal_size=8GB
+      -c checkpoint_timeout=15min -c wal_level=minimal -c max_wal_senders=0`.replaceAll(/\s+/g, ' '),
+    kept,
+  );
+  atEnd(() => (kept === undefined ? cluster.remove() : cluster.stop('fast')));
+  return cluster.url;
 }
 
 async function measureSize(databaseUrl: string, size: number, plan: Plan, results: Results): Promise<void> {

@@ -1,8 +1,12 @@
 // One measurement: by pgbench against the database, or by wrk against a server.
+import { execFile } from 'node:child_process';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { programs } from '../support/cluster.ts';
 import type { Call } from './calls.ts';
-import { postgresBin, runCommand } from './process.ts';
+
+const run = promisify(execFile);
 
 export interface Measure {
   /** Requests, transactions or rows per second. */
@@ -37,8 +41,8 @@ export async function runPgbench(
     }),
   );
   const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', String(Math.min(2, clients)), '-T', String(seconds)];
-  const out = await runCommand(
-    join(postgresBin(), 'pgbench'),
+  const { stdout: out } = await run(
+    join(programs ?? '', 'pgbench'),
     [...args, '--log', `--log-prefix=${join(dir, 'log')}`, ...scripts.flat(), databaseUrl],
     { env: { ...process.env, PGOPTIONS: serviceSettings } },
   );
@@ -82,7 +86,7 @@ export async function runLoad(
   lines.push('}', 'local n = 0', luaAgain, luaEnd);
   const script = join(dir, 'load.lua');
   await writeFile(script, lines.join('\n'));
-  const out = await runCommand('wrk', ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '-s', script, url]);
+  const { stdout: out } = await run('wrk', ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '-s', script, url]);
   const line = /^\{"count".*$/m.exec(out)?.[0];
   if (line === undefined) throw new Error(`wrk said nothing: ${out.slice(-500)}`);
   const result = JSON.parse(line) as { count: number; us: number; failed: number } & Percentiles;
@@ -113,7 +117,7 @@ function toLua(text: string): string {
 }
 
 /** The value that this share of all values does not exceed. */
-export function percentileOf(values: readonly number[], share: number): number {
+function percentileOf(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

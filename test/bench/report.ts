@@ -1,38 +1,6 @@
-// The figures as text: a table for the terminal, RESULTS.md for the project.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
-import type { Sql } from '../../src/db/client.ts';
+// The figures as tables for the terminal.
 import { type Side, sides } from './cases.ts';
-import { clusterSettings, postgresBin, root } from './process.ts';
 import { describeOutcome, type Entry, evaluateTargets, type Results } from './targets.ts';
-
-export interface RunFacts {
-  date: string;
-  machine: string;
-  versions: string;
-  options: string;
-}
-
-export async function readRunFacts(sql: Sql, options: string): Promise<RunFacts> {
-  const [server] = await sql<{ postgres: string; postgis: string; fsync: string; commit: string }[]>`
-    select current_setting('server_version') as postgres, (select max(default_version) from pg_available_extensions where name = 'postgis') as postgis,
-      current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`;
-  const revision = execFileSync('git', ['describe', '--always', '--dirty'], { cwd: root, encoding: 'utf8' }).trim();
-  const pgbench = execFileSync(join(postgresBin(), 'pgbench'), ['--version'], { encoding: 'utf8' }).trim();
-  return {
-    date: new Date().toISOString().slice(0, 10),
-    machine: `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GB of memory; database, service and load on the same machine`,
-    versions: `this project at ${revision}, Node ${process.versions.node}, PostgreSQL ${server?.postgres} (fsync ${server?.fsync}, synchronous_commit ${server?.commit}), PostGIS ${server?.postgis}, ${pgbench}, ${readWrkVersion()}`,
-    options,
-  };
-}
-
-// `wrk -v` also prints its usage, and ends with 1.
-function readWrkVersion(): string {
-  const { stdout } = spawnSync('wrk', ['-v'], { encoding: 'utf8' });
-  return stdout?.split(' [')[0]?.trim() ?? 'wrk';
-}
 
 const columnTitles: Record<Side, string> = {
   db: 'database, 1 client: p50 / p95 ms',
@@ -119,39 +87,4 @@ export function formatResults(results: Results): string {
     tableOfFigures(results),
     tableOfTargets(results),
   ].join('\n\n');
-}
-
-/** RESULTS.md. */
-export function formatDocument(results: Results, facts: RunFacts): string {
-  const sizes = [...new Set(results.entries.map((entry) => entry.size))];
-  return `# Results of the benchmark
-
-Written by \`npm run bench -- --write\`; not edited by hand.
-
-- date: ${facts.date}
-- machine: ${facts.machine}
-- versions: ${facts.versions}
-- PostgreSQL's defaults, but ${Object.entries(clusterSettings)
-    .map(([name, value]) => `${name} = ${value}`)
-    .join(', ')}
-- options: ${facts.options}
-
-Medians over the rounds, which alternate between the sides. "database" is the very statement that the service sends, prepared,
-by pgbench; "pgbench /s" the same by as many clients as the service has connections. "HTTP" is the service with
-\`ANSWER_CACHE_MB=0\`, so that every answer is made anew; "asked again" the service as \`npm start\` runs it, which keeps answers
-as long as nothing changes, while nothing changes. "constant body" is a handler on the same stack that returns a page from
-memory, "naive" one that reads the same records as rows and makes JSON of them, "PostGraphile" a view with the same columns.
-Cases with several requests vary them: boxes, species, tenants, readers. Before its rounds each case runs for a second that
-does not count, so that what it reads is in memory.
-
-## What must be reached
-
-${tableOfTargets(results)}
-
-${sizes.map((size) => `## ${formatSize(size)} sightings\n\n${tableOfSize(results, size)}`).join('\n\n')}
-
-## Other figures
-
-${tableOfFigures(results)}
-`;
 }

@@ -1,40 +1,38 @@
 // The servers that are measured, each a process of its own.
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers';
+import { promisify } from 'node:util';
 import { openDatabase } from '../../src/db/client.ts';
+import { type Running, root, untilReady } from '../support/child.ts';
 import { freePort } from '../support/port.ts';
-import { makeDir, type Running, root, runCommand, startEntry, startProcess, waitFor } from './process.ts';
+import { makeDir, startEntry, startNode } from './process.ts';
 
 export interface Server {
   url: string;
   running: Running;
 }
 
-async function probe(url: string): Promise<void> {
-  const response = await fetch(url);
+async function answers(url: string, request: RequestInit = {}): Promise<boolean> {
+  const response = await fetch(url, request);
   await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  return response.ok;
 }
 
-/**
- * The service as `npm start` runs it, answering requests only.
- * @param settings beside the database
- */
-export async function startService(databaseUrl: string, settings: Record<string, string> = {}): Promise<Server> {
+/** The service as `npm start` runs it. */
+export async function startServer(settings: Record<string, string>): Promise<Server> {
   const port = await freePort();
-  const running = startEntry('start', 'src/main.ts', [], {
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: await makeDir(),
-    PORT: String(port),
-    PROCESS_ROLE: 'web',
-    LOG_LEVEL: 'warn',
-    NODE_ENV: 'production',
-    ...settings,
-  });
+  const running = startEntry('start', 'src/main.ts', [], { PORT: String(port), HOST: '127.0.0.1', ...settings });
   const url = `http://127.0.0.1:${port}`;
-  await waitFor(running, () => probe(`${url}/health/ready`));
+  await untilReady(running, () => answers(`${url}/health/ready`));
   return { url, running };
+}
+
+/** The same, answering requests only. */
+export async function startService(databaseUrl: string, settings: Record<string, string> = {}): Promise<Server> {
+  const site = { DATABASE_URL: databaseUrl, DATA_DIR: await makeDir() };
+  return startServer({ ...site, PROCESS_ROLE: 'web', LOG_LEVEL: 'warn', NODE_ENV: 'production', ...settings });
 }
 
 /** The constant body and the naive handler. */
@@ -42,7 +40,7 @@ export async function startRival(databaseUrl: string, constant: string): Promise
   const port = await freePort();
   const running = startEntry('cli', 'test/bench/rival.ts', [String(port), databaseUrl], { NODE_ENV: 'production' });
   const url = `http://127.0.0.1:${port}`;
-  await waitFor(running, () => fetch(`${url}/constant`, { method: 'PUT', body: constant }));
+  await untilReady(running, () => answers(`${url}/constant`, { method: 'PUT', body: constant }));
   return { url, running };
 }
 
@@ -52,7 +50,9 @@ export async function startPostgraphile(databaseUrl: string, report: (line: stri
   const installed = await readFile(join(dir, 'node_modules/postgraphile/package.json')).catch(() => null);
   if (installed === null) {
     report('installing PostGraphile');
-    await runCommand('npm', ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: dir });
+    await promisify(execFile)('npm', ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      cwd: dir,
+    });
   }
   const database = await openDatabase({ databaseUrl, dataDir: '' });
   await database
@@ -61,13 +61,13 @@ export async function startPostgraphile(databaseUrl: string, report: (line: stri
     .simple();
   await database.close();
   const port = await freePort();
-  const running = startProcess(process.execPath, ['server.js', String(port), databaseUrl], {
-    cwd: dir,
-    env: { ...process.env, NODE_ENV: 'production', GRAPHILE_ENV: 'production' },
+  const running = startNode(['server.js', String(port), databaseUrl], dir, {
+    NODE_ENV: 'production',
+    GRAPHILE_ENV: 'production',
   });
   const url = `http://127.0.0.1:${port}`;
-  const headers = { 'content-type': 'application/json' };
-  await waitFor(running, () => fetch(`${url}/graphql`, { method: 'POST', headers, body: '{"query":"{__typename}"}' }));
+  const question = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"query":"{__typename}"}' };
+  await untilReady(running, () => answers(`${url}/graphql`, question));
   return { url, running };
 }
 

@@ -4,6 +4,7 @@ import type { Sql } from '../../src/db/client.ts';
 import { createSichtbeobachtung, type NewSichtbeobachtung, updateSichtbeobachtung } from '../../src/db/sichtbeobachtung.ts';
 import { hashPassword, sha1OfPlain } from '../../src/guard/password.ts';
 import { createSichtbeobachtungFields } from '../../src/http/routes/sichtbeobachtung-fields.ts';
+import { encodeMultipart } from '../fuzz/encode.ts';
 import { type Call, captureStatement, headersOf, Raw } from './calls.ts';
 import { type Case, readCases } from './cases.ts';
 import { type Facts, makeVariants, pick } from './facts.ts';
@@ -11,10 +12,8 @@ import { type Facts, makeVariants, pick } from './facts.ts';
 const boundary = 'sighting-bench';
 
 function toForm(fields: Record<string, string | number>): string {
-  const parts = Object.entries(fields).map(
-    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  );
-  return `${parts.join('')}--${boundary}--\r\n`;
+  const parts = Object.entries(fields).map(([name, value]) => ({ name, content: String(value) }));
+  return encodeMultipart(parts, boundary).toString();
 }
 
 const urlencodedHeaders = { 'content-type': 'application/x-www-form-urlencoded' };

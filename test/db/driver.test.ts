@@ -1,15 +1,15 @@
 // Connections that break, and the driver: whoever asks next must not notice (S5.2), and what a transaction still asks for is not done.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
-import { databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
+import { type CreatedDatabase, createDatabase, databaseUrlOf, onPostgres } from '../support/database.ts';
+import { listenAnywhere } from '../support/port.ts';
 
 const name = `test_driver_${randomBytes(4).toString('hex')}`;
-let server: Database;
+let made: CreatedDatabase;
 let database: Database;
 let one: Sql;
 
@@ -20,37 +20,33 @@ const isLost = /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/;
 /** Ends the connection that a statement runs on. */
 async function cut(sql: (strings: TemplateStringsArray) => PromiseLike<readonly { pid?: number }[]>): Promise<void> {
   const [row] = await sql`select pg_backend_pid() as pid`;
-  await server.sql`select pg_terminate_backend(${row?.pid ?? 0})`;
+  await made.server.sql`select pg_terminate_backend(${row?.pid ?? 0})`;
 }
 
 it('a database is named as its address does, with what has to be written otherwise there', {
   skip: !onPostgres && 'no address',
 }, async () => {
   const odd = `${name} Ä%`;
-  const administrator = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-  await administrator.sql.unsafe(`create database "${odd}"`);
+  const { drop } = await createDatabase(`"${odd}"`);
   try {
     const database = await openDatabase({ databaseUrl: databaseUrlOf(encodeURIComponent(odd)), dataDir: '' });
     assert.deepEqual([...(await database.sql`select current_database() as name`)], [{ name: odd }]);
     await database.close();
   } finally {
-    await administrator.sql.unsafe(`drop database "${odd}"`);
-    await administrator.close();
+    await drop();
   }
 });
 
 describe('a connection that breaks', { skip: !onPostgres && 'connections to the embedded database do not break' }, () => {
   before(async () => {
-    server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-    await server.sql.unsafe(`create database ${name}`);
-    database = await openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    made = await createDatabase(name);
+    database = await openDatabase({ databaseUrl: made.url, dataDir: '' });
     one = database.connect();
     await one`create table kept (n integer)`;
   });
   after(async () => {
     await database.close();
-    await dropDatabase(server, name);
-    await server.close();
+    await made.drop();
   });
 
   // At once, while the end arrives, and when it is known.
@@ -116,10 +112,11 @@ it('what takes connections and drops them is told to everybody who waits', async
     taken++;
     socket.on('error', () => {});
     socket.end();
-  }).listen(0, '127.0.0.1');
-  await once(gate, 'listening');
-  const { port } = gate.address() as AddressInfo;
-  const behind = await openDatabase({ databaseUrl: `postgres://nobody@127.0.0.1:${port}/nothing`, dataDir: '' });
+  });
+  const behind = await openDatabase({
+    databaseUrl: `postgres://nobody@127.0.0.1:${await listenAnywhere(gate)}/nothing`,
+    dataDir: '',
+  });
   try {
     assert.match(await codes(behind.sql`select 1`), isLost);
     assert.match(await codes(behind.sql.begin((tx) => tx`select 1`)), isLost);

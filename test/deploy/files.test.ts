@@ -5,17 +5,17 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DockerfileParser, type JSONInstruction } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { loadConfig, settings } from '../../src/config.ts';
 import { longestMs } from '../../src/stop.ts';
+import { root } from '../support/child.ts';
+import { listenAnywhere } from '../support/port.ts';
 
 interface Filter {
   add(lines: string[]): Filter;
@@ -24,7 +24,6 @@ interface Filter {
 // Its types promise a default export that it does not have.
 const ignore = createRequire(import.meta.url)('@balena/dockerignore') as (options: { ignorecase: boolean }) => Filter;
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const { scripts, optionalDependencies } = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 /** What `npm start` gives Node.js, and the entry. */
@@ -107,9 +106,8 @@ describe('the Dockerfile', () => {
     let status = 200;
     const server = createServer((request, response) => {
       response.writeHead(request.url === '/health/ready' ? status : 404).end();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const port = (server.address() as AddressInfo).port;
+    });
+    const port = await listenAnywhere(server);
     const [, words = '[]'] = /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(read('Dockerfile').replaceAll('\\\n', '')) ?? [];
     const [program, ...args] = JSON.parse(words) as string[];
     assert.equal(program, 'node');

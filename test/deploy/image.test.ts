@@ -5,17 +5,16 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePort } from '../support/port.ts';
+import { root } from '../support/child.ts';
+import { freePort, listenAnywhere } from '../support/port.ts';
 import { makeSite, type Site } from '../support/process.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const engine = process.env.ABBILD;
 const skip = !engine && 'takes minutes: ABBILD=docker or ABBILD=podman builds and runs the image';
 const run = promisify(execFile);
@@ -108,9 +107,8 @@ describe('the image', { skip }, () => {
 
   it('ends at a signal also while it starts, although nothing but a handler is heard by the first process', async () => {
     // A database that takes connections and says nothing.
-    const silent = createServer(() => {}).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const url = `postgres://x@127.0.0.1:${(silent.address() as AddressInfo).port}/x`;
+    const silent = createServer(() => {});
+    const url = `postgres://x@127.0.0.1:${await listenAnywhere(silent)}/x`;
     const { id } = await start('-e', `DATABASE_URL=${url}`).finally(() => silent.unref());
     try {
       await Promise.race([once(silent, 'connection'), sleep(30_000)]);

@@ -17,6 +17,7 @@ import { fileWaitMs } from '../../src/media/threads.ts';
 import { makeAudio } from '../support/audio.ts';
 import { onPostgres } from '../support/database.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
+import { listenAsService } from '../support/listen.ts';
 import { makeJpeg, stackJpeg } from '../support/photo.ts';
 import { freePort } from '../support/port.ts';
 import {
@@ -31,11 +32,12 @@ import {
   withoutProxy,
 } from '../support/proxy.ts';
 import { startTestService, type TestService, testConfig, toFormData } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
 
 const mebibyte = 1024 * 1024;
 const proxies = ['nginx', 'caddy'] as const;
 let service: TestService;
-let server: ServerType;
+let port: number;
 /** What arrived at the service, the last one last. */
 const arrived: Request[] = [];
 
@@ -46,13 +48,7 @@ before(async () => {
     arrived.push(request);
     return service.app.fetch(request, env);
   };
-  server = await listen(fetch, '127.0.0.1', 0, loadConfig({ TRUST_PROXY: '1' }));
-});
-after(async () => {
-  if (!server) return;
-  if ('closeAllConnections' in server) server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
+  port = await listenAsService(fetch, loadConfig({ TRUST_PROXY: '1' }));
 });
 
 /** Body and head of a form with files. */
@@ -69,7 +65,7 @@ for (const name of proxies) {
     let proxy: StartedProxy;
     before(async () => {
       if (skip) return;
-      proxy = await startProxy(name, (server.address() as AddressInfo).port);
+      proxy = await startProxy(name, port);
     });
     after(() => proxy?.end());
 
@@ -141,10 +137,7 @@ for (const name of proxies) {
     it('lets a mirror wait, tells it at once, and the service when the mirror has gone', async () => {
       const { cursor } = await followFeed(service, null);
       const { watch } = service.deps.feed;
-      const untilWaiting = async (count: number) => {
-        for (let attempt = 0; watch.waiting !== count && attempt < 500; attempt++) await sleep(10);
-        assert.equal(watch.waiting, count);
-      };
+      const untilWaiting = (count: number) => waitFor(`the wait of ${count}`, () => watch.waiting === count);
       const path = `/abgleich/v1/sichtbeobachtungen?seit=${cursor}&warten=30`;
       const answer = ask(proxy, 'n.test', path);
       await untilWaiting(1);
@@ -195,6 +188,47 @@ for (const name of proxies) {
         await end(second);
       }
     });
+
+    it("says in the service's form that the service is away", async () => {
+      const alone = await startProxy(name, await freePort());
+      try {
+        assertIsError(await ask(alone, 'n.test', '/api/v2/stadien', { method: 'POST' }), 'ueberlastet');
+      } finally {
+        await alone.end();
+      }
+    });
+
+    it('S2.2 logs no password and no key, whether the service answers or not', async () => {
+      for (const servicePort of [port, await freePort()]) {
+        const own = await startProxy(name, servicePort);
+        try {
+          const path = '/api/v2/login?loginname=melder&password=0123456789abcdef0123456789abcdef01234567';
+          for (const method of ['GET', 'POST'])
+            for (const isPlain of [false, true]) {
+              const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': 'GeheimerSchluessel', Cookie: 'GeheimerSchluessel' };
+              await ask(own, 'n.test', path, { method, isPlain, headers });
+            }
+          await waitFor('a line of the log', () => /\/api\/v2\/login/.test(own.readLog()));
+          // Hosts that are no tenant's, one of them behind a tenant's certificate.
+          for (const isPlain of [false, true]) {
+            const { status } = await ask(own, 'n.test', path, { isPlain, headers: { Host: 'fremd.example' } });
+            if (name === 'nginx') assert.equal(status, 421);
+          }
+          await sleep(200);
+          if (name === 'nginx') {
+            // A disk that takes no body.
+            rmSync(join(own.home, 'body'), { recursive: true });
+            writeFileSync(join(own.home, 'body'), '');
+            const body = new Uint8Array(mebibyte);
+            const upload = path.replace('login', 'sichtbeobachtungen');
+            assert.equal((await ask(own, 'n.test', upload, { method: 'POST', body })).status, 500);
+          }
+          assert.doesNotMatch(own.readLog(), /0123456789abcdef|GeheimerSchluessel/);
+        } finally {
+          await own.end();
+        }
+      }
+    });
   });
 }
 
@@ -206,21 +240,15 @@ function assertIsError({ status, headers, body }: Reply, code: ErrorCode) {
   if (code !== 'zu_gross') assert.equal(headers['retry-after'], '5');
 }
 
-for (const name of proxies) {
-  const skip = (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy(name);
-  it(`${name} as in docs/deploy says in the service's form that the service is away`, { skip }, async () => {
-    const proxy = await startProxy(name, await freePort());
-    try {
-      assertIsError(await ask(proxy, 'n.test', '/api/v2/stadien', { method: 'POST' }), 'ueberlastet');
-    } finally {
-      await proxy.end();
-    }
+const skip = (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy('nginx');
+describe('nginx as in docs/deploy', { skip }, () => {
+  let proxy: StartedProxy;
+  before(async () => {
+    if (!skip) proxy = await startProxy('nginx', port);
   });
-}
+  after(() => proxy?.end());
 
-describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy('nginx') }, () => {
   it('refuses what is too much of one address in the form of the service, and counts nothing of those that it knows', async () => {
-    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
     const ending = new AbortController();
     try {
       const askAs = (localAddress: string, path: string, count: number, question: Question = {}) =>
@@ -248,12 +276,10 @@ describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DA
       assertIsError(await ask(proxy, 'n.test', '/api/v2/login', { method: 'POST', body }), 'zu_gross');
     } finally {
       ending.abort();
-      await proxy.end();
     }
   });
 
   it('S5.10 answers others while 2 000 clients of one address send their heads a byte at a time', async () => {
-    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
     const slow: Socket[] = [];
     try {
       for (let n = 0; n < 2000; n++) {
@@ -271,77 +297,34 @@ describe('nginx as in docs/deploy', { skip: (!onPostgres && 'the same as with DA
       assert.ok(slow.filter(({ destroyed }) => !destroyed).length > 1900);
     } finally {
       for (const socket of slow) socket.destroy();
-      await proxy.end();
     }
   });
 
   it('keeps tiles, asks whether they still hold, and shows what changed', async () => {
-    const proxy = await startProxy('nginx', (server.address() as AddressInfo).port);
-    try {
-      await service.makeReleased({ lat: '5530100' });
-      const path = '/tiles/v1/10/534/347.mvt';
-      const first = await ask(proxy, 'n.test', path);
-      assert.equal(first.status, 200);
-      assert.ok(first.body.length > 0);
-      let asked = arrived.length;
-      const questions = () => arrived.slice(asked).map(({ headers }) => headers.get('if-none-match'));
-      // Until what nginx has is older than a second.
-      for (let attempt = 0; questions().length === 0 && attempt < 50; attempt++) {
-        assert.deepEqual((await ask(proxy, 'n.test', path)).body, first.body);
-        await sleep(100);
-      }
-      assert.deepEqual(questions(), [first.headers.etag]);
-      await service.makeReleased({ lat: '5530200' });
-      asked = arrived.length;
-      let last = first;
-      for (let attempt = 0; last.body.equals(first.body) && attempt < 50; attempt++) {
-        await sleep(100);
-        last = await ask(proxy, 'n.test', path);
-      }
-      assert.ok(!last.body.equals(first.body), 'the old tile is still shown');
-      assert.notEqual(last.headers.etag, first.headers.etag);
-    } finally {
-      await proxy.end();
+    await service.makeReleased({ lat: '5530100' });
+    const path = '/tiles/v1/10/534/347.mvt';
+    const first = await ask(proxy, 'n.test', path);
+    assert.equal(first.status, 200);
+    assert.ok(first.body.length > 0);
+    let asked = arrived.length;
+    const questions = () => arrived.slice(asked).map(({ headers }) => headers.get('if-none-match'));
+    // Until what nginx has is older than a second.
+    for (let attempt = 0; questions().length === 0 && attempt < 50; attempt++) {
+      assert.deepEqual((await ask(proxy, 'n.test', path)).body, first.body);
+      await sleep(100);
     }
+    assert.deepEqual(questions(), [first.headers.etag]);
+    await service.makeReleased({ lat: '5530200' });
+    asked = arrived.length;
+    let last = first;
+    for (let attempt = 0; last.body.equals(first.body) && attempt < 50; attempt++) {
+      await sleep(100);
+      last = await ask(proxy, 'n.test', path);
+    }
+    assert.ok(!last.body.equals(first.body), 'the old tile is still shown');
+    assert.notEqual(last.headers.etag, first.headers.etag);
   });
 });
-
-for (const name of proxies) {
-  it(`S2.2 ${name} as in docs/deploy logs no password and no key, whether the service answers or not`, {
-    skip: (!onPostgres && 'the same as with DATABASE_URL') || withoutProxy(name),
-  }, async () => {
-    for (const port of [(server.address() as AddressInfo).port, await freePort()]) {
-      const proxy = await startProxy(name, port);
-      try {
-        const path = '/api/v2/login?loginname=melder&password=0123456789abcdef0123456789abcdef01234567';
-        for (const method of ['GET', 'POST'])
-          for (const isPlain of [false, true]) {
-            const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': 'GeheimerSchluessel', Cookie: 'GeheimerSchluessel' };
-            await ask(proxy, 'n.test', path, { method, isPlain, headers });
-          }
-        for (let tries = 0; !/login/.test(proxy.readLog()) && tries < 50; tries++) await sleep(100);
-        assert.match(proxy.readLog(), /\/api\/v2\/login/);
-        // Hosts that are no tenant's, one of them behind a tenant's certificate.
-        for (const isPlain of [false, true]) {
-          const { status } = await ask(proxy, 'n.test', path, { isPlain, headers: { Host: 'fremd.example' } });
-          if (name === 'nginx') assert.equal(status, 421);
-        }
-        await sleep(200);
-        if (name === 'nginx') {
-          // A disk that takes no body.
-          rmSync(join(proxy.home, 'body'), { recursive: true });
-          writeFileSync(join(proxy.home, 'body'), '');
-          const body = new Uint8Array(mebibyte);
-          const upload = path.replace('login', 'sichtbeobachtungen');
-          assert.equal((await ask(proxy, 'n.test', upload, { method: 'POST', body })).status, 500);
-        }
-        assert.doesNotMatch(proxy.readLog(), /0123456789abcdef|GeheimerSchluessel/);
-      } finally {
-        await proxy.end();
-      }
-    }
-  });
-}
 
 describe('the bounds in docs/deploy', () => {
   const config = loadConfig({ TRUST_PROXY: '1' });

@@ -1,15 +1,13 @@
 // npm run faults: what the service must bear (S5), as figures.
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openDatabase } from '../../src/db/client.ts';
 import { atEnd, closeAll } from '../bench/process.ts';
 import { findLogProblem, startService } from '../fuzz/service.ts';
 import { makeSite } from '../fuzz/site.ts';
 import { findMemoryProblem, megabytes, memoryLimits, readGauges } from '../fuzz/watch.ts';
 import { startCluster, withoutCluster } from '../support/cluster.ts';
-import { assertAgrees, type Entry, report } from '../support/ledger.ts';
-import { startProxy, withoutProxy } from '../support/proxy.ts';
+import { assertAgrees, type Entry, startReports } from '../support/ledger.ts';
+import { plainDoor, startProxy, withoutProxy } from '../support/proxy.ts';
 import { attacks, findRecord, playAttacks } from './attacks.ts';
 import { applyLoad } from './load.ts';
 import { outages, playOutage } from './outage.ts';
@@ -123,24 +121,15 @@ async function run(isShort: boolean, hasPooler: boolean): Promise<boolean> {
   );
 
   const ledger: Entry[] = [];
-  let isOver = false;
   const headers = { 'X-Auth-User': account.loginname, 'X-Auth-Token': account.token };
-  const reporters = [1, 2, 3, 4].map(() =>
-    report(
-      ledger,
-      () => `http://127.0.0.1:${port}`,
-      headers,
-      () => isOver,
-    ),
-  );
+  const endReports = startReports(ledger, 4, () => `http://127.0.0.1:${port}`, headers);
   for (const outage of outages) {
     const seconds = outage.isFrozen ? length.frozen : length.stopped;
     const rows = await playOutage(outage, { cluster, port, ledger, seconds, leeway: length.leeway });
     kept.push(printTable(`${outage.title} after ${seconds} s (S5.2)`, rows));
   }
-  isOver = true;
-  await Promise.all(reporters);
-  const agreement = await checkLedger(databaseUrl, env.DATA_DIR ?? '', ledger);
+  await endReports();
+  const agreement = await checkLedger(databaseUrl, env.DATA_DIR, ledger);
   kept.push(printTable('In the end', [agreement, none('ends of the service', ends), none('faults in its log', faults)]));
   if (kept.includes(false)) console.log(`\nlast lines of the service:\n${service.lastLines().join('\n')}`);
   return !kept.includes(false);
@@ -165,7 +154,7 @@ async function runWitness(seconds: number, isShort: boolean, only: string): Prom
     const service = await startService(env, { ended: (how) => ends.push(how), line: () => {} });
     const proxy = isDirect ? null : await startProxy('nginx', service.port);
     atEnd(async () => proxy?.end());
-    const door = proxy ?? { httpPort: service.port, httpsPort: 0, isPlain: true };
+    const door = proxy ?? plainDoor(service.port);
     const played = isDirect ? chosen.filter(({ isProxys }) => !isProxys) : chosen;
     const rows = await playAttacks(played, { site, door, record: await findRecord(door), seconds });
     kept.push(
@@ -181,13 +170,11 @@ async function runWitness(seconds: number, isShort: boolean, only: string): Prom
 }
 
 /** That all that was acknowledged is there. */
-async function checkLedger(databaseUrl: string, dataDir: string, ledger: Entry[]): Promise<Row> {
-  const database = await openDatabase({ databaseUrl, dataDir: '' });
-  const disagreement = await assertAgrees(database, ledger, join(dataDir, 'media'), 0).then(
+async function checkLedger(databaseUrl: string, dataDir: string | undefined, ledger: Entry[]): Promise<Row> {
+  const disagreement = await assertAgrees(databaseUrl, ledger, dataDir).then(
     () => null,
     (error: Error) => error.message,
   );
-  await database.close();
   const acknowledged = ledger.filter(({ status }) => status === 201).length;
   return holds(
     'all that was acknowledged is there, once, with its entry in the protokoll',

@@ -1,14 +1,14 @@
 // Questions with an address of their own, whose answers tell whether the service still lives.
-import { type Agent, request } from 'node:http';
+import type { Agent } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ask, plainDoor } from '../support/proxy.ts';
 
 export interface Question {
   path: string;
   /** A form, which is sent by POST. */
   body?: string;
   headers?: Record<string, string>;
-  localAddress?: string;
   agent?: Agent;
 }
 
@@ -38,36 +38,21 @@ setInterval(() => {
 }, 1000).unref();
 
 /** Asks once. */
-export function askOnce(port: number, { path, body, headers, localAddress = bystander, agent }: Question): Promise<Sample> {
+export async function askOnce(port: number, { path, body, headers, ...how }: Question): Promise<Sample> {
   const begin = performance.now();
-  const { promise, resolve } = Promise.withResolvers<Sample>();
-  const end = (status: number | null, hasRetryAfter: boolean) =>
-    resolve({
-      path,
-      status,
-      hasRetryAfter,
-      begin,
-      ms: Math.max(0, performance.now() - begin - Math.max(...lags, lag.max / 1e6)),
-    });
-  const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(body ?? '') };
-  const sent = request({
-    port,
-    host: '127.0.0.1',
-    localAddress,
-    path,
-    agent: agent ?? false,
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { Host: 'localhost', ...headers, ...(body !== undefined && form) },
-  });
-  sent.setTimeout(patienceMs, () => sent.destroy());
-  sent.on('error', () => end(null, false));
-  sent.on('response', (response) => {
-    response.resume();
-    response.on('error', () => end(null, false));
-    response.on('end', () => end(response.statusCode ?? null, response.headers['retry-after'] !== undefined));
-  });
-  sent.end(body);
-  return promise;
+  const form = body !== undefined && {
+    'Content-Type': 'application/x-www-form-urlencoded',
+    'Content-Length': Buffer.byteLength(body),
+  };
+  const reply = await ask(plainDoor(port), 'localhost', path, {
+    localAddress: bystander,
+    signal: AbortSignal.timeout(patienceMs),
+    headers: { ...headers, ...form },
+    ...(body !== undefined && { method: 'POST', body: Buffer.from(body) }),
+    ...how,
+  }).catch(() => null);
+  const ms = Math.max(0, performance.now() - begin - Math.max(...lags, lag.max / 1e6));
+  return { path, status: reply?.status ?? null, hasRetryAfter: reply?.headers['retry-after'] !== undefined, begin, ms };
 }
 
 /** Asks these paths, each on its own, until it is told to end. */

@@ -1,7 +1,7 @@
 // Bodies of requests: forms as they should be, and forms that were put together wrongly.
 import type { Dice } from '../support/dice.ts';
-import { encodeMultipart, escapeText, type FormPart } from './encode.ts';
-import type { Value } from './values.ts';
+import { encodeMultipart, type FormPart } from './encode.ts';
+import { type Value, writePair } from './values.ts';
 
 export interface FormField {
   name: string;
@@ -32,9 +32,7 @@ export function makeBody(dice: Dice, fields: readonly FormField[], notes: string
   );
   if (isBroken) return { ...breakBody(dice, parts, notes), ...(chunks && { chunks }) };
   if (!hasFiles && dice.chance(0.4)) {
-    const text = fields.map(
-      ({ name, value }) => `${name}=${'raw' in value ? value.raw : escapeText('text' in value ? value.text : '')}`,
-    );
+    const text = fields.map(({ name, value }) => writePair(name, 'file' in value ? { text: '' } : value));
     return { type: 'application/x-www-form-urlencoded', bytes: Buffer.from(text.join('&'), 'latin1'), ...(chunks && { chunks }) };
   }
   return { type: multipart, bytes: encodeMultipart(parts, boundary), ...(chunks && { chunks }) };

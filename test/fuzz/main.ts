@@ -4,6 +4,7 @@ import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { closeAll } from '../bench/process.ts';
+import { plainDoor } from '../support/proxy.ts';
 import { checkOutcome } from './checks.ts';
 import { makeMix, type Plan } from './plan.ts';
 import { describe, Report } from './report.ts';
@@ -98,8 +99,7 @@ async function run(seconds: number, seed: number, only: readonly number[] | null
   const worst = { witness: 0, blocked: 0, starved: 0 };
   let collectedUntil = 0;
   const crowd = () => `load ${loadavg()[0]?.toFixed(1)}, the main thread waited ${Math.round(worst.starved * 100)} % for a core`;
-  const door = { httpPort: port, httpsPort: 0, isPlain: true };
-  const witness = startWitness({ door, account: world.witness, record: world.frozenRecord }, (testimony) => {
+  const witness = startWitness({ door: plainDoor(port), account: world.witness, record: world.frozenRecord }, (testimony) => {
     const { name, status, isExpected, ms, ownLagMs } = testimony;
     const waited = ms - ownLagMs;
     worst.witness = Math.max(worst.witness, waited);

@@ -1,11 +1,11 @@
 // Requests made from the service's own description: within its bounds, and just or far outside of them.
 import type { Dice } from '../support/dice.ts';
-import { type Content, credentialsOf, escapeText } from './encode.ts';
+import { type Content, credentialsOf } from './encode.ts';
 import { type Body, type FormField, makeBody } from './forms.ts';
 import type { Draft } from './plan.ts';
 import type { Shot } from './send.ts';
 import type { Account } from './site.ts';
-import { makeBroken, makeValid, type Value } from './values.ts';
+import { makeBroken, makeValid, type Value, writePair } from './values.ts';
 import { type Field, type Operation, tenantHosts, type World } from './world.ts';
 
 // What registers, mails and logs in is limited for each network: seldom, so that not all of it is refused.
@@ -131,9 +131,8 @@ function makeQuery(dice: Dice, world: World, operation: Operation, notes: string
   return write(pairs);
 }
 
-function write(pairs: readonly { field: Field; value: Value }[]): string {
-  return pairs.map(({ field, value }) => `${field.name}=${'text' in value ? escapeText(value.text) : value.raw}`).join('&');
-}
+const write = (pairs: readonly { field: Field; value: Value }[]) =>
+  pairs.map(({ field, value }) => writePair(field.name, value)).join('&');
 
 function makeFields(dice: Dice, world: World, form: readonly Field[], notes: string[], isBroken: () => boolean): FormField[] {
   const sent = form.filter((field) => field.required || dice.chance(isFile(field) ? 0.05 : 0.4));

@@ -1,7 +1,7 @@
 // The service as `npm start` runs it.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atEnd, startEntry, waitFor } from '../bench/process.ts';
-import { freePort } from '../support/port.ts';
+import { atEnd } from '../bench/process.ts';
+import { startServer } from '../bench/servers.ts';
 
 export interface Service {
   port: number;
@@ -26,19 +26,18 @@ const stopMs = 30_000;
 
 /** Starts the service; it lives until it is stopped, or until the end of the run. */
 export async function startService(env: Record<string, string>, watcher: ServiceWatcher): Promise<Service> {
-  const port = await freePort();
-  const running = startEntry('start', 'src/main.ts', [], {
+  const { running, url } = await startServer({
     ...env,
-    PORT: String(port),
-    HOST: '127.0.0.1',
     PROCESS_ROLE: 'all',
     SECRET_KEY: 'the same in every run, so that cursors are',
     // Only for collecting garbage; the port is any that is free.
     NODE_OPTIONS: '--inspect=127.0.0.1:0',
   });
   const child = running.process;
+  // What it says of its start has arrived.
+  await sleep(200);
+  const [, inspector = ''] = /^Debugger listening on (ws:\S+)/m.exec(running.output()) ?? [];
   const lines: string[] = [];
-  let isStarted = false;
   let isStopping = false;
   for (const stream of [child.stdout, child.stderr]) {
     let rest = '';
@@ -48,7 +47,6 @@ export async function startService(env: Record<string, string>, watcher: Service
       const told = whole.filter((text) => text.trim() !== '');
       lines.push(...told.map((line) => line.slice(0, 2000)));
       lines.splice(0, lines.length - keptLines);
-      if (!isStarted) return;
       for (const line of told.filter((text) => text.startsWith('{"'))) watcher.line(line);
       // What is no entry of the log are lines that belong together.
       const strange = told.filter((text) => !text.startsWith('{"'));
@@ -67,19 +65,11 @@ export async function startService(env: Record<string, string>, watcher: Service
     clearTimeout(late);
   };
   atEnd(stop);
-  await waitFor(running, async () => {
-    const ready = await fetch(`http://127.0.0.1:${port}/health/ready`);
-    if ((await ready.text()) !== 'ok') throw new Error('not ready');
-  });
-  const [, inspector = ''] = /^Debugger listening on (ws:\S+)/m.exec(running.output()) ?? [];
-  // What it says of its start has arrived.
-  await sleep(200);
-  isStarted = true;
   child.once('exit', (code, signal) => {
     if (!isStopping) watcher.ended(`code ${code}, signal ${signal}`);
   });
   return {
-    port,
+    port: Number(new URL(url).port),
     pid: child.pid ?? 0,
     lastLines: () => lines,
     stop,

@@ -1,9 +1,12 @@
 // Values of parameters: those that the description allows, and those that nobody should send.
 import type { Dice } from '../support/dice.ts';
+import { escapeText } from './encode.ts';
 import type { Field, World } from './world.ts';
 
 /** A text to be escaped, or what stands in the address as it is. */
 export type Value = { text: string } | { raw: string };
+
+export const writePair = (name: string, value: Value) => `${name}=${'text' in value ? escapeText(value.text) : value.raw}`;
 
 const names = ['Uhu', 'Rotmilan', 'wanderfalke', 'rot%', '%a%', 'vespa%velutina', 'Säugetiere', 'Bubo bubo', 'Käfer', ''];
 const dates = ['1.1.2021', '15.6.2022', '31.12.2023', '29.2.2024', '01.05.2025'];

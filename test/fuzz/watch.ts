@@ -1,6 +1,6 @@
 // Watches the service from outside: how long its event loop stood still, how much memory it has.
 import { readFileSync } from 'node:fs';
-import { ask } from '../support/proxy.ts';
+import { ask, plainDoor } from '../support/proxy.ts';
 
 export interface Gauges {
   /** Longest time since the last reading in which no event was handled, in seconds. */
@@ -12,9 +12,8 @@ export interface Gauges {
 
 /** Reads /metrics as another client than the traffic; null when it does not answer. The reading resets the lag: only one may read. */
 export async function readGauges(port: number): Promise<Gauges | null> {
-  const door = { httpPort: port, httpsPort: 0, isPlain: true };
   const question = { localAddress: '127.0.0.3', signal: AbortSignal.timeout(30_000) };
-  const reply = await ask(door, '127.0.0.1', '/metrics', question).catch(() => null);
+  const reply = await ask(plainDoor(port), '127.0.0.1', '/metrics', question).catch(() => null);
   if (reply?.status !== 200) return null;
   const text = reply.body.toString();
   const figureOf = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);

@@ -1,12 +1,17 @@
 // The queue's connections, where pg-boss sends whole transactions as one text; and what the queue tells of its faults.
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { before, it } from 'node:test';
+import type { Database } from '../../src/db/client.ts';
 import { ensureQueue, startBoss } from '../../src/jobs/boss.ts';
 import { closeAtEnd, openTestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait.ts';
+
+let database: Database;
+before(async () => {
+  database = await openTestDatabase();
+});
 
 it('a transaction of the queue that fails leaves no connection behind in it', async () => {
-  const database = await openTestDatabase();
   const boss = await startBoss(database, () => {}, { supervise: false, mayChange: true });
   closeAtEnd(() => boss.stop());
   const db = boss.boss.getDb();
@@ -24,17 +29,13 @@ it('a transaction of the queue that fails leaves no connection behind in it', as
 });
 
 it('tells what fails between the queue and the database as an error with its code, and in which queue', async (t) => {
-  const database = await openTestDatabase();
   const told: [error: unknown, queue: string | undefined][] = [];
   const boss = await startBoss(database, (error, { queue }) => told.push([error, queue]), { supervise: false, mayChange: true });
   t.after(() => boss.stop());
   await ensureQueue(boss.boss, 'probe', {});
   await boss.boss.work('probe', { pollingIntervalSeconds: 0.5 }, async () => {});
   await database.sql`alter schema pgboss rename to pgboss_anders`;
-  for (let waited = 0; told.length === 0; waited++) {
-    assert.ok(waited < 100, 'nothing was told for ten seconds');
-    await sleep(100);
-  }
+  await waitFor('the word of it', () => told.length > 0);
   await database.sql`alter schema pgboss_anders rename to pgboss`;
   const [[error, queue] = []] = told;
   assert.ok(error instanceof Error);

@@ -1,7 +1,6 @@
 // When the boundary job runs: by schedule, after downtime, once at a time, and again after a kill (S5.9).
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Sql } from '../../src/db/client.ts';
 import { createGrenzlauf } from '../../src/db/grenzlauf.ts';
 import { type Boss, startBoss } from '../../src/jobs/boss.ts';
@@ -9,6 +8,7 @@ import { type BoundarySettings, boundaryQueue, refreshBoundaries, workBoundaries
 import { createLog } from '../../src/observe/log.ts';
 import { makeTenants, readLastRun, type Source, startSource } from '../support/boundaries.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait.ts';
 
 const log = createLog('silent');
 const cron = '0 3 * * *';
@@ -22,15 +22,6 @@ before(async () => {
   sql = database.sql;
 });
 
-async function waitFor<T>(what: string, read: () => Promise<T | null | undefined | false>): Promise<T> {
-  for (let attempt = 0; attempt < 300; attempt++) {
-    const value = await read();
-    if (value) return value;
-    await sleep(100);
-  }
-  throw new Error(`${what} did not happen within 30 s`);
-}
-
 describe('the schedule', () => {
   let boss: Boss;
   const bosses: Boss[] = [];
@@ -42,6 +33,9 @@ describe('the schedule', () => {
   };
   const listJobs = () => sql<{ state: string; retry_count: number }[]>`
     select state::text, retry_count from pgboss.job where name = ${boundaryQueue} order by created_on`;
+  const listRuns = async () =>
+    (await sql`select ergebnis::text from portal.grenzlauf order by id`).map(({ ergebnis }) => ergebnis);
+  const ended = () => waitFor('the end of the job', async () => (await listJobs())[0]?.state === 'completed');
   const setLastRun = (ago: string) => sql`
     insert into portal.grenzlauf (begonnen, beendet, quelle, erzwungen, ergebnis)
     values (now() - ${ago}::text::interval, now(), 'früher', false, 'unveraendert')`;
@@ -86,7 +80,7 @@ describe('the schedule', () => {
     await setLastRun('49 hours');
     await start();
     await waitFor('a run', async () => (await sql`select from portal.grenzlauf`).length === 2);
-    await waitFor('the end of the job', async () => (await listJobs())[0]?.state === 'completed');
+    await ended();
     await start();
     assert.equal((await listJobs()).length, 1);
   });
@@ -95,22 +89,19 @@ describe('the schedule', () => {
     await setLastRun('0 seconds');
     const started = await start();
     await started.boss.send(boundaryQueue, {});
-    await waitFor('the end of the job', async () => (await listJobs())[0]?.state === 'completed');
+    await ended();
     assert.equal((await sql`select from portal.grenzlauf`).length, 1);
   });
 
   it('S5.9 takes one job of two instances', async () => {
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { promise: gate, resolve: release } = Promise.withResolvers<void>();
     source.serve((_request, response) => void gate.then(() => response.end(JSON.stringify(makeTenants()))));
     await start();
     await waitFor('a running job', async () => (await sql`select from portal.grenzlauf`).length === 1);
     await start();
     assert.equal((await listJobs()).length, 1);
     release();
-    await waitFor('the end of the job', async () => (await listJobs())[0]?.state === 'completed');
+    await ended();
     assert.equal((await sql`select from portal.grenzlauf`).length, 1);
   });
 
@@ -121,17 +112,13 @@ describe('the schedule', () => {
     source.serve(makeTenants());
     // The next attempt is due in ten minutes: not waited for.
     await sql`update pgboss.job set start_after = now() where name = ${boundaryQueue}`;
-    await waitFor('the end of the job', async () => (await listJobs())[0]?.state === 'completed');
-    const runs = await sql`select ergebnis::text from portal.grenzlauf order by id`;
-    assert.deepEqual(
-      runs.map((run) => run.ergebnis),
-      ['fehlgeschlagen', 'unveraendert'],
-    );
+    await ended();
+    assert.deepEqual(await listRuns(), ['fehlgeschlagen', 'unveraendert']);
   });
 
   it('does not try again what an operator has to mend', async () => {
     await start({ ...source.settings, allowPrivate: false });
-    await waitFor('the end of the job', async () => (await listJobs())[0]?.state === 'completed');
+    await ended();
     const { ergebnis, grund } = await readLastRun(sql);
     assert.equal(ergebnis, 'fehlgeschlagen');
     assert.match(grund, /private Adresse/);
@@ -150,12 +137,8 @@ describe('the schedule', () => {
     await sql`update pgboss.queue set monitor_on = null, monitor_claim_on = null where name = ${boundaryQueue}`;
     await boss.boss.supervise(boundaryQueue);
     await sql`update pgboss.job set start_after = now() where name = ${boundaryQueue}`;
-    await waitFor('the end of the job', async () => (await listJobs())[0]?.state === 'completed');
-    const runs = await sql`select ergebnis::text from portal.grenzlauf order by id`;
-    assert.deepEqual(
-      runs.map((run) => run.ergebnis),
-      ['abgebrochen', 'unveraendert'],
-    );
+    await ended();
+    assert.deepEqual(await listRuns(), ['abgebrochen', 'unveraendert']);
   });
 });
 
@@ -163,15 +146,11 @@ describe('two runs', () => {
   it('at once: the second one fails at once, changes nothing and leaves no record', {
     skip: !onPostgres && 'the embedded database has one session, whose lock is no bar to itself',
   }, async () => {
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const asked = new Promise<void>((resolve) => {
-      source.serve((_request, response) => {
-        resolve();
-        void gate.then(() => response.end(JSON.stringify(makeTenants(453000))));
-      });
+    const { promise: gate, resolve: release } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: tellAsked } = Promise.withResolvers<void>();
+    source.serve((_request, response) => {
+      tellAsked();
+      void gate.then(() => response.end(JSON.stringify(makeTenants(453000))));
     });
     const runs = (await sql`select from portal.grenzlauf`).length;
     const first = refreshBoundaries(database, source.settings);

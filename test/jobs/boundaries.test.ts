@@ -1,7 +1,6 @@
 // A refresh of the boundaries: what changes with it, and only that; sources that are refused, of which the run says why (S5.6).
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, beforeEach, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -26,6 +25,8 @@ import {
   startSource,
 } from '../support/boundaries.ts';
 import { openTestDatabase } from '../support/database.ts';
+import { makeDirectory } from '../support/end.ts';
+import { moveBorder, setBorders } from '../support/records.ts';
 
 let database: Database;
 let sql: Sql;
@@ -223,15 +224,7 @@ describe('a refresh', () => {
       assert.ok(remasked > 0);
       assert.deepEqual(outcome, { mandanten: 2, zugeordnet: logged.length, maskiert: remasked, uebergangen: 0 });
       const { ergebnis, mandanten, zugeordnet, maskiert } = await readLastRun(sql);
-      assert.deepEqual(
-        { ergebnis, mandanten, zugeordnet, maskiert },
-        {
-          ergebnis: 'erfolgreich',
-          mandanten: 2,
-          zugeordnet: logged.length,
-          maskiert: remasked,
-        },
-      );
+      assert.deepEqual([ergebnis, mandanten, zugeordnet, maskiert], ['erfolgreich', 2, logged.length, remasked]);
       assert.deepEqual(await sql`select stand, xmin from portal.mandant where kuerzel = 'W'`, boundaryOfW);
       await assertNothingLeftOver(sql);
     }
@@ -245,17 +238,11 @@ describe('a refresh', () => {
       return derived;
     };
     const byJob = await strip();
-    const move = (x: number) => sql`
-      update portal.mandant
-      set boundary = st_multi(case kuerzel
-        when 'N' then st_makeenvelope(400000, 5500000, ${x}::float8, 5560000, 25832)
-        else st_makeenvelope(${x}::float8, 5500000, 500000, 5560000, 25832) end)
-      where kuerzel in ('N', 'S')`;
-    await move(452000);
+    await moveBorder(sql, 452000);
     assert.notDeepEqual(await strip(), byJob);
-    await move(454321.5);
+    await moveBorder(sql, 454321.5);
     assert.deepEqual(await strip(), byJob);
-    await move(452000);
+    await moveBorder(sql, 452000);
     await assertPlacements(sql);
   });
 
@@ -272,7 +259,7 @@ describe('a refresh', () => {
     assert.ok(first && byJob.stand >= first.now);
     await sql`update portal.mandant set name = name, boundary = boundary where kuerzel = 'S'`;
     assert.deepEqual(await read(), byJob);
-    await sql`update portal.mandant set boundary = st_multi(st_makeenvelope(452000, 5500000, 500000, 5560000, 25832)) where kuerzel = 'S'`;
+    await setBorders(sql, 'S', 452000, 500000);
     const bySql = await read();
     assert.equal(bySql.quelle, 'SQL');
     assert.ok(bySql.stand > byJob.stand);
@@ -328,12 +315,10 @@ describe('a refresh', () => {
   });
 
   it('reads a file', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'sighting-grenzen-'));
-    const path = join(dir, 'grenzen.geojson');
+    const path = join(await makeDirectory(), 'grenzen.geojson');
     await writeFile(path, JSON.stringify(makeTenants()));
     await refresh({}, { url: pathToFileURL(path).href, allowPrivate: false });
     assert.equal((await readLastRun(sql)).quelle, 'file: grenzen.geojson');
-    await rm(dir, { recursive: true });
     await assertPlacements(sql);
   });
 

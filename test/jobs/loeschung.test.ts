@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { finishNutzerLoeschung, type Saetze, setNutzerLoeschung } from '../../src/db/loeschung.ts';
 import { setNutzerStatus, setPasswordHash } from '../../src/db/nutzer.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
 import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { eraseBegun, eraseNutzer } from '../../src/jobs/loeschung.ts';
 import { removeEntfernt } from '../../src/jobs/media.ts';
@@ -10,7 +11,9 @@ import type { Account } from '../support/catalogue.ts';
 import { closeAtEnd, onPostgres } from '../support/database.ts';
 import { followFeed, idsOf } from '../support/feed.ts';
 import { makeJpeg } from '../support/photo.ts';
+import { takeBack } from '../support/records.ts';
 import { headerOf, startTestService, type TestService } from '../support/service.ts';
+import { collectMedia } from '../support/storage.ts';
 
 let service: TestService;
 before(async () => {
@@ -29,7 +32,6 @@ async function makeAccount(loginname: string, vorname: string, nachname: string)
 }
 // The password of each made account is that of melder.
 async function enter(loginname: string): Promise<Record<string, string>> {
-  const { sha1OfPlain } = await import('../../src/guard/password.ts');
   const { json } = await service.request(`/login?${new URLSearchParams({ loginname, password: sha1OfPlain('melder') })}`);
   return { 'X-Auth-User': headerOf(loginname), 'X-Auth-Token': json.token };
 }
@@ -143,11 +145,7 @@ describe('an account that is erased with its records', () => {
     await reportAs(headers, { lat: '5531502' });
     await release(first);
     await release(second);
-    const stored = async () => {
-      const names: string[] = [];
-      for await (const { name } of service.media.storage.list()) names.push(name);
-      return names;
-    };
+    const stored = () => collectMedia(service.media.storage);
     assert.equal((await stored()).length, 1);
     const { cursor } = await followFeed(service, null);
     const before = await service.request('/sichtbeobachtungen');
@@ -257,17 +255,13 @@ describe('the last active administrator', () => {
   });
 
   it('is not needed to block anybody else where there is none', async () => {
-    await sql()
-      .begin(async (tx) => {
-        await tx`delete from portal.nutzer_rolle`;
-        const [row] = await tx`select api.set_nutzer_status(loginname => 'nachbarin', status => 0) as found`;
-        assert.equal(row?.found, true);
-        throw undo;
-      })
-      .catch((error) => assert.equal(error, undo));
+    await takeBack(sql(), async (tx) => {
+      await tx`delete from portal.nutzer_rolle`;
+      const [row] = await tx`select api.set_nutzer_status(loginname => 'nachbarin', status => 0) as found`;
+      assert.equal(row?.found, true);
+    });
   });
 });
-const undo = new Error('rolled back');
 
 describe('mails to an account that is erased', () => {
   it('wait no longer, nor are they kept as given up', async () => {

@@ -1,9 +1,7 @@
 // Mails on their way: the real queue, a real SMTP server, and files without one.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
@@ -13,8 +11,10 @@ import type { Database } from '../../src/db/client.ts';
 import { type Boss, mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { type MailOptions, workMail } from '../../src/jobs/mail.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { freePort } from '../support/port.ts';
+import { makeDirectory } from '../support/end.ts';
+import { freePort, listenAnywhere } from '../support/port.ts';
 import { startTestService, type TestService, testConfig } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
 
 interface Mail {
   to: string[];
@@ -37,12 +37,6 @@ function makeSmtp(options: SMTPServerOptions = {}, refuse: () => string | undefi
     ...options,
   });
   return { server, mails };
-}
-
-async function listen(server: SMTPServer): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  return (server.server.address() as { port: number }).port;
 }
 
 const close = (server: SMTPServer) => new Promise<void>((resolve) => server.close(resolve));
@@ -73,22 +67,12 @@ before(async () => {
   database = service.database;
   boss = await startBoss(database, () => {}, { supervise: false, mayChange: true });
   port = await freePort();
-  directory = await mkdtemp(join(tmpdir(), 'sighting-mail-'));
+  directory = await makeDirectory();
 });
 after(async () => {
   await boss.stop();
   await close(server);
-  await rm(directory, { recursive: true });
 });
-
-async function waitFor<T>(what: string, read: () => Promise<T | null | undefined | false>): Promise<T> {
-  for (let attempt = 0; attempt < 300; attempt++) {
-    const value = await read();
-    if (value) return value;
-    await sleep(100);
-  }
-  throw new Error(`${what} did not happen within 30 s`);
-}
 
 // As a mail client shows it.
 function decode(raw: string): string {
@@ -215,7 +199,7 @@ it('S5.3 recipients at which the server is slow hold up no mail that another net
       else done();
     },
   });
-  const smtpUrl = `smtp://127.0.0.1:${await listen(mailServer)}?ignoreTLS=true`;
+  const smtpUrl = `smtp://127.0.0.1:${await listenAnywhere(mailServer.server)}?ignoreTLS=true`;
   try {
     await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
     for (let n = 0; n < 8; n++) {
@@ -246,7 +230,7 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
   const faults = ['drop', 'drop in the middle', 'stall'];
   const stalled: Socket[] = [];
   const { server: mailServer, mails: taken } = makeSmtp();
-  const target = await listen(mailServer);
+  const target = await listenAnywhere(mailServer.server);
   const gate = createServer((socket) => {
     socket.on('error', () => {});
     const fault = faults.shift();
@@ -260,9 +244,8 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
         behind.write(chunk);
       });
     behind.pipe(socket);
-  }).listen(0, '127.0.0.1');
-  await once(gate, 'listening');
-  const smtpUrl = `smtp://127.0.0.1:${(gate.address() as { port: number }).port}?ignoreTLS=true`;
+  });
+  const smtpUrl = `smtp://127.0.0.1:${await listenAnywhere(gate)}?ignoreTLS=true`;
   try {
     await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
     const start = performance.now();

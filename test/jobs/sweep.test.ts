@@ -1,16 +1,18 @@
-// What goes by itself when its time is over (D7.4); the clock is moved by the dates in the tables.
+// What goes by itself: files that nobody names, and what has had its time (D7.4); the clock is moved by the dates in the tables.
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config.ts';
 import { sweepKonto } from '../../src/db/loeschung.ts';
 import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { removeMails } from '../../src/jobs/mail.ts';
+import { removeEntfernt, sweepStorage } from '../../src/jobs/media.ts';
 import { sweep } from '../../src/jobs/sweep.ts';
-import { closeAtEnd } from '../support/database.ts';
+import { makeMediumName } from '../../src/media/name.ts';
+import { closeAtEnd, makeDirectory } from '../support/end.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { listNames, makeWithPhoto } from '../support/storage.ts';
 
 const config = loadConfig({});
 const fristen = { tokens: config.tokenTtlDays, ...config.keepDays };
@@ -23,67 +25,93 @@ before(async () => {
   id = row?.id ?? 0;
 });
 
-/** Days that each kind stays, and how a row of it is made that is so old. */
-const kinds: [table: string, days: number, make: (age: string, n: number) => Promise<unknown>][] = [
-  [
-    'versuch',
-    config.keepDays.attempts,
-    (age, n) => service.database.sql`
-      insert into portal.versuch (zweck, schluessel, seit, anzahl)
-      values ('test', ${Buffer.from(String(n))}, now() - ${age}::text::interval, 1)`,
-  ],
-  [
-    'token',
-    config.tokenTtlDays,
-    (age, n) => service.database.sql`
-      insert into portal.token (hash, nutzer_id, genutzt) values (${Buffer.alloc(32, n)}, ${id}, now() - ${age}::text::interval)`,
-  ],
-  [
-    'nutzer_netz',
-    config.keepDays.networks,
-    (age, n) => service.database.sql`
-      insert into portal.nutzer_netz (nutzer_id, netz, zuletzt)
-      values (${id}, ${Buffer.from(String(n))}, now() - ${age}::text::interval)`,
-  ],
-  [
-    'nutzer_reservierung',
-    7,
-    (age, n) => service.database.sql`
-      insert into portal.nutzer_reservierung (loginname_key, angelegt) values (${`r${n}`}, now() - ${age}::text::interval)`,
-  ],
-  [
-    'nutzer_link',
-    7,
-    (age, n) => service.database.sql`
-      insert into portal.nutzer_link (nutzer_id, hash, angelegt)
-      select u.id, ${Buffer.alloc(32, n)}::bytea, now() - ${age}::text::interval from portal.nutzer u order by u.id offset ${n} limit 1`,
-  ],
-  [
-    'nutzer_daten_link',
-    1,
-    (age, n) => service.database.sql`
-      insert into portal.nutzer_daten_link (nutzer_id, hash, angelegt)
-      select u.id, ${Buffer.alloc(32, n)}::bytea, now() - ${age}::text::interval from portal.nutzer u order by u.id offset ${n} limit 1`,
-  ],
+describe('files that no record names any more, or never did', () => {
+  it('S1.9 files of records that SQL deletes or changes are removed; one that another record names stays', async () => {
+    const { database, media } = service;
+    const deleted = await makeWithPhoto(service);
+    const changed = await makeWithPhoto(service);
+    const moved = await makeWithPhoto(service);
+    const heir = await makeWithPhoto(service);
+    await database.sql`delete from portal.sichtbeobachtung where id = ${deleted.id}`;
+    await database.sql`update portal.sichtbeobachtung set foto = null where id = ${changed.id}`;
+    await database.sql`update portal.sichtbeobachtung set foto = null where id = ${moved.id}`;
+    await database.sql`update portal.sichtbeobachtung set foto_2 = ${moved.foto}, bemerkung = 'geerbt' where id = ${heir.id}`;
+    assert.equal((await listNames(media.storage)).length, 4);
+    await removeEntfernt(database.sql, media.storage);
+    assert.deepEqual(await listNames(media.storage), [moved.foto, heir.foto].sort());
+    const [left] = await database.sql`select count(*)::integer as n from portal.medium_entfernt`;
+    assert.equal(left?.n, 0);
+  });
+
+  it('a removal that fails is tried again', async () => {
+    const { database, media } = service;
+    const { id, foto } = await makeWithPhoto(service);
+    const remove = media.storage.remove.bind(media.storage);
+    media.storage.remove = async () => Promise.reject(new Error('away'));
+    assert.equal((await service.request(`/sichtbeobachtungen/${id}`, { as: 'melder', method: 'DELETE' })).status, 200);
+    assert.ok((await listNames(media.storage)).includes(foto));
+    await assert.rejects(removeEntfernt(database.sql, media.storage));
+    media.storage.remove = remove;
+    await removeEntfernt(database.sql, media.storage);
+    assert.ok(!(await listNames(media.storage)).includes(foto));
+  });
+
+  it('S5.1 what killed uploads left is swept when it is a day old, and nothing else', async () => {
+    const { database, media, mediaDirectory } = service;
+    const kept = await makeWithPhoto(service);
+    const orphan = makeMediumName('jpg');
+    await media.storage.put(orphan, new Uint8Array([1]), 'image/jpeg');
+    const named = await listNames(media.storage);
+    assert.equal(await sweepStorage(database.sql, media.storage, new Date(Date.now() - 3_600_000)), 0);
+    assert.deepEqual(await listNames(media.storage), named);
+    assert.equal(await sweepStorage(database.sql, media.storage, new Date(Date.now() + 60_000)), 1);
+    assert.deepEqual(
+      await listNames(media.storage),
+      named.filter((name) => name !== orphan),
+    );
+    assert.ok((await listNames(media.storage)).includes(kept.foto));
+
+    const uploads = join(mediaDirectory, 'uploads');
+    await mkdir(uploads, { recursive: true });
+    await writeFile(join(uploads, 'alt'), 'x');
+    await utimes(join(uploads, 'alt'), 0, 0);
+    await writeFile(join(uploads, 'neu'), 'x');
+    await media.uploads.removeLeftovers(new Date(Date.now() - 3_600_000));
+    assert.deepEqual(await readdir(uploads), ['neu']);
+  });
+});
+
+/** Days that each kind stays, and a row of it, but for its age, which comes last. */
+const kinds: [table: string, days: number, columns: string, row: (n: number) => string][] = [
+  ['versuch', config.keepDays.attempts, 'zweck, schluessel, anzahl, seit', (n) => `'test', '${n}', 1`],
+  ['token', config.tokenTtlDays, 'hash, nutzer_id, genutzt', (n) => `sha256('${n}'), ${id}`],
+  ['nutzer_netz', config.keepDays.networks, 'netz, nutzer_id, zuletzt', (n) => `'${n}', ${id}`],
+  ['nutzer_reservierung', 7, 'loginname_key, angelegt', (n) => `'r${n}'`],
+  ['nutzer_link', 7, 'hash, nutzer_id, angelegt', (n) => `sha256('${n}'), ${anyone(n)}`],
+  ['nutzer_daten_link', 1, 'hash, nutzer_id, angelegt', (n) => `sha256('${n}'), ${anyone(n)}`],
   [
     'nutzer',
     config.keepDays.unconfirmed,
-    (age, n) => service.database.sql`
-      insert into portal.nutzer (loginname, email, registriert, angelegt)
-      values (${`unbestaetigt ${n}`}, ${`u${n}@example.org`}, true, now() - ${age}::text::interval)`,
+    'loginname, email, registriert, angelegt',
+    (n) => `'neu ${n}', 'u${n}@example.org', true`,
   ],
 ];
+const anyone = (n: number) => `(select id from portal.nutzer order by id offset ${n} limit 1)`;
 const count = async (table: string) => {
   const [row] = await service.database.sql.unsafe(`select count(*)::integer as n from portal.${table}`);
   return Number(row?.n);
 };
 
 describe('the nightly sweep', () => {
-  for (const [table, days, make] of kinds) {
+  for (const [table, days, columns, row] of kinds) {
     it(`removes rows of ${table} that are older than ${days} days, in as many batches as it takes, and no others`, async () => {
       const before = await count(table);
-      await make(`${days} days -5 minutes`, 0);
-      for (let n = 1; n <= 3; n++) await make(`${days} days 5 minutes`, n);
+      for (let n = 0; n <= 3; n++) {
+        const age = `${days} days ${n === 0 ? -5 : 5} minutes`;
+        await service.database.sql.unsafe(
+          `insert into portal.${table} (${columns}) values (${row(n)}, now() - interval '${age}')`,
+        );
+      }
       assert.equal(await count(table), before + 4);
       await sweepKonto(service.database.sql, fristen, 1);
       assert.equal(await count(table), before + 1);
@@ -129,8 +157,7 @@ describe('the nightly sweep', () => {
   });
 
   it('removes mails that are files, by their age, and nothing else from the directory', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'sighting-sweep-'));
-    closeAtEnd(() => rm(directory, { recursive: true }));
+    const directory = await makeDirectory();
     const day = 86_400_000;
     const names = (n: number) => `2026-01-0${n}T00-00-00-000Z-00000000-0000-4000-8000-00000000000${n}`;
     const write = async (name: string, days: number) => {

@@ -2,26 +2,24 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as ask, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { buffer } from 'node:stream/consumers';
+import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerType } from '@hono/node-server';
-import { loadConfig } from '../../src/config.ts';
-import { listen } from '../../src/http/server.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { arten } from '../support/catalogue.ts';
+import { listenAsService } from '../support/listen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { readZip } from '../support/zip.ts';
 
 let service: TestService;
-let server: ServerType;
+let port: number;
 let logged = '';
 before(async () => {
   const write = (line: string) => {
     logged += line;
   };
   service = await startTestService({ log: createLog('warn', undefined, { output: { write, hold: write } }) });
-  server = await listen(service.app.fetch, '127.0.0.1', 0, loadConfig({}));
+  port = await listenAsService(service.app.fetch);
   // More than the system holds of an answer that nobody reads; in steps, each of which is far from the time that a statement may take.
   for (let first = 1; first <= 2500; first += 250)
     await service.database.sql`
@@ -31,16 +29,10 @@ before(async () => {
         (select string_agg(md5(n || ' ' || m), '') from generate_series(1, 125) m)
       from generate_series(${first}::integer, ${first}::integer + 249) n, portal.nutzer u where u.loginname in ('melder', 'nachbarin')`;
 });
-after(async () => {
-  server.close();
-  if ('closeAllConnections' in server) server.closeAllConnections();
-  await once(server, 'close');
-});
 
 /** The answer to a download by a new link, of which nothing is read yet. */
 async function beginArchive(account: 'melder' | 'nachbarin' | 'expertin', localAddress: string): Promise<IncomingMessage> {
   const path = await service.makeDatenLink(account);
-  const { port } = server.address() as AddressInfo;
   const request = ask({
     host: '127.0.0.1',
     port,
@@ -54,17 +46,11 @@ async function beginArchive(account: 'melder' | 'nachbarin' | 'expertin', localA
   return response;
 }
 
-async function readAll(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 describe('an archive that was begun', () => {
   it('S5.10 goes on for whoever reads nothing for as long as what the system holds may take', async () => {
     const response = await beginArchive('melder', '127.0.0.1');
     await sleep(2000);
-    const files = await readZip(new Uint8Array(await readAll(response)));
+    const files = await readZip(await buffer(response));
     assert.ok(JSON.parse(files.get('sichtbeobachtungen.json')?.toString() ?? '[]').length >= 2500);
   });
 
@@ -96,7 +82,7 @@ describe('an archive that was begun', () => {
       logged = '';
       const response = await beginArchive('melder', '127.0.0.5');
       await sql`update portal.nutzer set ${sql(sets)} where loginname = 'melder'`;
-      await assert.rejects(readAll(response), { code: 'ECONNRESET' });
+      await assert.rejects(buffer(response), { code: 'ECONNRESET' });
       assert.match(logged, /an archive of own data was broken off/);
       await sql`update portal.nutzer set status = 1 where loginname = 'melder'`;
     });
@@ -116,6 +102,6 @@ describe('an archive that was begun', () => {
   it('goes on when only a newer link is asked for', async () => {
     const response = await beginArchive('melder', '127.0.0.6');
     await service.makeDatenLink('melder');
-    assert.ok((await readZip(new Uint8Array(await readAll(response)))).has('konto.json'));
+    assert.ok((await readZip(await buffer(response))).has('konto.json'));
   });
 });

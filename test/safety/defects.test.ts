@@ -1,30 +1,24 @@
 // Whatever one request breaks ends that request, not the process.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { type Running, root, start } from '../support/child.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
 import { makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { waitFor } from '../support/wait.ts';
 
 describe('an error that nobody waits for', () => {
-  let child: ChildProcess;
+  let running: Running;
   let url = '';
-  let log = '';
   before(async () => {
-    child = spawn(process.execPath, ['--import', 'tsx', 'test/support/defects.ts'], { cwd: root });
-    child.stdout?.on('data', (chunk) => {
-      log += chunk;
-    });
-    while (!/port \d+/.test(log)) await sleep(50);
-    url = `http://127.0.0.1:${/port (\d+)/.exec(log)?.[1]}`;
+    running = start(process.execPath, ['--import', 'tsx', 'test/support/defects.ts'], { cwd: root });
+    const [, port] = await waitFor('its start', () => /port (\d+)/.exec(running.output()));
+    url = `http://127.0.0.1:${port}`;
   });
-  after(() => void child.kill());
+  after(() => running.stop());
 
   for (const name of ['timer', 'tick', 'promise', 'stream', 'text']) {
     it(`ends the request that it belongs to with 500, and is logged without its message: ${name}`, async () => {
@@ -34,19 +28,17 @@ describe('an error that nobody waits for', () => {
       assert.match(await answer.text(), /interner_fehler/);
       assert.equal((await other).status, 200);
       // What it writes comes by another way.
-      for (let tries = 0; tries < 100 && !/defect/.test(log); tries++) await sleep(20);
-      assert.match(log, /defect: an error that nobody waited for/);
-      assert.doesNotMatch(log, /geheim/);
+      await waitFor('a line', () => /defect: an error that nobody waited for/.test(running.output()));
+      assert.doesNotMatch(running.output(), /geheim/);
     });
   }
 
   it('comes too late for a request that was answered, and is logged all the same', async () => {
-    const before = log.length;
+    const before = running.output().length;
     assert.equal((await fetch(`${url}/later`)).status, 200);
-    for (let tries = 0; tries < 100 && log.length === before; tries++) await sleep(50);
-    assert.match(log.slice(before), /defect/);
+    await waitFor('a line', () => /defect/.test(running.output().slice(before)));
     assert.equal((await fetch(`${url}/fine`)).status, 200);
-    assert.equal(child.exitCode, null);
+    assert.equal(running.process.exitCode, null);
   });
 });
 

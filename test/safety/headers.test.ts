@@ -22,10 +22,7 @@ before(async () => {
     select api.set_nutzer_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email)
     from portal.nutzer u where u.loginname = 'melder'`;
   linkPath = `/konto/${token}`;
-  await service.database.sql`
-    select api.set_nutzer_daten_link(nutzer_id => u.id, hash => ${hash}::bytea, email => u.email)
-    from portal.nutzer u where u.loginname = 'melder'`;
-  dataPath = `/konto/daten/${token}`;
+  dataPath = await service.makeDatenLink('melder');
 });
 
 const answers: [what: string, path: () => string, options?: RequestOptions, status?: number][] = [

@@ -66,6 +66,31 @@ describe('all access keys and links of an account end', () => {
   });
 });
 
+it('S2.3 an access key dies on every instance at once: with the password, a block, a logout, and with time', async () => {
+  const { sql } = service.database;
+  const instances = [service, await startTestService({}, service.database)];
+  const ends: [what: string, end: (headers: Record<string, string>) => Promise<unknown>][] = [
+    ['a logout', (headers) => service.request('/logout', { method: 'POST', headers })],
+    ['time', () => sql`update portal.token set genutzt = now() - interval '30 days 1 minute'`],
+    [
+      'a new password',
+      async (headers) => {
+        const form = { passwort: sha1OfPlain('melder') };
+        assert.equal((await service.request(`/nutzer/${id}`, { method: 'PUT', headers, form })).status, 200);
+      },
+    ],
+    ['a block', () => sql`update portal.nutzer set status = 0 where loginname = 'melder'`],
+  ];
+  for (const [what, end] of ends) {
+    const headers = { 'X-Auth-User': 'melder', 'X-Auth-Token': (await login('melder')) ?? '' };
+    const statuses = () => Promise.all(instances.map(async ({ request }) => (await request('/arten', { headers })).status));
+    assert.deepEqual(await statuses(), [200, 200], `before ${what}`);
+    await end(headers);
+    assert.deepEqual(await statuses(), [401, 401], what);
+  }
+  await sql`update portal.nutzer set status = 1 where loginname = 'melder'`;
+});
+
 it('a link that was mailed to an address sets no password any more once the owner has another address and password', async () => {
   const { sql } = service.database;
   service.forgetTokens();
@@ -99,15 +124,8 @@ describe('a password that was right is worth a key only while it is the account‚
       const [old, next] = round % 2 === 0 ? ['neues', 'melder'] : ['melder', 'neues'];
       const logins = Array.from({ length: 20 }, () => login(old));
       // From another network: it doesn't wait behind all of these.
-      const change = service.app.request(
-        `http://n.test/api/v2/nutzer/${id}`,
-        {
-          method: 'PUT',
-          headers: { 'X-Auth-User': 'admin', 'X-Auth-Token': await service.tokenOf('admin') },
-          body: new URLSearchParams({ passwort: sha1OfPlain(next) }),
-        },
-        { incoming: { socket: { remoteAddress: '192.0.2.50' }, rawHeaders: [], url: '/' } } as never,
-      );
+      const form = { passwort: sha1OfPlain(next) };
+      const change = service.request(`/nutzer/${id}`, { method: 'PUT', as: 'admin', form, from: '192.0.2.50' });
       const more = Array.from({ length: 20 }, () => login(old));
       await Promise.all([...logins, ...more]);
       assert.equal((await change).status, 200);
@@ -117,10 +135,8 @@ describe('a password that was right is worth a key only while it is the account‚
 });
 
 describe('wrong passwords for an account', () => {
-  const attempt = (address: string, password: string, loginname = 'expertin', { app }: Pick<TestService, 'app'> = service) =>
-    app.request(`http://n.test/api/v2/login?loginname=${loginname}&password=${sha1OfPlain(password)}`, {}, {
-      incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: '/' },
-    } as never);
+  const attempt = (from: string, password: string, loginname = 'expertin', { request } = service) =>
+    request(`/login?loginname=${loginname}&password=${sha1OfPlain(password)}`, { from });
 
   it('lock strangers out, not the network from which it logged in lately, and a new password ends the count', async () => {
     assert.equal((await attempt('192.0.2.1', 'expertin')).status, 200);
@@ -134,17 +150,17 @@ describe('wrong passwords for an account', () => {
     assert.equal((await attempt('203.0.113.5', 'expertin')).status, 429);
     const known = await attempt('192.0.2.1', 'expertin');
     assert.equal(known.status, 200);
-    assert.match(await known.text(), /"token"/);
+    assert.match(known.text, /"token"/);
 
     const [row] = await service.database.sql`select id from portal.nutzer where loginname = 'expertin'`;
     service.forgetTokens();
     await service.request(`/nutzer/${row?.id}`, { method: 'PUT', as: 'admin', form: { passwort: sha1OfPlain('expertin2') } });
     const fresh = await attempt('203.0.113.5', 'expertin2');
-    assert.match(await fresh.text(), /"token"/);
+    assert.match(fresh.text, /"token"/);
   });
 
   it('from a network that is known count by themselves', async () => {
-    assert.match(await (await attempt('192.0.2.9', 'vogelexperte', 'vogelexperte')).text(), /"token"/);
+    assert.match((await attempt('192.0.2.9', 'vogelexperte', 'vogelexperte')).text, /"token"/);
     for (let n = 0; n <= loginLimits.account; n++) await attempt('192.0.2.9', 'falsch', 'vogelexperte');
     assert.equal((await attempt('192.0.2.9', 'vogelexperte', 'vogelexperte')).status, 429);
     assert.equal((await attempt('192.0.2.77', 'vogelexperte', 'vogelexperte')).status, 200);
@@ -170,8 +186,8 @@ describe('wrong passwords for an account', () => {
       },
       { begin: quick.begin },
     ) as unknown as typeof quick;
-    const app = createApp({ ...service.deps, sql: strict });
-    assert.match(await (await attempt('192.0.2.31', 'nachbarin', 'nachbarin', { app })).text(), /"token"/);
+    const other = await startTestService({ sql: strict }, service.database);
+    assert.match((await attempt('192.0.2.31', 'nachbarin', 'nachbarin', other)).text, /"token"/);
   });
 
   it('no address of a network is stored', async () => {
@@ -306,10 +322,7 @@ it('an administrator who is none any more when it is their turn changes nothing 
 });
 
 it('asking for mails to somebody uses up nothing of theirs', async () => {
-  const ask = (email: string, address: string) =>
-    service.app.request('http://n.test/api/v2/passwort', { method: 'POST', body: new URLSearchParams({ email }) }, {
-      incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: '/' },
-    } as never);
+  const ask = (email: string, from: string) => service.request('/passwort', { form: { email }, from });
   const [row] = await service.database.sql`select id, email from portal.nutzer where loginname = 'k√§fer anna'`;
   for (let n = 0; n < 10; n++) await ask(row?.email, '198.51.100.8');
   // As a login name it is nobody's.

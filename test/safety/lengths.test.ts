@@ -192,27 +192,25 @@ describe('in the database', () => {
     /^(boolean|smallint|integer|bigint|double precision|date|timestamp.*|bytea|integer\[\]|double precision\[\]|bigint\[\])$/;
   const domains = /^portal\.(kurztext|kurztexte|bemerkung|dokument|felder)$/;
 
-  it('no function of api takes text of unbounded length', async () => {
-    const { sql } = service.database;
-    const rows = await sql<{ name: string; types: string[] }[]>`
-      select p.oid::regprocedure::text as name, array_to_json(array(
+  let rows: { call: string; types: string[] }[];
+  before(async () => {
+    rows = await service.database.sql<typeof rows>`
+      select p.oid::regproc::text as call, array_to_json(array(
         select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality a (oid, position) join pg_type t on t.oid = a.oid
         order by a.position)) as types
       from pg_proc p where p.pronamespace = 'api'::regnamespace`;
+  });
+
+  it('no function of api takes text of unbounded length', () => {
     assert.ok(rows.length > 40);
     assert.deepEqual(
-      rows.flatMap(({ name, types }) => types.filter((type) => !bounded.test(type) && !domains.test(type)).map(() => name)),
+      rows.filter(({ types }) => types.some((type) => !bounded.test(type) && !domains.test(type))),
       [],
     );
   });
 
   it('each refuses a megabyte of combining marks before it does anything with it', async () => {
     const { sql } = service.database;
-    const rows = await sql<{ call: string; types: string[] }[]>`
-      select p.oid::regproc::text as call, array_to_json(array(
-        select format_type(t.oid, null) from unnest(p.proargtypes) with ordinality a (oid, position) join pg_type t on t.oid = a.oid
-        order by a.position)) as types
-      from pg_proc p where p.pronamespace = 'api'::regnamespace`;
     const wrapped: Record<string, (text: string) => string> = {
       'portal.kurztexte': (text) => `array[${text}]`,
       'portal.felder': (text) => `jsonb_build_object('bemerkung', ${text})`,

@@ -1,4 +1,4 @@
-// What may be done often, and what is told by the way.
+// What may be done often, by whomever and wherever, and what is told by the way.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,18 +6,26 @@ import { createApp } from '../../src/app.ts';
 import { admitCalls } from '../../src/db/admitted.ts';
 import { countVersuch } from '../../src/db/nutzer.ts';
 import { Limit } from '../../src/guard/limit.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';
 import { runInScope, runOutsideScope } from '../../src/guard/request.ts';
 import { limits, runRegexp } from '../../src/http/too-often.ts';
 import { readBuild } from '../../src/observe/build.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeJpeg } from '../support/photo.ts';
-import { startTestService, type TestService, testConfig } from '../support/service.ts';
+import { type Answer, startTestService, type TestService, testConfig } from '../support/service.ts';
 
 let service: TestService;
+/** Two on one database, as a load balancer uses them in turn. */
+let instances: TestService[];
 before(async () => {
   service = await startTestService();
+  instances = [service, await startTestService({}, service.database)];
 });
+const logIn = (instance: number, loginname: string, password: string, from: string) =>
+  (instances[instance] ?? service).request(`/login?${new URLSearchParams({ loginname, password: sha1OfPlain(password) })}`, {
+    from,
+  });
 
 describe('a slow regular expression', () => {
   it('counts for ten, also when somebody else has all connections by then', async () => {
@@ -141,10 +149,8 @@ it('a password of somebody else is refused before it is hashed, whatever it is',
 });
 
 it('a regular expression that computes for long counts as ten', { skip: !onPostgres && 'no clock there' }, async () => {
-  const ask = (expression: string, address: string) =>
-    service.app.request(`http://n.test/api/v2/arten?name_regexp_ci=${encodeURIComponent(expression)}`, {}, {
-      incoming: { socket: { remoteAddress: address }, rawHeaders: [], url: '/' },
-    } as never);
+  const ask = (expression: string, from: string) =>
+    service.request(`/arten?name_regexp_ci=${encodeURIComponent(expression)}`, { from });
   const slow = '(x?y?z?a?b?c?d?e?){1,240}q';
   let asked = 0;
   while ((await ask(slow, '192.0.2.3')).status !== 429) assert.ok(++asked < 40, 'three hundred of the others');
@@ -178,4 +184,100 @@ it('/metrics refuses whatever came through a proxy that nobody named: its client
     assert.equal((await ask({ [name]: '127.0.0.1' })).status, 403, name);
   const config = { ...testConfig, metricsToken: 'geheim' };
   assert.equal((await ask({ Authorization: 'Bearer geheim', 'X-Forwarded-For': '192.0.2.1' }, config)).status, 200);
+});
+
+describe('a refused login', () => {
+  it('S2.1 takes as long for an unknown name as for a wrong password and a blocked account', async () => {
+    const cases = {
+      'unknown name': ['niemand', 'falsch'],
+      'wrong password': ['nachbarin', 'falsch'],
+      'blocked account': ['gesperrt', 'gesperrt'],
+    } as const;
+    const times = new Map(Object.keys(cases).map((name) => [name, [] as number[]]));
+    // One after the other in turn, so that whatever else the machine does meets all three alike.
+    for (let round = 0; round < 15; round++) {
+      for (const [name, [loginname, password]] of Object.entries(cases)) {
+        const start = performance.now();
+        assert.equal((await logIn(round % 2, loginname, password, '192.0.2.2')).text, '');
+        times.get(name)?.push(performance.now() - start);
+      }
+    }
+    const medians = [...times].map(([name, list]) => [name, list.sort((a, b) => a - b)[7] ?? 0] as const);
+    const slowest = Math.max(...medians.map(([, ms]) => ms));
+    // The hash is nearly all of it: without one an answer takes a tenth.
+    for (const [name, ms] of medians) assert.ok(ms > slowest / 2, `${name} tells by its time: ${medians.join(' ')} ms`);
+  });
+});
+
+describe('limits', () => {
+  const expectRefused = (answer: Answer, seconds: number, what: string) => {
+    assert.equal(answer.status, 429, `${what}: ${answer.text}`);
+    const wait = Number(answer.headers.get('retry-after'));
+    assert.ok(wait > 0 && wait <= seconds, `${what}: Retry-After ${wait}`);
+  };
+  /** As if this had been asked for so many times more. */
+  const count = (zweck: string, schluessel: string, seconds: number, amount: number) =>
+    service.database.sql`
+      select api.count_versuch(zweck => ${zweck}::text, schluessel => ${schluessel}::text, limit_ => 0,
+        window_seconds => ${seconds}::integer, amount => ${amount}::integer)`;
+
+  it('S2.5 50 failed logins of one account from one address are counted by all instances together', async () => {
+    const token = await service.tokenOf('nachbarin');
+    await service.database.sql`delete from portal.versuch`;
+    for (let n = 0; n < 50; n += 10) {
+      const batch = Array.from({ length: 10 }, (_, i) => logIn(i % 2, 'nachbarin', 'falsch', '192.0.2.99'));
+      for (const answer of await Promise.all(batch)) assert.equal(answer.status, 200);
+    }
+    for (const instance of [0, 1]) {
+      expectRefused(await logIn(instance, 'nachbarin', 'nachbarin', '192.0.2.99'), 900, `instance ${instance}`);
+      const headers = { 'X-Auth-User': 'nachbarin', 'X-Auth-Token': token };
+      assert.equal(
+        (await instances[instance]?.request('/nutzer', { headers }))?.status,
+        200,
+        'whoever is logged in is not locked out',
+      );
+    }
+  });
+
+  // Another one each time: an answer that is kept costs nothing, and is not counted.
+  let searches = 0;
+  const search = (from: string) => service.request(`/arten?name_regexp_ci=a%7Cx${++searches}`, { from });
+
+  const table: [what: string, zweck: string, limit: number, seconds: number, ask: (from: string) => Promise<Answer>][] = [
+    ['logins', 'login adresse', 500, 900, (from) => logIn(0, `niemand ${Math.random()}`, 'x', from)],
+    [
+      'registrations',
+      'registrierung adresse',
+      100,
+      3600,
+      (from) => {
+        const name = `n${Math.random()}`;
+        const form = { loginname: name, email: `${name}@example.org`, vorname: 'N', nachname: 'N' };
+        return service.request('/register', { form, from });
+      },
+    ],
+    ['regular expressions', 'regexp adresse', 300, 60, search],
+    ['links', 'link adresse', 100, 900, (from) => service.request('/passwort', { form: { loginname: 'niemand' }, from })],
+  ];
+  for (const [what, zweck, limit, seconds, send] of table) {
+    it(`S2.5 ${limit} ${what} of one address are allowed, one more is 429; other addresses go on`, async () => {
+      const address = '198.51.100.7';
+      assert.equal((await send(address)).status, 200);
+      // On a busy machine one may have counted for ten.
+      await service.database.sql`delete from portal.versuch`;
+      await count(zweck, address, seconds, limit - 1);
+      assert.equal((await send(address)).status, 200, `number ${limit}`);
+      expectRefused(await send(address), seconds, what);
+      assert.equal((await send('198.51.100.8')).status, 200, 'another address');
+      await service.database.sql`update portal.versuch set seit = seit - ${`${seconds + 1} seconds`}::text::interval`;
+      assert.equal((await send(address)).status, 200, 'when the time is over');
+    });
+  }
+
+  it('S2.5 an address of IPv6 counts as its network', async () => {
+    assert.equal((await search('2001:db8:1:2::1')).status, 200);
+    await count('regexp adresse', '2001:db8:1:2', 60, 299);
+    expectRefused(await search('2001:db8:1:2:ffff::7'), 60, 'the same /64');
+    assert.equal((await search('2001:db8:1:3::1')).status, 200, 'another /64');
+  });
 });

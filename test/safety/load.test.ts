@@ -1,35 +1,24 @@
 // One client that wants to stop the service: expensive expressions, pictures and bodies. Others don't notice.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, connect } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { connect } from 'node:net';
+import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerType } from '@hono/node-server';
-import { loadConfig } from '../../src/config.ts';
-import { listen } from '../../src/http/server.ts';
 import { AudioRefusedError } from '../../src/media/audio/refusal.ts';
 import { cleanAudio } from '../../src/media/audio.ts';
 import { makeScatteredMp4 } from '../support/audio-mp4.ts';
 import { makeId3v2 } from '../support/audio-tags.ts';
 import { onPostgres } from '../support/database.ts';
+import { listenAsService } from '../support/listen.ts';
 import { claimFrame, makeBomb, makeInks, makeJpeg, stackJpeg, strangers } from '../support/photo.ts';
 import { startTestService, type TestService, toFormData } from '../support/service.ts';
 
 const mebibyte = 1024 * 1024;
 let service: TestService;
-let server: ServerType;
 let port: number;
 before(async () => {
   service = await startTestService();
-  // With the limits that an operator gets who sets none.
-  server = await listen(service.app.fetch, '127.0.0.1', 0, loadConfig({}));
-  port = (server.address() as AddressInfo).port;
+  port = await listenAsService(service.app.fetch);
   await service.makeReleased();
-});
-after(async () => {
-  server.close();
-  if ('closeAllConnections' in server) server.closeAllConnections();
-  await once(server, 'close');
 });
 
 /** How long others wait for a list, from now until `work` is done: the median and the longest, in milliseconds. */

@@ -4,15 +4,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Sql } from '../../src/db/client.ts';
 import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { createAnalyst } from '../support/analyst.ts';
+import { root } from '../support/child.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 it('nothing of the service takes an advisory lock, and tables are locked in one file', () => {
   const found: string[] = [];

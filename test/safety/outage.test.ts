@@ -2,46 +2,39 @@
 // with records, files and both logs afterwards.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/client.ts';
-import { sha1OfPlain } from '../../src/guard/password.ts';
 import { sweepStorage } from '../../src/jobs/media.ts';
 import { openStorage } from '../../src/media/open-storage.ts';
 import { type Cluster, startCluster, withoutCluster } from '../support/cluster.ts';
 import { onPostgres } from '../support/database.ts';
-import { assertAgrees, type Entry, report } from '../support/ledger.ts';
+import { assertAgrees, type Entry, startReports } from '../support/ledger.ts';
 import { makeJpeg } from '../support/photo.ts';
-import { makeSite, type RunningService, runCli, type Site, startCli, startProcess } from '../support/process.ts';
+import {
+  fillSite,
+  logIn,
+  makeSite,
+  makeSiteOn,
+  type RunningService,
+  runCli,
+  type Site,
+  startCli,
+  startProcess,
+} from '../support/process.ts';
 import { collectMedia } from '../support/storage.ts';
+import { waitFor } from '../support/wait.ts';
 
-const katalog = fileURLToPath(new URL('../support/katalog', import.meta.url));
 const skip = !onPostgres && 'needs a database that outlives the service';
-
-/** Makes a migrated site ready for reports of `anna`. */
-async function prepare(site: Site): Promise<void> {
-  assert.equal((await runCli(site, ['catalog', 'import', katalog])).code, 0);
-  const person = ['--loginname', 'anna', '--email', 'anna@example.org', '--vorname', 'A', '--nachname', 'A', '--password-stdin'];
-  assert.equal((await runCli(site, ['nutzer', 'create', ...person], 'geheim und lang')).code, 0);
-}
-
-async function logIn({ url }: RunningService): Promise<Record<string, string>> {
-  const answer = await fetch(`${url}/api/v2/login?loginname=anna&password=${sha1OfPlain('geheim und lang')}`);
-  const { token } = (await answer.json()) as { token: string };
-  return { 'X-Auth-User': 'anna', 'X-Auth-Token': token };
-}
 
 describe('a service that is killed', { skip }, () => {
   let site: Site;
   before(async () => {
     if (skip) return;
     site = await makeSite({ isMigrated: true });
-    await prepare(site);
+    await fillSite(site);
   });
   after(() => site?.remove());
 
@@ -50,33 +43,22 @@ describe('a service that is killed', { skip }, () => {
     const ledger: Entry[] = [];
     for (const [round, delay] of [0, 40, 90].entries()) {
       const service = await startProcess(site);
-      const headers = await logIn(service);
-      let isOver = false;
-      const clients = [1, 2, 3].map(() =>
-        report(
-          ledger,
-          () => service.url,
-          headers,
-          () => isOver,
-          photo,
-        ),
-      );
+      const endReports = startReports(ledger, 3, () => service.url, await logIn(service), photo);
       // Others are in every stage of their upload when the first ones are acknowledged.
       const acknowledged = () => ledger.filter(({ status }) => status === 201).length;
-      for (let wait = 0; wait < 200 && acknowledged() < 3 * (round + 1); wait++) await sleep(50);
+      await waitFor('an acknowledgement', () => acknowledged() >= 3 * (round + 1));
       await sleep(delay);
       await service.stop('SIGKILL');
-      isOver = true;
-      await Promise.all(clients);
+      await endReports();
     }
     const statuses = ledger.map(({ status }) => status);
     assert.ok(statuses.includes(201) && statuses.includes(null), `acknowledged and broken off: ${statuses}`);
-    const database = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
-    const media = join(site.env.DATA_DIR ?? '', 'media');
-    await assertAgrees(database, ledger, media, 2);
-    const storage = openStorage({ directory: media });
+    const { DATA_DIR = '', DATABASE_URL: databaseUrl = '' } = site.env;
+    await assertAgrees(databaseUrl, ledger, DATA_DIR, 2);
+    const storage = openStorage({ directory: join(DATA_DIR, 'media') });
+    const database = await openDatabase({ databaseUrl, dataDir: '' });
     await sweepStorage(database.sql, storage, new Date(Date.now() + 60_000));
-    await assertAgrees(database, ledger, media, 2);
+    await assertAgrees(databaseUrl, ledger, DATA_DIR, 2);
     const [named] = await database.sql`select 2 * count(*)::integer as files from portal.sichtbeobachtung`;
     assert.equal((await collectMedia(storage)).length, named?.files, 'files that no record names');
     await database.close();
@@ -140,8 +122,7 @@ describe('a migration that is killed', { skip }, () => {
             select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ '^create extension'`;
           return rows.length > 0;
         };
-        for (let wait = 0; wait < 400 && !(await isWaiting()); wait++) await sleep(25);
-        assert.ok(await isWaiting(), 'the migration waits for the statement that was left behind');
+        await waitFor('the wait for the statement that was left behind', isWaiting);
       });
       const ended = await migrated;
       assert.equal(ended?.code, 0, ended?.err);
@@ -158,30 +139,17 @@ describe('a service whose database is restarted', { skip: skip || withoutCluster
   before(async () => {
     if (skip || withoutCluster) return;
     cluster = await startCluster();
-    const dataDir = await mkdtemp(join(tmpdir(), 'sighting-site-'));
-    site = { env: { DATA_DIR: dataDir, DATABASE_URL: cluster.url }, remove: () => rm(dataDir, { recursive: true }) };
+    site = await makeSiteOn(cluster.url);
     assert.equal((await runCli(site, ['migrate'])).code, 0);
-    await prepare(site);
+    await fillSite(site);
   });
-  after(async () => {
-    await cluster?.remove();
-    await site?.remove();
-  });
+  after(() => cluster?.remove());
 
   it('S5.2 fast or by a crash, under load: 503 with Retry-After meanwhile, normal within 5 s, no restart of the service', async () => {
     const service = await startProcess(site);
     const ledger: Entry[] = [];
-    let isOver = false;
+    const endReports = startReports(ledger, 4, () => service.url, await logIn(service));
     try {
-      const headers = await logIn(service);
-      const clients = [1, 2, 3, 4].map(() =>
-        report(
-          ledger,
-          () => service.url,
-          headers,
-          () => isOver,
-        ),
-      );
       for (const mode of ['fast', 'immediate'] as const) {
         await sleep(300);
         const stopped = performance.now();
@@ -209,8 +177,7 @@ describe('a service whose database is restarted', { skip: skip || withoutCluster
         }
         assert.equal((await fetch(`${service.url}/health/ready`)).status, 200);
       }
-      isOver = true;
-      await Promise.all(clients);
+      await endReports();
       assert.ok(!ledger.some(({ status }) => status === null), 'a request had no answer at all');
       assert.equal(service.process.exitCode, null);
       const told = service
@@ -220,12 +187,10 @@ describe('a service whose database is restarted', { skip: skip || withoutCluster
       const refusals = ledger.filter(({ status }) => status === 503).length;
       assert.ok(told.length > 0 && told.length < 12 && refusals > 3 * told.length, `${refusals} refusals: ${told.join('\n')}`);
       assert.match(told[0] ?? '', /"request":"[0-9a-f-]{36}","code":"\w+","route":"\/api\/v2\/[^"]+","refused":1,/);
-      const database = await openDatabase({ databaseUrl: cluster.url, dataDir: '' });
-      await assertAgrees(database, ledger, join(site.env.DATA_DIR ?? '', 'media'), 0);
-      await database.close();
+      await assertAgrees(cluster.url, ledger, site.env.DATA_DIR);
     } finally {
-      isOver = true;
       await service.stop('SIGKILL');
+      await endReports();
     }
   });
 });
@@ -235,7 +200,7 @@ describe('two instances side by side', { skip }, () => {
   before(async () => {
     if (skip) return;
     site = await makeSite({ isMigrated: true });
-    await prepare(site);
+    await fillSite(site);
   });
   after(() => site?.remove());
 
@@ -267,16 +232,8 @@ describe('two instances side by side', { skip }, () => {
       }
     };
     const ledger: Entry[] = [];
-    const clients = [
-      read(),
-      read(),
-      report(
-        ledger,
-        () => current.url,
-        headers,
-        () => isOver,
-      ),
-    ];
+    const readers = [read(), read()];
+    const endReports = startReports(ledger, 1, () => current.url, headers);
     const { hostname, port } = new URL(old.url);
     const stuck = connect(Number(port), hostname);
     stuck.on('error', () => {});
@@ -289,20 +246,19 @@ describe('two instances side by side', { skip }, () => {
       const ended = old.stop('SIGTERM');
       await sleep(2500);
       isOver = true;
-      await Promise.all([...clients, watch]);
+      await Promise.all([...readers, endReports(), watch]);
       assert.deepEqual(failures, []);
       assert.deepEqual(new Set(ledger.map(({ status }) => status)), new Set([201]));
       assert.equal(current, young);
       assert.equal(await ended, 0);
       const seconds = (performance.now() - start) / 1000;
       assert.ok(seconds > 10 && seconds < 20, `it ended after ${seconds} s`);
-      const database = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
-      await assertAgrees(database, ledger, join(site.env.DATA_DIR ?? '', 'media'), 0);
-      await database.close();
+      await assertAgrees(site.env.DATABASE_URL ?? '', ledger, site.env.DATA_DIR);
     } finally {
       isOver = true;
       stuck.destroy();
       for (const instance of instances) await instance.stop('SIGKILL');
+      await endReports();
     }
   });
 });

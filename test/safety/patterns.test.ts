@@ -5,13 +5,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type Node, parse } from 'acorn';
 import { checkSync } from 'recheck';
+import { root } from '../support/child.ts';
 import { onPostgres } from '../support/database.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 interface Pattern {
   file: string;

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { onPostgres } from '../support/database.ts';
-import { makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
+import { fillSite, makeSite, type RunningService, type Site, startProcess } from '../support/process.ts';
 import { type Json, toFormData } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
 
 const password = 'Kanarienvogel 4711';
 const wrong = 'falscher Kanarienvogel 4712';
@@ -23,13 +22,7 @@ let service: RunningService;
 before(async () => {
   if (skip) return;
   site = await makeSite({ isMigrated: true });
-  const katalog = fileURLToPath(new URL('../support/katalog', import.meta.url));
-  assert.equal((await runCli(site, ['catalog', 'import', katalog])).code, 0);
-  const person = ['--loginname', 'anna', '--email', 'anna@example.org', '--vorname', 'A', '--nachname', 'A'];
-  assert.equal(
-    (await runCli(site, ['nutzer', 'create', ...person, '--rolle', 'administrator', '--password-stdin'], password)).code,
-    0,
-  );
+  await fillSite(site, { password, rolle: 'administrator' });
   service = await startProcess(site, { LOG_LEVEL: 'trace' });
 });
 after(async () => {
@@ -87,7 +80,9 @@ it('S2.2 no password, SHA-1 or access key is in a log, an error, a metric, a job
   assert.equal((await put(toFormData({ passwort: sha1OfPlain(next) }))).status, 200);
   await ask('/metrics');
   await ask('/health/ready');
-  await waitForMails(2);
+  // Files that the service writes.
+  const listMails = () => readdir(join(site.env.DATA_DIR ?? '', 'mail')).catch(() => []);
+  await waitFor('both mails', async () => (await listMails()).filter((name) => name.endsWith('.eml')).length >= 2);
 
   assert.equal(await service.stop(), 0);
   const written: Record<string, string> = {
@@ -147,17 +142,6 @@ async function dumpDatabase(): Promise<string> {
   } finally {
     await database.close();
   }
-}
-
-/** Waits for the mails that were asked for: they are the files that a service writes. */
-async function waitForMails(count: number): Promise<void> {
-  const directory = join(site.env.DATA_DIR ?? '', 'mail');
-  for (let attempt = 0; attempt < 150; attempt++) {
-    const names = await readdir(directory).catch(() => []);
-    if (names.filter((name) => name.endsWith('.eml')).length >= count) return;
-    await sleep(100);
-  }
-  assert.fail('no mails within 15 s');
 }
 
 async function readFiles(): Promise<string> {

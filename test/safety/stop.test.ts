@@ -1,18 +1,16 @@
 // The service ends when it is told to: in order, also when only npm is told, and in any case.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/client.ts';
 import { longestMs } from '../../src/stop.ts';
+import { root, start } from '../support/child.ts';
 import { onPostgres } from '../support/database.ts';
-import { makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const katalog = fileURLToPath(new URL('../support/katalog', import.meta.url));
+import { listenAnywhere } from '../support/port.ts';
+import { katalog, makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
+import { waitFor } from '../support/wait.ts';
 
 describe('a signal', () => {
   let site: Site;
@@ -38,9 +36,7 @@ describe('a signal', () => {
   };
 
   it('to npm start, of which only npm hears, ends the service in order; every request before is answered', async () => {
-    const service = await startProcess(site, {}, (env) =>
-      spawn('npm', ['start'], { cwd: root, env: { ...process.env, ...env, npm_lifecycle_event: undefined } }),
-    );
+    const service = await startProcess(site, { npm_lifecycle_event: undefined }, ['npm', 'start']);
     let isOver = false;
     const statuses: number[] = [];
     const ask = async () => {
@@ -72,9 +68,8 @@ describe('a signal', () => {
 
   it('has requests answered while a mail server that says nothing is waited for', async () => {
     const asked: Socket[] = [];
-    const mailServer = createServer((socket) => asked.push(socket.on('error', () => {}))).listen(0, '127.0.0.1');
-    await once(mailServer, 'listening');
-    const { port } = mailServer.address() as AddressInfo;
+    const mailServer = createServer((socket) => asked.push(socket.on('error', () => {})));
+    const port = await listenAnywhere(mailServer);
     const service = await startProcess(site, {
       SMTP_URL: `smtp://127.0.0.1:${port}`,
       MAIL_FROM: 'portal@example.org',
@@ -83,8 +78,7 @@ describe('a signal', () => {
     const form = { loginname: 'Geduld', email: 'geduld@example.org', vorname: 'G', nachname: 'G' };
     const answer = await fetch(`${service.url}/api/v2/register`, { method: 'POST', body: new URLSearchParams(form) });
     assert.equal(answer.status, 200, await answer.text());
-    for (let attempt = 0; attempt < 100 && asked.length === 0; attempt++) await sleep(100);
-    assert.ok(asked.length > 0, 'no mail is under way');
+    await waitFor('a mail', () => asked.length > 0);
     service.process.kill('SIGTERM');
     await sleep(3000);
     assert.equal(await isOpen(service), true);
@@ -166,15 +160,9 @@ describe('a signal', () => {
       stopOnSignal({ log: createLog('info'), drainMs: 0, startedByNpm: false, announce, finish: () => never, server, closers: [] });
       setInterval(() => {}, 1000);
       console.log('ready');`;
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], { cwd: root });
-    let output = '';
-    child.stdout.on('data', (chunk) => {
-      output += chunk;
-    });
-    await once(child.stdout, 'data');
-    child.kill('SIGTERM');
-    const [exit] = await once(child, 'close');
-    assert.equal(exit, 1);
-    assert.match(output, /"msg":"stopping".*\ngoes on\n.*"msg":"something hangs, ending without it"/s);
+    const child = start(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], { cwd: root });
+    await waitFor('its start', () => /ready/.test(child.output()));
+    assert.equal(await child.stop(), 1);
+    assert.match(child.output(), /"msg":"stopping".*\ngoes on\n.*"msg":"something hangs, ending without it"/s);
   });
 });

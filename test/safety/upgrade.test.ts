@@ -1,21 +1,17 @@
 // An upgrade of a portal that is in use: from the first state of the tables with its data, and from the last release beside an instance of it.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { type Database, openDatabase } from '../../src/db/client.ts';
-import { sha1OfPlain } from '../../src/guard/password.ts';
+import { hasProgram, root } from '../support/child.ts';
 import { onPostgres } from '../support/database.ts';
-import { makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
+import { makeDirectory } from '../support/end.ts';
+import { fillSite, logIn, makeSite, type RunningService, runCli, type Site, startProcess } from '../support/process.ts';
 import { listWrong } from '../support/truth.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const katalog = join(root, 'test/support/katalog');
 // Read from the history: code that nobody runs any more is not kept beside the present.
 const states = {
   /** The last state with a single migration of tables. */
@@ -23,42 +19,30 @@ const states = {
   /** Release 0.28.0. */
   last: '24c0a7e',
 };
-const isKnown = (commit: string) => spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0;
+const isKnown = (commit: string) => hasProgram('git', '-C', root, 'cat-file', '-e', `${commit}^{commit}`);
 const skipOf = (commit: string) =>
   (!onPostgres && 'needs two services on one database') || (!isKnown(commit) && 'the history before this state is not here');
 
 /** A database that the code of an earlier state has migrated and filled. */
 interface Earlier {
   site: Site;
+  /** The same, with that code. */
+  old: Site;
   database: Database;
-  /** Starts an instance of that code. */
-  start(): Promise<RunningService>;
   remove(): Promise<void>;
 }
 
 async function makeEarlier(commit: string, records: number): Promise<Earlier> {
   const site = await makeSite();
-  const old = await mkdtemp(join(tmpdir(), 'sighting-earlier-'));
+  const old = { ...site, cwd: await makeDirectory() };
   const archive = execFileSync('git', ['archive', commit, 'src', 'sql', 'package.json', 'package-lock.json', 'tsconfig.json'], {
     cwd: root,
     maxBuffer: 2 ** 28,
   });
-  execFileSync('tar', ['-x', '-C', old], { input: archive });
-  await symlink(join(root, 'node_modules'), join(old, 'node_modules'));
-  const run = async (args: string[], input = '') => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
-      cwd: old,
-      env: { ...process.env, ...site.env },
-      stdio: ['pipe', 'ignore', 'inherit'],
-    });
-    child.stdin.end(input);
-    const [code] = await once(child, 'close');
-    assert.equal(code, 0, args.join(' '));
-  };
-  await run(['migrate']);
-  await run(['catalog', 'import', katalog]);
-  const person = ['--loginname', 'anna', '--email', 'anna@example.org', '--vorname', 'A', '--nachname', 'A'];
-  await run(['nutzer', 'create', ...person, '--password-stdin'], 'geheim und lang');
+  execFileSync('tar', ['-x', '-C', old.cwd], { input: archive });
+  await symlink(join(root, 'node_modules'), join(old.cwd, 'node_modules'));
+  assert.equal((await runCli(old, ['migrate'])).code, 0);
+  await fillSite(old);
   const database = await openDatabase({ databaseUrl: site.env.DATABASE_URL ?? '', dataDir: '' });
   await database.connect()`
     insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
@@ -70,15 +54,11 @@ async function makeEarlier(commit: string, records: number): Promise<Earlier> {
   await database.connect()`analyze`;
   return {
     site,
+    old,
     database,
-    start: () =>
-      startProcess(site, {}, (env) =>
-        spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], { cwd: old, env: { ...process.env, ...env } }),
-      ),
     async remove() {
       await database.close();
       await site.remove();
-      await rm(old, { recursive: true });
     },
   };
 }
@@ -153,11 +133,9 @@ describe('an upgrade from the last release, with 50 000 records', { skip: skipOf
   after(async () => earlier?.remove());
 
   it('under readers and writers keeps nobody out for long, and an instance of that release goes on answering', async () => {
-    const { site, database } = earlier;
-    const service = await earlier.start();
-    const login = await fetch(`${service.url}/api/v2/login?loginname=anna&password=${sha1OfPlain('geheim und lang')}`);
-    const { token } = (await login.json()) as { token: string };
-    const headers = { 'X-Auth-User': 'anna', 'X-Auth-Token': token };
+    const { site, old, database } = earlier;
+    const service = await startProcess(old);
+    const headers = await logIn(service);
 
     const answers: Answer[] = [];
     let current: RunningService = service;

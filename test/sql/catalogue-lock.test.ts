@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test';
 import type { Database, Sql, Transaction } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase, waitForWaiter } from '../support/database.ts';
+import { makeRecord, setBorders, setSensibel } from '../support/records.ts';
 
 let database: Database;
 let sql: Sql;
@@ -11,28 +12,6 @@ before(async () => {
   database = await openTestDatabase();
   sql = database.sql;
 });
-
-let days = 0;
-/** Stores a sighting by SQL; each has a day of its own, so that none is a duplicate. */
-async function insertSichtbeobachtung(tx: Sql | Transaction, art: number, x = 420000): Promise<number> {
-  const [row] = await tx`
-    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
-    values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, 5530000), 25832),
-      date '2000-01-01' + ${++days}::integer)
-    returning id`;
-  return row?.id;
-}
-
-async function setSensibel(tx: Sql | Transaction, art: number, sensibel: boolean): Promise<void> {
-  await tx`
-    update portal.art_mandant am set sensibel = ${sensibel} from portal.mandant m
-    where m.id = am.mandant_id and m.kuerzel = 'N' and am.art = ${art}`;
-}
-
-async function setEasternBorder(tx: Sql | Transaction, x: number): Promise<void> {
-  await tx`
-    update portal.mandant set boundary = st_multi(st_makeenvelope(452000, 5500000, ${x}::float8, 5560000, 25832)) where kuerzel = 'S'`;
-}
 
 /** Whether everyone finds the record at its cell only, and under which tenants: `(N)` is one that only the cell touches. */
 async function shownOf(id: number): Promise<string> {
@@ -77,13 +56,13 @@ describe('masking while others write', () => {
 
   const art = arten.tagpfauenauge;
   const lichen = arten.gelbflechte;
-  const catalogue = (tx: Transaction) => setSensibel(tx, art, true);
-  const restore = () => setSensibel(sql, art, false);
+  const catalogue = (tx: Transaction) => setSensibel(tx, 'N', art, true);
+  const restore = () => setSensibel(sql, 'N', art, false);
 
   it('S1.6 a record that is inserted before the catalogue changes, and committed meanwhile, is masked', { skip }, async () => {
     let id = 0;
     await race(async (tx) => {
-      id = await insertSichtbeobachtung(tx, art, 453000);
+      id = await makeRecord(tx, { art: art, x: 453000 });
     }, catalogue);
     assert.equal(await shownOf(id), 'masked (N) S');
     await restore();
@@ -92,12 +71,13 @@ describe('masking while others write', () => {
   it('S1.6 a record that is inserted while the catalogue changes is masked', { skip }, async () => {
     let id = 0;
     await race(catalogue, async (tx) => {
-      id = await insertSichtbeobachtung(tx, art, 453000);
+      id = await makeRecord(tx, { art: art, x: 453000 });
     });
     assert.equal(await shownOf(id), 'masked (N) S');
     await restore();
   });
 
+  let days = 0;
   const writers: { name: string; write: (tx: Transaction) => Promise<unknown> }[] = [
     {
       name: 'reported',
@@ -163,7 +143,7 @@ describe('masking while others write', () => {
   }
 
   it('S1.6 a record that becomes another species before or while the catalogue changes is masked', { skip }, async () => {
-    const id = await insertSichtbeobachtung(sql, arten.amsel);
+    const id = await makeRecord(sql);
     const change = (tx: Transaction) => tx`update portal.sichtbeobachtung set art = ${art} where id = ${id}`;
     await race(change, catalogue);
     assert.equal(await shownOf(id), 'masked N');
@@ -178,27 +158,27 @@ describe('masking while others write', () => {
   it('S1.6 a record that is inserted before or while a boundary reaches its cell is masked', { skip }, async () => {
     let id = 0;
     const insert = async (tx: Transaction) => {
-      id = await insertSichtbeobachtung(tx, arten.wanderfalke, 506000);
+      id = await makeRecord(tx, { art: arten.wanderfalke, x: 506000 });
     };
-    const boundary = (tx: Transaction) => setEasternBorder(tx, 505500);
+    const boundary = (tx: Transaction) => setBorders(tx, 'S', 452000, 505500);
     await race(insert, boundary);
     assert.equal(await shownOf(id), 'masked (S)');
-    await setEasternBorder(sql, 500000);
+    await setBorders(sql, 'S', 452000, 500000);
     assert.equal(await shownOf(id), 'exact null');
     await race(boundary, insert);
     assert.equal(await shownOf(id), 'masked (S)');
-    await setEasternBorder(sql, 500000);
+    await setBorders(sql, 'S', 452000, 500000);
   });
 
   it('S1.6 a record that is edited while an import goes on waits for it and is masked; neither fails', { skip }, async () => {
-    const id = await insertSichtbeobachtung(sql, art);
+    const id = await makeRecord(sql, { art });
     const importer = database.connect();
     const writer = database.connect();
     try {
       const [locked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       // An import changes the definitions of many species, one statement after the other.
       const change = importer.begin(async (tx) => {
-        await setSensibel(tx, arten.gelbflechte, false);
+        await setSensibel(tx, 'N', arten.gelbflechte, false);
         locked.resolve();
         await gate.promise;
         await catalogue(tx);
@@ -221,11 +201,11 @@ describe('masking while others write', () => {
 
   it('two records are written side by side without waiting', { skip }, async () => {
     const other = database.connect();
-    const id = await insertSichtbeobachtung(sql, arten.amsel);
+    const id = await makeRecord(sql);
     await sql.begin(async (tx) => {
-      await insertSichtbeobachtung(tx, art);
+      await makeRecord(tx, { art });
       await other`set lock_timeout = '1s'`;
-      await insertSichtbeobachtung(other, art);
+      await makeRecord(other, { art });
       await other`update portal.sichtbeobachtung set bemerkung = 'x' where id = ${id}`;
     });
     await other.end({ timeout: 1 });
@@ -233,7 +213,7 @@ describe('masking while others write', () => {
 
   for (const level of ['repeatable read', 'serializable']) {
     it(`S1.6 nothing that decides on masking is written at isolation level ${level}`, async () => {
-      const id = await insertSichtbeobachtung(sql, arten.amsel);
+      const id = await makeRecord(sql);
       const statements = [
         `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
           select min(id), 2, st_setsrid(st_makepoint(420000, 5530000), 25832), '2020-01-01' from portal.nutzer`,

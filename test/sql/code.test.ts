@@ -3,15 +3,20 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'libpg-query';
 import { type Database, openDatabase, type Sql, type Transaction } from '../../src/db/client.ts';
+import { readCode } from '../../src/db/code.ts';
 import { isMigrated, migrateDatabase } from '../../src/db/migrate.ts';
+import { root } from '../support/child.ts';
 import { copyCode, leaveOwnerOut } from '../support/code.ts';
-import { databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
+import { createDatabase, onPostgres, openTestDatabase } from '../support/database.ts';
+import { breakCode, mutants } from '../support/mutants.ts';
+import { takeBack } from '../support/records.ts';
+import { hashCode, hashMigrations, readReleases, version } from '../support/releases.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const sqlFiles = ['sql/code/**/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+
+const namesOf = (rows: { name: string }[]) => rows.map(({ name }) => name);
 
 /** Everything that sql/code defines, as PostgreSQL writes it down; the owner by no name. */
 async function describeCode(sql: Sql): Promise<string[]> {
@@ -40,6 +45,13 @@ async function describeCode(sql: Sql): Promise<string[]> {
     rows.map((row) => row.text),
   );
 }
+
+it('S1.11 each breakage of `npm run mutants` finds its place once', () => {
+  const code = readCode(join(root, 'sql/code/'));
+  assert.ok(mutants.length >= 20);
+  assert.equal(new Set(mutants.map(({ name }) => name)).size, mutants.length);
+  for (const mutant of mutants) assert.notDeepEqual(breakCode(code, mutant), code, mutant.name);
+});
 
 describe('every SQL file', () => {
   for (const file of sqlFiles) {
@@ -81,14 +93,11 @@ describe('the database', () => {
   });
 
   it('says of every function of schemas api and ausgabe what it does', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string; comment: string }[]>`
       select p.oid::regprocedure::text as name, coalesce(obj_description(p.oid, 'pg_proc'), '') as comment
       from pg_proc p where p.pronamespace in ('api'::regnamespace, 'ausgabe'::regnamespace)`;
     assert.ok(rows.length > 5);
-    assert.deepEqual(
-      rows.filter((row) => row.comment.length < 20).map((row) => row.name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows.filter((row) => row.comment.length < 20)), []);
   });
 
   it('every index says what it is for, but those that only keep a key unique', async () => {
@@ -98,10 +107,7 @@ describe('the database', () => {
       join pg_class c on c.oid = x.indexrelid
       where c.relnamespace = 'portal'::regnamespace and obj_description(x.indexrelid, 'pg_class') is null
         and not exists (select from pg_constraint k where k.conindid = x.indexrelid and k.contype in ('p', 'u'))`;
-    assert.deepEqual(
-      rows.map(({ name }) => name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows), []);
   });
 
   it('has a fixed search path on functions with the rights of the owner and on triggers', async () => {
@@ -112,10 +118,7 @@ describe('the database', () => {
       where p.pronamespace in ('private'::regnamespace, 'api'::regnamespace)
         and (p.prosecdef or p.prorettype = 'trigger'::regtype)`;
     assert.ok(rows.length > 60);
-    assert.deepEqual(
-      rows.filter(({ is_api, path }) => path !== (is_api ? 'public, pg_temp' : '""')).map(({ name }) => name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows.filter(({ is_api, path }) => path !== (is_api ? 'public, pg_temp' : '""'))), []);
   });
 
   it('P1.1 runs with the rights of the owner what the service may call, and nothing that reads what a caller can make', async () => {
@@ -124,14 +127,8 @@ describe('the database', () => {
         ${onPostgres} and has_function_privilege('portal_dienst', p.oid, 'execute') as granted,
         p.prosrc ~* 'pg_temp|temporary' as temporary
       from pg_proc p where p.pronamespace = 'api'::regnamespace`;
-    assert.deepEqual(
-      rows.filter(({ definer, granted }) => onPostgres && definer !== granted).map(({ name }) => name),
-      [],
-    );
-    assert.deepEqual(
-      rows.filter(({ definer, temporary }) => definer && temporary).map(({ name }) => name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows.filter(({ definer, granted }) => onPostgres && definer !== granted)), []);
+    assert.deepEqual(namesOf(rows.filter(({ definer, temporary }) => definer && temporary)), []);
     assert.ok(rows.some(({ temporary }) => temporary));
     const commands = ['create_nutzer', 'set_password_hash', 'set_nutzer_status', 'create_abgleich_verlauf', 'set_mandant'];
     assert.deepEqual(
@@ -141,7 +138,7 @@ describe('the database', () => {
   });
 
   it('O0.1 has no function of ausgabe with the rights of another than its caller, but one that is given numbers alone', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select p.oid::regprocedure::text as name, array_to_string(p.proconfig, ' ') as path
       from pg_proc p where p.pronamespace = 'ausgabe'::regnamespace and p.prosecdef`;
     const numbers = Array(8).fill('integer').join(',');
@@ -149,7 +146,7 @@ describe('the database', () => {
   });
 
   it('gives no schema and no table to everyone', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select n.nspname as name from pg_namespace n, aclexplode(n.nspacl) a
       where n.nspname in ('portal', 'private', 'api', 'gis', 'ausgabe') and a.grantee = 0
       union all
@@ -172,49 +169,31 @@ describe('the database', () => {
   });
 
   it('would be caught having one', async () => {
-    const undo = new Error('rolled back');
     let found: string[] = [];
-    await assert.rejects(
-      sql.begin(async (tx) => {
-        await tx`alter table portal.sichtbeobachtung add constraint dependent_check check (cell_x = private.to_cell(cell_x * 5000))`;
-        await tx`create index dependent_index on portal.sichtbeobachtung (private.to_cell(cell_x))`;
-        await tx`create index dependent_predicate on portal.sichtbeobachtung (id) where private.to_cell(cell_x) > 0`;
-        await tx`alter table portal.sichtbeobachtung add dependent_generated integer generated always as (private.to_cell(cell_x)) stored`;
-        await tx`alter table portal.sichtbeobachtung add dependent_default integer default private.to_cell(1)`;
-        found = (await listDependents(tx)).map((row) => row.object);
-        throw undo;
-      }),
-      undo,
-    );
-    for (const kind of [
-      'dependent_check',
-      'dependent_index',
-      'dependent_predicate',
-      'dependent_generated',
-      'dependent_default',
-    ]) {
-      assert.ok(
-        found.some((object) => object.includes(kind)),
-        `${kind} is found among ${found.join(', ')}`,
-      );
-    }
+    await takeBack(sql, async (tx) => {
+      await tx`alter table portal.sichtbeobachtung add constraint dependent_check check (cell_x = private.to_cell(cell_x * 5000))`;
+      await tx`create index dependent_index on portal.sichtbeobachtung (private.to_cell(cell_x))`;
+      await tx`create index dependent_predicate on portal.sichtbeobachtung (id) where private.to_cell(cell_x) > 0`;
+      await tx`alter table portal.sichtbeobachtung add dependent_generated integer generated always as (private.to_cell(cell_x)) stored`;
+      await tx`alter table portal.sichtbeobachtung add dependent_default integer default private.to_cell(1)`;
+      found = (await listDependents(tx)).map((row) => row.object);
+    });
+    for (const kind of ['check', 'index', 'predicate', 'generated', 'default'])
+      assert.match(found.join('\n'), new RegExp(`dependent_${kind}`));
     assert.deepEqual([...(await listDependents(sql))], []);
   });
 
   it('has a primary key on every table', async () => {
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select c.relname as name from pg_class c
       where c.relnamespace = 'portal'::regnamespace and c.relkind in ('r', 'p')
         and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`;
-    assert.deepEqual(
-      rows.map((row) => row.name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows), []);
   });
 
   it('has an index for every foreign key, so that a cascade reads no whole table', async () => {
     // A partial index serves only when it leaves out nothing but null: `column = x` implies `column is not null`.
-    const rows = await sql`
+    const rows = await sql<{ name: string }[]>`
       select k.conrelid::regclass || ' (' || (
         select string_agg(a.attname, ', ') from pg_attribute a where a.attrelid = k.conrelid and a.attnum = any (k.conkey)) || ')' as name
       from pg_constraint k
@@ -226,10 +205,7 @@ describe('the database', () => {
           and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) = format('(%I IS NOT NULL)', (
             select a.attname from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]))))
       order by name`;
-    assert.deepEqual(
-      rows.map((row) => row.name),
-      [],
-    );
+    assert.deepEqual(namesOf(rows), []);
   });
 
   it('is unchanged by a second migration', async () => {
@@ -237,6 +213,19 @@ describe('the database', () => {
     assert.equal(await migrateDatabase(database), 'unchanged');
     assert.deepEqual(await describeCode(sql), before);
     assert.equal(await isMigrated(sql), true);
+  });
+
+  it('is left alone by an older release that does not know its migrations (M9)', async () => {
+    const present = await describeCode(sql);
+    // The same release number: what only a change of tables tells apart.
+    await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`;
+    try {
+      assert.equal(await migrateDatabase(database), 'database is newer');
+      assert.deepEqual(await describeCode(sql), present);
+    } finally {
+      await sql`delete from drizzle.__drizzle_migrations where hash = 'newer'`;
+    }
+    assert.equal(await migrateDatabase(database), 'unchanged');
   });
 
   it('has the same definitions, rights and comments after the code was applied twice', async () => {
@@ -291,14 +280,38 @@ describe('the database', () => {
   });
 });
 
+const releases = readReleases();
+const numbersOf = (release: string) => release.split('.').map(Number);
+
+describe('sql/releases.json', () => {
+  it('holds this release as it is: whoever changes sql/code raises the version in package.json, then npm run release', () => {
+    assert.equal(releases.code[version], hashCode());
+  });
+
+  it('ends with this release, in ascending order, none with the code of an older one, unless it left sql/code as it was', () => {
+    const all = Object.keys(releases.code);
+    assert.equal(all.at(-1), version);
+    const sorted = [...all].sort((a, b) => {
+      const [left, right] = [numbersOf(a), numbersOf(b)];
+      const at = left.findIndex((number, index) => number !== right[index]);
+      return (left[at] ?? 0) - (right[at] ?? 0);
+    });
+    assert.deepEqual(all, sorted);
+    const codes = Object.values(releases.code);
+    assert.equal(codes.filter((code, index) => codes.indexOf(code) < index && codes[index - 1] !== code).length, 0);
+  });
+
+  it('holds every migration as it was when it landed: it is never edited, because it has run already', () => {
+    assert.deepEqual(hashMigrations(), releases.migrations);
+  });
+});
+
 describe('two migrations at once', () => {
   it('S5.8 of a new empty database both end well, with one installation and the same functions', {
     skip: onPostgres ? false : 'one process owns an embedded database',
   }, async () => {
-    const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
-    const name = `${process.env.TEST_TEMPLATE}_empty_${process.pid}`;
-    await server.sql.unsafe(`create database ${name}`);
-    const open = () => openDatabase({ databaseUrl: databaseUrlOf(name), dataDir: '' });
+    const { url, drop } = await createDatabase(`${process.env.TEST_TEMPLATE}_empty_${process.pid}`);
+    const open = () => openDatabase({ databaseUrl: url, dataDir: '' });
     const databases = await Promise.all([open(), open(), open()]);
     const [first] = databases;
     const template = await openTestDatabase();
@@ -310,8 +323,7 @@ describe('two migrations at once', () => {
       assert.equal(installations.length, 1);
     } finally {
       for (const database of databases) await database.close();
-      await server.sql.unsafe(`drop database ${name}`);
-      await server.close();
+      await drop();
     }
   });
 });

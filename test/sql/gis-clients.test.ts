@@ -1,28 +1,21 @@
 // The programs that analysts use, as an analyst runs them: GDAL's ogr2ogr and ogrinfo, and QGIS's library where it is installed.
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { type Analyst, createAnalyst } from '../support/analyst.ts';
 import { arten } from '../support/catalogue.ts';
+import { hasProgram } from '../support/child.ts';
 import { databaseUrlOf, dropDatabase, onPostgres } from '../support/database.ts';
+import { makeDirectory } from '../support/end.ts';
 import { type Json, startTestService, type TestService } from '../support/service.ts';
 
 const run = promisify(execFile);
-const isThere = (program: string, ...args: string[]) => {
-  try {
-    execFileSync(program, args, { stdio: 'ignore', timeout: 30_000 });
-    return true;
-  } catch {
-    return false;
-  }
-};
 const needsPostgres = onPostgres ? false : 'the embedded database takes no other programs';
-const python = ['python3', '/usr/bin/python3'].find((program) => onPostgres && isThere(program, '-c', 'import qgis.core'));
+const python = ['python3', '/usr/bin/python3'].find((program) => onPostgres && hasProgram(program, '-c', 'import qgis.core'));
 
 let service: TestService;
 let analyst: Analyst;
@@ -59,12 +52,9 @@ async function listByApi(host: string): Promise<Map<number, Json>> {
   return new Map(json.result.map((record: Json) => [record.id, record]));
 }
 
-describe('ogr2ogr', { skip: needsPostgres || (isThere('ogr2ogr', '--version') ? false : 'GDAL is not installed') }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sighting-ogr-'));
-  after(() => rmSync(folder, { recursive: true }));
-
+describe('ogr2ogr', { skip: needsPostgres || (!hasProgram('ogr2ogr', '--version') && 'GDAL is not installed') }, () => {
   it('writes the public layer to a GeoPackage, with the records and places that the interface shows', async () => {
-    const file = join(folder, 'sichtbeobachtung.gpkg');
+    const file = join(await makeDirectory(), 'sichtbeobachtung.gpkg');
     await run('ogr2ogr', ['-f', 'GPKG', file, source, 'gis.sichtbeobachtung', '-nln', 'sichtbeobachtung'], { env });
     const { stdout } = await run('ogr2ogr', ['-f', 'GeoJSON', '/vsistdout/', file, '-lco', 'COORDINATE_PRECISION=6']);
     const { features, crs } = JSON.parse(stdout);

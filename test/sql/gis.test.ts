@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test';
 import type { Sql } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
 import { openTestDatabase } from '../support/database.ts';
+import { makeRecord, setSensibel } from '../support/records.ts';
 import { listWrong } from '../support/truth.ts';
 
 let sql: Sql;
@@ -15,23 +16,9 @@ before(async () => {
 const places = { inN: 420456, borderS: 453456, inW: 320456, outside: 380456 };
 const centres = { inN: 422500, borderS: 452500, inW: 322500, outside: 382500 };
 
-let days = 0;
-/** Stores a released record by SQL, unless said otherwise; each has a day of its own, so that none is a duplicate. */
-async function make({
-  art = arten.amsel as number,
-  x = places.inN,
-  sensibel = false,
-  bereich = 'oeffentlich',
-  status = 'freigegeben',
-  bemerkung = 'am Horst' as string | null,
-} = {}): Promise<number> {
-  const [row] = await sql`
-    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, sensibel, bereich, status, bemerkung)
-    values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, 5530123), 25832),
-      date '2001-01-01' + ${++days}::integer, ${sensibel}, ${bereich}::portal.bereich, ${status}::portal.status, ${bemerkung})
-    returning id`;
-  return row?.id;
-}
+/** Stores a released record, unless said otherwise. */
+const make = (fields: Parameters<typeof makeRecord>[1] = {}) =>
+  makeRecord(sql, { x: places.inN, y: 5530123, bereich: 'oeffentlich', status: 'freigegeben', bemerkung: 'am Horst', ...fields });
 
 /** The record as a view shows it: `420456 0 am Horst`, or null when it is not in it. */
 async function shownOf(id: number): Promise<string | null> {
@@ -46,10 +33,6 @@ async function exactOf(id: number): Promise<string | null> {
 }
 
 const set = (id: number, change: string) => sql.unsafe(`update portal.sichtbeobachtung set ${change} where id = ${id}`);
-const setSensibel = (kuerzel: string, art: number, sensibel: boolean) => sql`
-  update portal.art_mandant am set sensibel = ${sensibel} from portal.mandant m
-  where m.id = am.mandant_id and m.kuerzel = ${kuerzel} and am.art = ${art}`;
-
 describe('gis.sichtbeobachtung', () => {
   const states = ['pruefung', 'hinweis', 'abgelehnt'].flatMap((status) => [
     ['privat', status],
@@ -121,12 +104,12 @@ describe('gis.sichtbeobachtung', () => {
     const ids = [await make({ art: arten.hornisse }), await make({ art: arten.hornisse, x: places.inW })];
     const shown = () => Promise.all(ids.map(shownOf));
     const open = [`${places.inN} 0 am Horst`, `${places.inW} 0 am Horst`];
-    await setSensibel('S', arten.hornisse, true);
+    await setSensibel(sql, 'S', arten.hornisse, true);
     assert.deepEqual(await shown(), [`${centres.inN} 3536`, `${centres.inW} 3536`]);
-    await setSensibel('W', arten.hornisse, true);
-    await setSensibel('S', arten.hornisse, false);
+    await setSensibel(sql, 'W', arten.hornisse, true);
+    await setSensibel(sql, 'S', arten.hornisse, false);
     assert.deepEqual(await shown(), [`${centres.inN} 3536`, `${centres.inW} 3536`]);
-    await setSensibel('W', arten.hornisse, false);
+    await setSensibel(sql, 'W', arten.hornisse, false);
     assert.deepEqual(await shown(), open);
   });
 
@@ -168,8 +151,8 @@ describe('the rows that analysts read', () => {
     const version = await versionOf(id);
     await set(id, 'point = st_translate(point, 1000, 1000)');
     await set(id, "bemerkung = 'woanders', bemerkung_experte = 'ja', foto = md5('x') || '.jpg'");
-    await setSensibel('S', arten.uhu, false);
-    await setSensibel('S', arten.uhu, true);
+    await setSensibel(sql, 'S', arten.uhu, false);
+    await setSensibel(sql, 'S', arten.uhu, true);
     assert.equal(await versionOf(id), version);
     assert.equal(await exactOf(id), '421456 t woanders');
     await set(id, 'anzahl = 2');

@@ -24,6 +24,8 @@ import {
 } from '../support/boundaries.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase, waitForWaiter } from '../support/database.ts';
+import { makeDice } from '../support/dice.ts';
+import { makeRecord, setBorders } from '../support/records.ts';
 
 // Two connections at once; the embedded database runs one transaction at a time.
 const skip = onPostgres ? false : 'needs PostgreSQL: two transactions at once';
@@ -50,27 +52,26 @@ async function prepare(x: number): Promise<{ finish: () => Promise<{ zugeordnet:
   return { finish: () => setGrenzlaufGrenze(run, id, mandantIds, 0), end: () => run.end({ timeout: 5 }) };
 }
 
-let days = 0;
-const insert = (tx: Sql, art: number, x: number) => tx<{ id: number }[]>`
-  insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
-  values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, 5530000), 25832),
-    date '1900-01-01' + ${++days}::integer)
-  returning id`;
+const bringBack = async () => {
+  const { finish, end } = await prepare(452000);
+  await finish();
+  await end();
+};
 
 describe('what happens between the computation and the change', () => {
   it('records that come, move, change and go meanwhile are placed as all others, and logged once more', async () => {
     const [stays, moves, hides] = [
-      (await insert(sql, arten.amsel, 451000))[0]?.id ?? 0,
-      (await insert(sql, arten.amsel, 420000))[0]?.id ?? 0,
-      (await insert(sql, arten.amsel, 451001))[0]?.id ?? 0,
+      await makeRecord(sql, { x: 451000 }),
+      await makeRecord(sql),
+      await makeRecord(sql, { x: 451001 }),
     ];
-    const [gone] = await insert(sql, arten.amsel, 451002);
+    const gone = await makeRecord(sql, { x: 451002 });
     const { finish, end } = await prepare(449900);
 
-    const [fresh] = await insert(sql, arten.uhu, 451000);
+    const fresh = await makeRecord(sql, { art: arten.uhu, x: 451000 });
     await sql`update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(451500, 5530000), 25832) where id = ${moves}`;
     await sql`update portal.sichtbeobachtung set sensibel = true where id = ${hides}`;
-    await sql`delete from portal.sichtbeobachtung where id = ${gone?.id ?? 0}`;
+    await sql`delete from portal.sichtbeobachtung where id = ${gone}`;
     // A species becomes sensitive: its records are re-masked by the cells of the old boundary.
     await sql`update portal.art_mandant set sensibel = true where art = ${arten.hornisse} and mandant_id = (select min(id) from portal.mandant)`;
 
@@ -79,22 +80,21 @@ describe('what happens between the computation and the change', () => {
     await end();
     await assertPlacements(sql);
     assert.deepEqual(logged, listChanged(before, await readPlacements(sql)));
-    for (const id of [stays, moves, hides, fresh?.id ?? 0]) assert.ok(logged.includes(id), `${id} is logged`);
-    const back = await prepare(452000);
-    await back.finish();
-    await back.end();
+    for (const id of [stays, moves, hides, fresh]) assert.ok(logged.includes(id), `${id} is logged`);
+    await bringBack();
     await assertPlacements(sql);
   });
 
   it('a boundary, a tenant or its definition that somebody else changes meanwhile stops the run', async () => {
     const changes = [
-      "update portal.mandant set boundary = st_multi(st_makeenvelope(452000, 5500000, 500001, 5560000, 25832)) where kuerzel = 'S'",
-      `insert into portal.mandant (kuerzel, name, domains, boundary)
+      () => setBorders(sql, 'S', 452000, 500001),
+      () => sql`
+        insert into portal.mandant (kuerzel, name, domains, boundary)
         values ('X', 'X', '{x.test}', st_multi(st_makeenvelope(700000, 5500000, 720000, 5560000, 25832)))`,
     ];
     for (const change of changes) {
       const { finish, end } = await prepare(449900);
-      await sql.unsafe(change);
+      await change();
       await assert.rejects(finish(), { code: 'GRAEN' });
       await end();
       await assertPlacements(sql);
@@ -115,9 +115,7 @@ describe('what happens between the computation and the change', () => {
     await sql`update portal.mandant m set boundary = e.boundary from portal.mandant_entwurf e where e.mandant_id = m.id`;
     await second.end();
     await assertPlacements(sql);
-    const back = await prepare(452000);
-    await back.finish();
-    await back.end();
+    await bringBack();
   });
 
   it('a boundary that is written by SQL while the run begins is the one that counts', { skip }, async () => {
@@ -130,21 +128,20 @@ describe('what happens between the computation and the change', () => {
         await createGrenzlaufGebiet(tx as unknown as Sql, id, gebiet);
       }
       await createMandantEntwurf(tx as unknown as Sql, id);
-      written = writer`
-        update portal.mandant set boundary = st_multi(st_makeenvelope(453500, 5500000, 500000, 5560000, 25832)) where kuerzel = 'S'`;
+      written = setBorders(writer, 'S', 453500, 500000);
       written.catch(() => {});
       await waitForWaiter(sql);
     });
     await written;
     await assertPlacements(sql);
     await Promise.all([run.end({ timeout: 5 }), writer.end({ timeout: 5 })]);
-    await sql`update portal.mandant set boundary = st_multi(st_makeenvelope(452000, 5500000, 500000, 5560000, 25832)) where kuerzel = 'S'`;
+    await setBorders(sql, 'S', 452000, 500000);
   });
 
   it('a writer that has not committed yet is waited for before anything is computed', { skip }, async () => {
     const run = database.connect({ settings: { lock_timeout: 100 } });
     await sql.begin(async (tx) => {
-      await insert(tx as unknown as Sql, arten.amsel, 451000);
+      await makeRecord(tx, { x: 451000 });
       await assert.rejects(getProtokollStand(run), { code: '55P03' });
     });
     assert.ok((await getProtokollStand(run)) > 0);
@@ -185,19 +182,15 @@ describe('writers beside refreshes', () => {
     // Like the service's own connections: a writer that waits too long is told so, and comes again.
     const writer = async (seed: number) => {
       const connection = database.connect({ settings: { lock_timeout: 1500 } });
-      let state = seed;
-      const random = () => {
-        state = (state * 1103515245 + 12345) % 2147483648;
-        return state / 2147483648;
-      };
+      const { roll, pick, below } = makeDice(seed);
       const mine: number[] = [];
       while (!done) {
-        const x = 447000 + 10000 * random();
-        const art = species[Math.floor(random() * species.length)] ?? 1;
-        const id = mine[Math.floor(random() * mine.length)];
-        const turn = random();
+        const x = 447000 + 10000 * roll();
+        const art = pick(species);
+        const id = mine[below(mine.length)];
+        const turn = roll();
         try {
-          if (id === undefined || turn < 0.5) mine.push((await insert(connection, art, x))[0]?.id ?? 0);
+          if (id === undefined || turn < 0.5) mine.push(await makeRecord(connection, { art, x }));
           else if (turn < 0.7)
             await connection`update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(${x}::float8, 5530000), 25832) where id = ${id}`;
           else if (turn < 0.9)

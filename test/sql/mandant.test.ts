@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import type { Sql } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
 import { openTestDatabase } from '../support/database.ts';
+import { makeDice } from '../support/dice.ts';
+import { linksOf, logsOf, makeRecord, moveBorder, setBorders, takeBack } from '../support/records.ts';
 
 let sql: Sql;
 before(async () => {
@@ -23,10 +25,9 @@ before(async () => {
 
 // A coast of 700 corners with a lake of 300, so that it is cut into several parts; around (720 000, 5 600 000).
 function ring(corners: number, radius: number, spread: number): [number, number][] {
-  let seed = corners;
+  const { roll } = makeDice(corners);
   const points = Array.from({ length: corners }, (_, n): [number, number] => {
-    seed = (seed * 1103515245 + 12345) % 2147483648;
-    const r = radius + (spread * seed) / 2147483648;
+    const r = radius + spread * roll();
     const angle = (2 * Math.PI * n) / corners;
     return [720000 + Math.round(1000 * r * Math.cos(angle)) / 1000, 5600000 + Math.round(1000 * r * Math.sin(angle)) / 1000];
   });
@@ -37,47 +38,8 @@ const lake = ring(300, 6000, 3000);
 const text = (points: [number, number][]) => `(${points.map(([x, y]) => `${x} ${y}`).join(',')})`;
 const island = `POLYGON(${text(coast)},${text(lake)})`;
 
-let days = 0;
-/** Stores a sighting by SQL and returns its id; each has a day of its own, so that none is a duplicate. */
-async function makeSichtbeobachtung(art: number, x: number, { y = 5530000, sensibel = false } = {}): Promise<number> {
-  const [row] = await sql`
-    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, sensibel)
-    values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832),
-      date '2000-01-01' + ${++days}::integer, ${sensibel})
-    returning id`;
-  return row?.id;
-}
-
-/** What the protokoll gains while `work` runs, as `UPDATE 7`. */
-async function logOf(work: () => Promise<unknown>): Promise<string[]> {
-  const [last] = await sql`select coalesce(max(id), 0) as id from portal.protokoll`;
-  await work();
-  const rows = await sql`
-    select audit || ' ' || sichtbeobachtung_id as entry from portal.protokoll where id > ${last?.id} order by sichtbeobachtung_id, id`;
-  return rows.map((row) => row.entry);
-}
-
-const updates = (ids: (number | undefined)[]) =>
-  ids
-    .map(Number)
-    .sort((a, b) => a - b)
-    .map((id) => `UPDATE ${id}`);
-
-/** Moves a tenant's western and eastern border. */
-async function setBorders(kuerzel: string, x1: number, x2: number): Promise<void> {
-  await sql`
-    update portal.mandant set boundary = st_multi(st_makeenvelope(${x1}::float8, 5500000, ${x2}::float8, 5560000, 25832))
-    where kuerzel = ${kuerzel}`;
-}
-
-/** Rows of the link table: `N` for the point's own tenant, `(N)` for one that only its cell touches. */
-async function linksOf(id: number): Promise<string> {
-  const rows = await sql`
-    select case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end as link
-    from portal.mandant_sichtbeobachtung l join portal.mandant m on m.id = l.mandant_id
-    where l.sichtbeobachtung_id = ${id} order by m.kuerzel`;
-  return rows.map((row) => row.link).join(' ');
-}
+const logOf = async (work: () => Promise<unknown>) => (await logsOf(sql, work)).protokoll.sort();
+const updates = (ids: (number | undefined)[]) => ids.map((id) => `UPDATE ${id}`).sort();
 
 describe('the tenants of a point', () => {
   const table: [what: string, x: number, y: number, tenants: string][] = [
@@ -184,111 +146,97 @@ describe('the cells of a tenant', () => {
   });
 
   it('follow its boundary, and leave nothing of the old one', async () => {
-    await setBorders('W', 310000, 352000);
+    await setBorders(sql, 'W', 310000, 352000);
     const xs = new Set((await listStored('W')).map((cell) => cell.cell_x));
     assert.deepEqual([...xs], [61, 62, 63, 64, 65, 66, 67, 68, 69, 70]);
     const [parts] = await sql`
       select st_equals(st_union(t.teil), st_makeenvelope(310000, 5500000, 352000, 5560000, 25832)) as same
       from portal.mandant_teil t join portal.mandant m on m.id = t.mandant_id where m.kuerzel = 'W'`;
     assert.equal(parts?.same, true);
-    await setBorders('W', 300000, 340000);
+    await setBorders(sql, 'W', 300000, 340000);
   });
 });
 
 describe('a change of boundary', () => {
   it('inside a cell logs the open records that change sides, and none that is shown as the cell', async () => {
     const changing = {
-      amsel: await makeSichtbeobachtung(arten.amsel, 452500),
-      onTheNewBorder: await makeSichtbeobachtung(arten.amsel, 453000),
-      openHere: await makeSichtbeobachtung(arten.rotmilan, 452500),
+      amsel: await makeRecord(sql, { x: 452500 }),
+      onTheNewBorder: await makeRecord(sql, { x: 453000 }),
+      openHere: await makeRecord(sql, { art: arten.rotmilan, x: 452500 }),
     };
     const hidden = {
-      uhu: await makeSichtbeobachtung(arten.uhu, 452500),
-      wanderfalke: await makeSichtbeobachtung(arten.wanderfalke, 452500),
-      marked: await makeSichtbeobachtung(arten.hornisse, 452500, { sensibel: true }),
+      uhu: await makeRecord(sql, { art: arten.uhu, x: 452500 }),
+      wanderfalke: await makeRecord(sql, { art: arten.wanderfalke, x: 452500 }),
+      marked: await makeRecord(sql, { art: arten.hornisse, x: 452500, sensibel: true }),
     };
-    for (const x of [451000, 453000.001, 470000, 320000, 380000]) await makeSichtbeobachtung(arten.amsel, x);
-    assert.equal(await linksOf(changing.amsel), 'S');
-    assert.equal(await linksOf(hidden.uhu), '(N) S');
+    for (const x of [451000, 453000.001, 470000, 320000, 380000]) await makeRecord(sql, { x });
+    assert.equal(await linksOf(sql, changing.amsel), 'S');
+    assert.equal(await linksOf(sql, hidden.uhu), '(N) S');
 
     const expected = updates(Object.values(changing));
-    assert.deepEqual(await logOf(() => setBorders('N', 400000, 453000)), expected);
-    assert.equal(await linksOf(changing.amsel), 'N S');
-    assert.equal(await linksOf(changing.onTheNewBorder), 'N S');
-    assert.equal(await linksOf(hidden.uhu), 'N S');
-    assert.deepEqual(await logOf(() => setBorders('N', 400000, 452000)), expected);
-    assert.equal(await linksOf(changing.amsel), 'S');
-    assert.equal(await linksOf(changing.openHere), '(N) S');
-    assert.equal(await linksOf(hidden.marked), '(N) S');
+    assert.deepEqual(await logOf(() => setBorders(sql, 'N', 400000, 453000)), expected);
+    assert.equal(await linksOf(sql, changing.amsel), 'N S');
+    assert.equal(await linksOf(sql, changing.onTheNewBorder), 'N S');
+    assert.equal(await linksOf(sql, hidden.uhu), 'N S');
+    assert.deepEqual(await logOf(() => setBorders(sql, 'N', 400000, 452000)), expected);
+    assert.equal(await linksOf(sql, changing.amsel), 'S');
+    assert.equal(await linksOf(sql, changing.openHere), '(N) S');
+    assert.equal(await linksOf(sql, hidden.marked), '(N) S');
   });
 
   it('that reaches another cell logs its protected records too, wherever in it they lie', async () => {
     const changing = [
-      await makeSichtbeobachtung(arten.uhu, 457000),
-      await makeSichtbeobachtung(arten.uhu, 459900, { y: 5530100 }),
-      await makeSichtbeobachtung(arten.wanderfalke, 459000),
-      await makeSichtbeobachtung(arten.hornisse, 459000, { sensibel: true }),
-      await makeSichtbeobachtung(arten.amsel, 457000),
+      await makeRecord(sql, { art: arten.uhu, x: 457000 }),
+      await makeRecord(sql, { art: arten.uhu, x: 459900, y: 5530100 }),
+      await makeRecord(sql, { art: arten.wanderfalke, x: 459000 }),
+      await makeRecord(sql, { art: arten.hornisse, x: 459000, sensibel: true }),
+      await makeRecord(sql, { x: 457000 }),
     ];
-    const same = await makeSichtbeobachtung(arten.amsel, 459000);
+    const same = await makeRecord(sql, { x: 459000 });
     const earlier =
       await sql`select id from portal.sichtbeobachtung where st_x(point) between 452000.001 and 454999 and schutz < 2`;
     const [wanderfalke, amsel] = [changing[2] ?? 0, changing[4] ?? 0];
-    assert.equal(await linksOf(wanderfalke), 'S');
+    assert.equal(await linksOf(sql, wanderfalke), 'S');
 
     const expected = updates([...changing, ...earlier.map((row) => row.id)]);
-    assert.deepEqual(await logOf(() => setBorders('N', 400000, 458000)), expected);
-    assert.equal(await linksOf(wanderfalke), '(N) S');
-    assert.equal(await linksOf(amsel), 'N S');
-    assert.equal(await linksOf(same), 'S');
-    assert.deepEqual(await logOf(() => setBorders('N', 400000, 452000)), expected);
-    assert.equal(await linksOf(wanderfalke), 'S');
+    assert.deepEqual(await logOf(() => setBorders(sql, 'N', 400000, 458000)), expected);
+    assert.equal(await linksOf(sql, wanderfalke), '(N) S');
+    assert.equal(await linksOf(sql, amsel), 'N S');
+    assert.equal(await linksOf(sql, same), 'S');
+    assert.deepEqual(await logOf(() => setBorders(sql, 'N', 400000, 452000)), expected);
+    assert.equal(await linksOf(sql, wanderfalke), 'S');
   });
 
   it('that leaves a cell shows what only this tenant protected, and coming back masks it again, one entry each', async () => {
-    const falke = await makeSichtbeobachtung(arten.wanderfalke, 496000);
-    const amsel = await makeSichtbeobachtung(arten.amsel, 496000);
-    await makeSichtbeobachtung(arten.amsel, 470000);
+    const falke = await makeRecord(sql, { art: arten.wanderfalke, x: 496000 });
+    const amsel = await makeRecord(sql, { x: 496000 });
+    await makeRecord(sql, { x: 470000 });
     const shown = async () => {
       const [row] = await sql`
         select schutz, sensible_art, st_equals(shown_point, point) as exact from portal.sichtbeobachtung where id = ${falke}`;
       return { ...row };
     };
     assert.deepEqual(await shown(), { schutz: 2, sensible_art: true, exact: false });
-    assert.deepEqual(await logOf(() => setBorders('S', 452000, 490000)), updates([falke, amsel]));
+    assert.deepEqual(await logOf(() => setBorders(sql, 'S', 452000, 490000)), updates([falke, amsel]));
     assert.deepEqual(await shown(), { schutz: 1, sensible_art: false, exact: true });
-    assert.equal(await linksOf(falke), '');
-    assert.deepEqual(await logOf(() => setBorders('S', 452000, 500000)), updates([falke, amsel]));
+    assert.equal(await linksOf(sql, falke), '');
+    assert.deepEqual(await logOf(() => setBorders(sql, 'S', 452000, 500000)), updates([falke, amsel]));
     assert.deepEqual(await shown(), { schutz: 2, sensible_art: true, exact: false });
-    assert.equal(await linksOf(falke), 'S');
+    assert.equal(await linksOf(sql, falke), 'S');
   });
 
   it('logs nothing when the boundary stays, or the transaction is rolled back', async () => {
     assert.deepEqual(await logOf(() => sql`update portal.mandant set name = name || ' neu', boundary = boundary`), []);
-    const undo = new Error('rolled back');
-    const entries = await logOf(async () => {
-      const change = sql.begin(async (tx) => {
-        await tx`update portal.mandant set boundary = st_multi(st_makeenvelope(0, 5500000, 1000, 5501000, 25832)) where kuerzel = 'S'`;
-        throw undo;
-      });
-      await assert.rejects(change, undo);
-    });
-    assert.deepEqual(entries, []);
-    assert.equal(await linksOf(await makeSichtbeobachtung(arten.amsel, 481000)), 'S');
+    assert.deepEqual(await logOf(() => takeBack(sql, (tx) => setBorders(tx, 'S', 0, 1000))), []);
+    assert.equal(await linksOf(sql, await makeRecord(sql, { x: 481000 })), 'S');
   });
 
   it('of two tenants in one statement logs each record once', async () => {
-    const amsel = await makeSichtbeobachtung(arten.amsel, 452400);
+    const amsel = await makeRecord(sql, { x: 452400 });
     const rows = await sql`select id from portal.sichtbeobachtung where st_x(point) between 452000 and 453000 and schutz < 2`;
-    const move = (x: number) => sql`
-      update portal.mandant
-      set boundary = st_multi(case kuerzel
-        when 'N' then st_makeenvelope(400000, 5500000, ${x}::float8, 5560000, 25832)
-        else st_makeenvelope(${x}::float8, 5500000, 500000, 5560000, 25832) end)
-      where kuerzel in ('N', 'S')`;
-    const entries = await logOf(() => move(453000));
-    assert.equal(await linksOf(amsel), 'N');
-    await move(452000);
+    const entries = await logOf(() => moveBorder(sql, 453000));
+    assert.equal(await linksOf(sql, amsel), 'N');
+    await moveBorder(sql, 452000);
     assert.deepEqual(entries, updates(rows.map((row) => row.id)));
   });
 });
@@ -299,21 +247,21 @@ describe('a tenant', () => {
     values ('X', 'Neuland', '{X.test}', st_multi(st_makeenvelope(${x1}::float8, 5500000, ${x2}::float8, 5560000, 25832)))`;
 
   it('that is new takes the sightings in it and logs exactly these; deleting it logs them again', async () => {
-    const inside = await makeSichtbeobachtung(arten.amsel, 373000);
-    const marked = await makeSichtbeobachtung(arten.amsel, 373001, { sensibel: true });
-    await makeSichtbeobachtung(arten.amsel, 385000);
+    const inside = await makeRecord(sql, { x: 373000 });
+    const marked = await makeRecord(sql, { art: arten.amsel, x: 373001, sensibel: true });
+    await makeRecord(sql, { x: 385000 });
     assert.deepEqual(await logOf(() => frame(370000, 377000)), updates([inside, marked]));
-    assert.equal(await linksOf(inside), 'X');
+    assert.equal(await linksOf(sql, inside), 'X');
     const entries = await logOf(() => sql`delete from portal.mandant where kuerzel = 'X'`);
-    assert.equal(await linksOf(inside), '');
-    assert.equal(await linksOf(marked), '');
+    assert.equal(await linksOf(sql, inside), '');
+    assert.equal(await linksOf(sql, marked), '');
     // D3.14: their tenants change, so mirrors must hear of it.
     assert.deepEqual(entries, updates([inside, marked]));
   });
 
   it('that is deleted protects nothing any more and leaves no cells, parts, domains or definitions', async () => {
-    const milan = await makeSichtbeobachtung(arten.rotmilan, 320000);
-    const elsewhere = await makeSichtbeobachtung(arten.rotmilan, 420000);
+    const milan = await makeRecord(sql, { art: arten.rotmilan, x: 320000 });
+    const elsewhere = await makeRecord(sql, { art: arten.rotmilan, x: 420000 });
     const [before] = await sql`select schutz from portal.sichtbeobachtung where id = ${milan}`;
     assert.equal(before?.schutz, 2);
     const [mandant] = await sql`select id from portal.mandant where kuerzel = 'W'`;
@@ -324,8 +272,8 @@ describe('a tenant', () => {
       assert.deepEqual({ ...row }, { schutz: 0, sensible_art: false, exact: true });
       assert.equal(entries.filter((entry) => entry === `UPDATE ${id}`).length, 1);
     }
-    assert.equal(await linksOf(milan), '');
-    assert.equal(await linksOf(elsewhere), 'N');
+    assert.equal(await linksOf(sql, milan), '');
+    assert.equal(await linksOf(sql, elsewhere), 'N');
     for (const table of ['mandant_zelle', 'mandant_teil', 'mandant_domain', 'art_mandant', 'mandant_sichtbeobachtung']) {
       const rows = await sql`select from ${sql(`portal.${table}`)} where mandant_id = ${mandant?.id}`;
       assert.equal(rows.length, 0, table);

@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test';
 import type { Sql, Transaction } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
 import { openTestDatabase } from '../support/database.ts';
+import { logsOf } from '../support/records.ts';
 
 let sql: Sql;
 let melder: number;
@@ -33,18 +34,8 @@ async function make(
   return rows.map((row) => row.id);
 }
 
-/** What both logs gain while `work` runs, in the order written. */
-async function logsOf(work: () => Promise<unknown>): Promise<{ protokoll: string[]; qs: string[] }> {
-  const [last] = await sql`
-    select coalesce((select max(id) from portal.protokoll), 0) as protokoll, coalesce((select max(id) from portal.qs), 0) as qs`;
-  await work();
-  const protokoll = await sql`
-    select audit || ' ' || sichtbeobachtung_id as entry from portal.protokoll where id > ${last?.protokoll} order by id`;
-  const qs = await sql`
-    select sichtbeobachtung_id || ' ' || status || coalesce(' by ' || experte_id, '') as entry
-    from portal.qs where id > ${last?.qs} order by id`;
-  return { protokoll: protokoll.map((row) => row.entry), qs: qs.map((row) => row.entry) };
-}
+/** Entries of these records, in their order. */
+const all = (entry: string, ids: number[]) => ids.map((id) => entry.replace('ID', String(id)));
 const set = (change: string, ...ids: (number | undefined)[]) =>
   sql.unsafe(`update portal.sichtbeobachtung set ${change} where id in (${ids})`);
 const statusOf = async (id: number | undefined) => {
@@ -55,32 +46,20 @@ const statusOf = async (id: number | undefined) => {
 describe('the protokoll', () => {
   it('S4.2 has one entry for each record of a statement, in the order of their ids', async () => {
     let ids: number[] = [];
-    const created = await logsOf(async () => {
+    const created = await logsOf(sql, async () => {
       ids = await make(5);
     });
-    assert.deepEqual(
-      created.protokoll,
-      ids.map((id) => `CREATE ${id}`),
-    );
-    assert.deepEqual(
-      (await logsOf(() => set('anzahl = anzahl + 1', ...ids))).protokoll,
-      ids.map((id) => `UPDATE ${id}`),
-    );
-    assert.deepEqual(
-      (await logsOf(() => set('anzahl = anzahl', ...ids))).protokoll,
-      ids.map((id) => `UPDATE ${id}`),
-    );
-    const deleted = await logsOf(() => sql`delete from portal.sichtbeobachtung where id = any (${`{${ids}}`}::bigint[])`);
-    assert.deepEqual(
-      deleted.protokoll,
-      ids.map((id) => `DELETE ${id}`),
-    );
-    assert.deepEqual((await logsOf(() => set('anzahl = 1', ...ids))).protokoll, []);
+    assert.deepEqual(created.protokoll, all('CREATE ID', ids));
+    assert.deepEqual((await logsOf(sql, () => set('anzahl = anzahl + 1', ...ids))).protokoll, all('UPDATE ID', ids));
+    assert.deepEqual((await logsOf(sql, () => set('anzahl = anzahl', ...ids))).protokoll, all('UPDATE ID', ids));
+    const deleted = await logsOf(sql, () => sql`delete from portal.sichtbeobachtung where id = any (${`{${ids}}`}::bigint[])`);
+    assert.deepEqual(deleted.protokoll, all('DELETE ID', ids));
+    assert.deepEqual((await logsOf(sql, () => set('anzahl = 1', ...ids))).protokoll, []);
   });
 
   it('S4.2 has one entry for each change of one record in one transaction', async () => {
     let id = 0;
-    const { protokoll } = await logsOf(() =>
+    const { protokoll } = await logsOf(sql, () =>
       sql.begin(async (tx) => {
         const [row] = await tx`
           insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
@@ -102,7 +81,7 @@ describe('the protokoll', () => {
       await tx`delete from portal.sichtbeobachtung where id = ${id ?? 0}`;
       throw undo;
     };
-    const logs = await logsOf(async () => {
+    const logs = await logsOf(sql, async () => {
       await assert.rejects(sql.begin(change), undo);
       await sql.begin(async (tx) => {
         await assert.rejects(tx.savepoint(change), undo);
@@ -117,33 +96,30 @@ describe('the protokoll', () => {
     const copy = `insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
       select nutzer_id, art, point, datum + n from portal.sichtbeobachtung, (values (0), (-40000)) t (n) where id = ${known}
       on conflict (nutzer_id, art, datum, round(st_x(point) * 1000), round(st_y(point) * 1000))`;
-    const { protokoll } = await logsOf(() => sql.unsafe(`${copy} do update set anzahl = 7`));
+    const { protokoll } = await logsOf(sql, () => sql.unsafe(`${copy} do update set anzahl = 7`));
     const [created] = await sql`select max(id) as id from portal.sichtbeobachtung`;
     assert.deepEqual(protokoll.sort(), [`CREATE ${created?.id}`, `UPDATE ${known}`]);
-    assert.deepEqual((await logsOf(() => sql.unsafe(`${copy} do nothing`))).protokoll, []);
+    assert.deepEqual((await logsOf(sql, () => sql.unsafe(`${copy} do nothing`))).protokoll, []);
   });
 
   it('S4.2 has an entry for records that lose their expert, and for nothing else of a deleted account', async () => {
     const [row] = await sql`
       insert into portal.nutzer (loginname, loginname_key) values ('vorübergehend', 'x') returning id`;
     const ids = await make(2, { bereich: 'oeffentlich', status: 'freigegeben', experte: row?.id });
-    const logs = await logsOf(() => sql`delete from portal.nutzer where id = ${row?.id}`);
-    assert.deepEqual(logs.protokoll.sort(), ids.map((id) => `UPDATE ${id}`).sort());
+    const logs = await logsOf(sql, () => sql`delete from portal.nutzer where id = ${row?.id}`);
+    assert.deepEqual(logs.protokoll.sort(), all('UPDATE ID', ids).sort());
     assert.deepEqual(logs.qs, []);
   });
 });
 
 describe('the qs log', () => {
   it('S4.2 has an entry for a record that is published at once, and none for a private one', async () => {
-    assert.deepEqual((await logsOf(() => make(2))).qs, []);
+    assert.deepEqual((await logsOf(sql, () => make(2))).qs, []);
     let ids: number[] = [];
-    const { qs } = await logsOf(async () => {
+    const { qs } = await logsOf(sql, async () => {
       ids = await make(2, { bereich: 'oeffentlich' });
     });
-    assert.deepEqual(
-      qs,
-      ids.map((id) => `${id} pruefung`),
-    );
+    assert.deepEqual(qs, all('ID pruefung', ids));
   });
 
   it('S4.2 names the expert where a record is released or rejected, and nobody otherwise', async () => {
@@ -157,7 +133,7 @@ describe('the qs log', () => {
       ["status = 'pruefung'", `${id} pruefung`],
     ];
     for (const [change, entry] of steps) {
-      assert.deepEqual((await logsOf(() => set(change, id))).qs, entry === null ? [] : [entry], change);
+      assert.deepEqual((await logsOf(sql, () => set(change, id))).qs, entry === null ? [] : [entry], change);
     }
     const [row] = await sql`
       select q.nutzer_id, q.art, q.datum_beobachtung = s.datum as same_date
@@ -167,7 +143,7 @@ describe('the qs log', () => {
 
   it('names nobody for a record that is stored unreviewed, whatever its writer puts into experte_id', async () => {
     let ids: number[] = [];
-    const { qs } = await logsOf(async () => {
+    const { qs } = await logsOf(sql, async () => {
       ids = [
         ...(await make(1, { bereich: 'oeffentlich', experte: expertin })),
         ...(await make(1, { bereich: 'oeffentlich', status: 'freigegeben', experte: expertin })),
@@ -179,13 +155,10 @@ describe('the qs log', () => {
   it('S4.2 has an entry for each record that a statement publishes, and none for private ones whose status changes', async () => {
     const ids = await make(3);
     // One whose status stays as it is, and two that are reset to pruefung.
-    assert.deepEqual((await logsOf(() => set("status = 'hinweis'", ...ids.slice(1)))).qs, []);
-    assert.deepEqual(
-      (await logsOf(() => set("bereich = 'oeffentlich'", ...ids))).qs,
-      ids.map((id) => `${id} pruefung`),
-    );
-    assert.deepEqual((await logsOf(() => set("bereich = 'oeffentlich'", ...ids))).qs, []);
-    assert.deepEqual((await logsOf(() => set("bereich = 'privat'", ...ids))).qs, []);
+    assert.deepEqual((await logsOf(sql, () => set("status = 'hinweis'", ...ids.slice(1)))).qs, []);
+    assert.deepEqual((await logsOf(sql, () => set("bereich = 'oeffentlich'", ...ids))).qs, all('ID pruefung', ids));
+    assert.deepEqual((await logsOf(sql, () => set("bereich = 'oeffentlich'", ...ids))).qs, []);
+    assert.deepEqual((await logsOf(sql, () => set("bereich = 'privat'", ...ids))).qs, []);
   });
 });
 
@@ -203,7 +176,7 @@ describe('publishing', () => {
 
   it('keeps freigegeben when the record is released in the same stroke', async () => {
     const [id] = await make();
-    const { qs } = await logsOf(() => set(`bereich = 'oeffentlich', status = 'freigegeben', experte_id = ${expertin}`, id));
+    const { qs } = await logsOf(sql, () => set(`bereich = 'oeffentlich', status = 'freigegeben', experte_id = ${expertin}`, id));
     assert.equal(await statusOf(id), 'oeffentlich freigegeben');
     assert.deepEqual(qs, [`${id} freigegeben by ${expertin}`]);
   });
@@ -264,7 +237,7 @@ describe('a writer by SQL', () => {
   });
 
   it('S4.2 leaves nothing behind in the logs when refused', async () => {
-    const logs = await logsOf(async () => {
+    const logs = await logsOf(sql, async () => {
       await assert.rejects(insert(`${today} + 1`, inside));
       await assert.rejects(insert("'1990-05-06'", 'st_makepoint(0, 0)'));
     });

@@ -7,11 +7,24 @@ import { completeRaster, countRaster } from '../../src/db/raster.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
+import { takeBack } from '../support/records.ts';
 
 let sql: Sql;
 before(async () => {
   sql = (await openTestDatabase()).sql;
 });
+
+/** Stores so many released records, a metre apart. */
+const insert = (tx: Sql | Transaction, x: number, count = 1, art: number = arten.gelbflechte) => tx`
+  insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
+  select (select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::integer + i, 5534999), 25832), '2004-02-03',
+    'oeffentlich', 'freigegeben' from generate_series(0, ${count - 1}::integer) i
+  returning id`;
+/** Without records, and counted. */
+const clear = async () => {
+  await sql`delete from portal.sichtbeobachtung`;
+  await countRaster(sql);
+};
 
 const grids = ['5km', 'eea10', 'mtb', 'mtbq'] as const;
 
@@ -232,10 +245,7 @@ describe('counts by squares', () => {
     const squares = async () => (await sql`select distinct gitter, code from gis.raster_feld where gitter <> '5km'`).length;
     await sql`delete from portal.sichtbeobachtung`;
     await sql`update portal.art_mandant set sensibel = false where art = ${arten.gelbflechte}`;
-    const [row] = await sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-      values ((select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(420001, 5534999), 25832), '2004-02-03',
-        'oeffentlich', 'freigegeben') returning id`;
+    const [row] = await insert(sql, 420001);
     const codes = async () =>
       (await sql`select distinct code from gis.raster_feld where gitter = 'mtbq'`).map(({ code }) => code);
     const before_ = await codes();
@@ -265,36 +275,27 @@ describe('counts by squares', () => {
     skip: onPostgres ? false : 'the embedded database runs one transaction at a time',
   }, async () => {
     await sql`delete from portal.sichtbeobachtung`;
-    const insert = (tx: Sql | Transaction) => tx`
-      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-      values ((select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(420001, 5534999), 25832), '2004-02-03',
-        'oeffentlich', 'freigegeben')`;
-    await insert(sql);
+    await insert(sql, 420001);
     await countRaster(sql);
     const squares = async () => (await sql`select from portal.raster_feld`).length;
     assert.equal(await squares(), 3);
     await sql`delete from portal.sichtbeobachtung`;
     await sql.begin(async (tx) => {
       // Finds its squares there, and does not make them.
-      await insert(tx);
+      await insert(tx, 420001);
       await countRaster(sql);
       assert.equal(await squares(), 3);
     });
     await checkAll('written meanwhile');
     await countRaster(sql);
     await checkAll('and counted');
-    await sql`delete from portal.sichtbeobachtung`;
-    await countRaster(sql);
+    await clear();
     assert.equal(await squares(), 0);
   });
 
   it('of squares that are not empty are kept on while somebody writes', {
     skip: onPostgres ? false : 'the embedded database runs one transaction at a time',
   }, async () => {
-    const insert = (tx: Sql | Transaction, x: number) => tx`
-      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-      values ((select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(${x}::integer, 5534999), 25832),
-        '2004-02-03', 'oeffentlich', 'freigegeben')`;
     const count = async () => (await sql`select api.set_raster_zahl(row_limit => 1000) as squares`)[0]?.squares;
     const named = async () => (await sql`select from portal.raster_offen`).length;
     await insert(sql, 420001);
@@ -310,33 +311,27 @@ describe('counts by squares', () => {
     await countRaster(sql);
     assert.equal(await named(), 0);
     await checkAll('at the end');
-    await sql`delete from portal.sichtbeobachtung`;
-    await countRaster(sql);
+    await clear();
   });
 
   it('of squares that changed are counted by who reads up to a hundred thousand records, and are those of before beyond', async () => {
-    const insert = (x: number, count: number) => sql`
-      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status)
-      select (select min(id) from portal.nutzer), ${arten.gelbflechte}, st_setsrid(st_makepoint(${x}::integer + i, 5534999), 25832),
-        '2004-02-03', 'oeffentlich', 'freigegeben' from generate_series(1, ${count}) i`;
     const [few, many, empty] = [400_001, 440_001, 480_001];
     const withdraw = (x: number) => sql`
       update portal.sichtbeobachtung set status = 'hinweis' where st_x(point) between ${x}::integer and ${x}::integer + 100`;
     const read = async (grid: string) => (await readCounts(grid)).map(({ meldungen }) => meldungen).sort((a, b) => a - b);
     await sql`delete from portal.sichtbeobachtung`;
-    for (const x of [few, many, empty]) await insert(x, 2);
+    for (const x of [few, many, empty]) await insert(sql, x, 2);
     await countRaster(sql);
     // As though there had been so many when they were counted.
     await sql`update portal.raster_zahl set meldungen = 90000 where meldungen = 2`;
-    for (const x of [few, many]) await insert(x + 50, 1);
+    for (const x of [few, many]) await insert(sql, x + 50);
     for (const grid of grids)
       assert.deepEqual(await read(grid), [3, 90_000, 90_000], `${grid}: one counted, one as before, one untouched`);
     await withdraw(empty);
     for (const grid of grids) assert.deepEqual(await read(grid), [3, 90_000], `${grid}: what is empty is left out`);
     await countRaster(sql);
     await checkAll('all counted');
-    await sql`delete from portal.sichtbeobachtung`;
-    await countRaster(sql);
+    await clear();
   });
 
   it('go through what is named once, also by a plan that was made while nothing was', async () => {
@@ -360,25 +355,21 @@ describe('counts by squares', () => {
     for (const view of ['raster_zahl', 'raster_besetzt']) {
       for (const grid of grids) {
         await sql`vacuum analyze portal.raster_offen`;
-        await sql
-          .begin(async (tx) => {
-            await tx`set local plan_cache_mode = force_generic_plan`;
-            await tx.unsafe(`prepare counted as select x, y from gis.${view} where gitter = '${grid}'`);
-            await tx`execute counted`;
-            await tx`
+        await takeBack(sql, async (tx) => {
+          await tx`set local plan_cache_mode = force_generic_plan`;
+          await tx.unsafe(`prepare counted as select x, y from gis.${view} where gitter = '${grid}'`);
+          await tx`execute counted`;
+          await tx`
               insert into portal.raster_offen (cell_x, cell_y, eea10, tk) select g.cell_x, g.cell_y, g.eea10, g.tk
               from portal.sichtbeobachtung_gezeigt g order by g.id limit 5`;
-            const [row] = await tx`explain (analyze, timing off, format json) execute counted`;
-            await tx`deallocate counted`;
-            const loops = loopsOf(row?.['QUERY PLAN'][0].Plan);
-            assert.ok(loops.length > 0 && loops.every((n) => n <= 1), `${view} of ${grid}: ${loops}`);
-            throw new Error('taken back');
-          })
-          .catch((error: Error) => assert.equal(error.message, 'taken back'));
+          const [row] = await tx`explain (analyze, timing off, format json) execute counted`;
+          await tx`deallocate counted`;
+          const loops = loopsOf(row?.['QUERY PLAN'][0].Plan);
+          assert.ok(loops.length > 0 && loops.every((n) => n <= 1), `${view} of ${grid}: ${loops}`);
+        });
       }
     }
-    await sql`delete from portal.sichtbeobachtung`;
-    await countRaster(sql);
+    await clear();
   });
 
   it('are made for the records of a database from before', async () => {

@@ -5,6 +5,7 @@ import { v5 } from 'uuid';
 import type { Sql } from '../../src/db/client.ts';
 import { arten } from '../support/catalogue.ts';
 import { openTestDatabase } from '../support/database.ts';
+import { linksOf, logsOf, makeRecord, setSensibel } from '../support/records.ts';
 
 let sql: Sql;
 before(async () => {
@@ -13,17 +14,6 @@ before(async () => {
 
 // Where a point may lie in the test catalogue, as the easting of a place at northing 5 530 000.
 const places = { inN: 420000, borderN: 451000, borderS: 453000, inS: 480000, inW: 320000, outside: 380000 };
-
-let days = 0;
-/** Stores a sighting by SQL; each has a day of its own, so that none is a duplicate. */
-async function make({ x = places.inN, art = arten.amsel as number, sensibel = false } = {}): Promise<number> {
-  const [row] = await sql`
-    insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, sensibel)
-    values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, 5530000), 25832),
-      date '2000-01-01' + ${++days}::integer, ${sensibel})
-    returning id`;
-  return row?.id;
-}
 
 interface Protection {
   schutz: number;
@@ -43,34 +33,7 @@ const elsewhere: Protection = { schutz: 1, sensible_art: false, shown: 'exact' }
 const masked: Protection = { schutz: 2, sensible_art: true, shown: 'cell' };
 const marked: Protection = { schutz: 2, sensible_art: false, shown: 'cell' };
 
-/** `N` for a tenant of the point, `(N)` for one that only the cell touches. */
-async function linksOf(id: number): Promise<string> {
-  const rows = await sql`
-    select case when l.exakt then m.kuerzel else '(' || m.kuerzel || ')' end || case when l.gid = s.gid then '' else ' wrong group' end as link
-    from portal.mandant_sichtbeobachtung l
-    join portal.mandant m on m.id = l.mandant_id
-    join portal.sichtbeobachtung s on s.id = l.sichtbeobachtung_id
-    where s.id = ${id} order by m.kuerzel`;
-  return rows.map((row) => row.link).join(' ');
-}
-
-/** What protokoll and qs gain while `work` runs. */
-async function logsOf(work: () => Promise<unknown>): Promise<{ protokoll: string[]; qs: number }> {
-  const [last] = await sql`
-    select coalesce((select max(id) from portal.protokoll), 0) as protokoll, (select count(*) from portal.qs) as qs`;
-  await work();
-  const rows = await sql`
-    select audit || ' ' || sichtbeobachtung_id as entry from portal.protokoll where id > ${last?.protokoll} order by id`;
-  const [now] = await sql`select count(*) as qs from portal.qs`;
-  return { protokoll: rows.map((row) => row.entry), qs: now?.qs - last?.qs };
-}
 const updates = (...ids: number[]) => ids.map((id) => `UPDATE ${id}`);
-
-async function setSensibel(kuerzel: string, art: number, sensibel: boolean): Promise<void> {
-  await sql`
-    update portal.art_mandant am set sensibel = ${sensibel} from portal.mandant m
-    where m.id = am.mandant_id and m.kuerzel = ${kuerzel} and am.art = ${art}`;
-}
 
 describe('protection of a new record', () => {
   const table: [art: keyof typeof arten, place: keyof typeof places, protection: Protection, links: string][] = [
@@ -97,38 +60,38 @@ describe('protection of a new record', () => {
   ];
   for (const [art, place, protection, links] of table) {
     it(`${art} ${place}: schutz ${protection.schutz}, tenants ${links || 'none'}; with the recorder's mark schutz 2`, async () => {
-      const id = await make({ art: arten[art], x: places[place] });
+      const id = await makeRecord(sql, { art: arten[art], x: places[place] });
       assert.deepEqual(await protectionOf(id), protection);
-      assert.equal(await linksOf(id), links);
-      const withMark = await make({ art: arten[art], x: places[place], sensibel: true });
+      assert.equal(await linksOf(sql, id), links);
+      const withMark = await makeRecord(sql, { art: arten[art], x: places[place], sensibel: true });
       assert.deepEqual(await protectionOf(withMark), { ...protection, schutz: 2, shown: 'cell' });
       const cell = place === 'borderN' ? 'N (S)' : place === 'borderS' ? '(N) S' : links;
-      assert.equal(await linksOf(withMark), cell);
+      assert.equal(await linksOf(sql, withMark), cell);
     });
   }
 
   it('on the border itself belongs to both tenants', async () => {
-    assert.equal(await linksOf(await make({ x: 452000 })), 'N S');
+    assert.equal(await linksOf(sql, await makeRecord(sql, { x: 452000 })), 'N S');
   });
 });
 
 describe('a change of a record', () => {
   it('S1.5 to sensibel and back masks and shows it, with its tenants and one entry each', async () => {
-    const id = await make({ x: places.borderS });
+    const id = await makeRecord(sql, { x: places.borderS });
     for (let round = 0; round < 3; round++) {
-      const mark = await logsOf(() => sql`update portal.sichtbeobachtung set sensibel = true where id = ${id}`);
+      const mark = await logsOf(sql, () => sql`update portal.sichtbeobachtung set sensibel = true where id = ${id}`);
       assert.deepEqual(mark.protokoll, updates(id));
       assert.deepEqual(await protectionOf(id), marked);
-      assert.equal(await linksOf(id), '(N) S');
-      const unmark = await logsOf(() => sql`update portal.sichtbeobachtung set sensibel = false where id = ${id}`);
+      assert.equal(await linksOf(sql, id), '(N) S');
+      const unmark = await logsOf(sql, () => sql`update portal.sichtbeobachtung set sensibel = false where id = ${id}`);
       assert.deepEqual(unmark.protokoll, updates(id));
       assert.deepEqual(await protectionOf(id), open);
-      assert.equal(await linksOf(id), 'S');
+      assert.equal(await linksOf(sql, id), 'S');
     }
   });
 
   it('S1.6 of its species or place derives everything anew', async () => {
-    const id = await make({ art: arten.amsel, x: places.inN });
+    const id = await makeRecord(sql, { art: arten.amsel, x: places.inN });
     const steps: [change: string, protection: Protection, links: string][] = [
       [`art = ${arten.uhu}`, masked, 'N'],
       [`art = ${arten.wanderfalke}`, elsewhere, 'N'],
@@ -140,10 +103,10 @@ describe('a change of a record', () => {
       ['point = st_setsrid(st_makepoint(320000, 5530000), 25832)', masked, 'W'],
     ];
     for (const [change, protection, links] of steps) {
-      const { protokoll } = await logsOf(() => sql.unsafe(`update portal.sichtbeobachtung set ${change} where id = ${id}`));
+      const { protokoll } = await logsOf(sql, () => sql.unsafe(`update portal.sichtbeobachtung set ${change} where id = ${id}`));
       assert.deepEqual(protokoll, updates(id), change);
       assert.deepEqual(await protectionOf(id), protection, change);
-      assert.equal(await linksOf(id), links, change);
+      assert.equal(await linksOf(sql, id), links, change);
     }
     const [row] = await sql`
       select cell_x, cell_y, st_astext(raster_point) as centre, s.gid = a.gid as same_group, jahr = extract(year from datum) as same_year
@@ -155,12 +118,12 @@ describe('a change of a record', () => {
   });
 
   it('of the group of its species reaches the record and its links, and is no change of the record', async () => {
-    const id = await make({ art: arten.hornisse });
-    const { protokoll } = await logsOf(() => sql`update portal.art set gid = 3 where id = ${arten.hornisse}`);
+    const id = await makeRecord(sql, { art: arten.hornisse });
+    const { protokoll } = await logsOf(sql, () => sql`update portal.art set gid = 3 where id = ${arten.hornisse}`);
     assert.deepEqual(protokoll, []);
     const [row] = await sql`select gid from portal.sichtbeobachtung where id = ${id}`;
     assert.equal(row?.gid, 3);
-    assert.equal(await linksOf(id), 'N');
+    assert.equal(await linksOf(sql, id), 'N');
     await sql`update portal.art set gid = 2 where id = ${arten.hornisse}`;
   });
 });
@@ -217,7 +180,11 @@ describe('derived columns', () => {
   });
 
   it("S1.9 give each record the guid that npm's uuid gives its id, for ever and whatever it holds", async () => {
-    const ids = [await make({ art: arten.uhu }), await make({ x: places.inW }), await make({ sensibel: true })];
+    const ids = [
+      await makeRecord(sql, { art: arten.uhu }),
+      await makeRecord(sql, { x: places.inW }),
+      await makeRecord(sql, { sensibel: true }),
+    ];
     for (const id of ids) {
       const guid = await guidOf(id);
       assert.equal((await read(id)).guid, guid);
@@ -233,12 +200,12 @@ describe('a species', () => {
   let ids: Record<'inN' | 'borderS' | 'inS' | 'inW' | 'outside' | 'markedInN', number>;
   before(async () => {
     ids = {
-      inN: await make({ art }),
-      borderS: await make({ art, x: places.borderS }),
-      inS: await make({ art, x: places.inS }),
-      inW: await make({ art, x: places.inW }),
-      outside: await make({ art, x: places.outside }),
-      markedInN: await make({ art, sensibel: true }),
+      inN: await makeRecord(sql, { art }),
+      borderS: await makeRecord(sql, { art, x: places.borderS }),
+      inS: await makeRecord(sql, { art, x: places.inS }),
+      inW: await makeRecord(sql, { art, x: places.inW }),
+      outside: await makeRecord(sql, { art, x: places.outside }),
+      markedInN: await makeRecord(sql, { art, sensibel: true }),
     };
     // Others of the same species made by tests before would be logged too.
     await sql`delete from portal.sichtbeobachtung where art = ${art} and id <> all (${`{${Object.values(ids)}}`}::bigint[])`;
@@ -248,7 +215,7 @@ describe('a species', () => {
     Object.fromEntries(await Promise.all(Object.entries(ids).map(async ([k, id]) => [k, await protectionOf(id)])));
 
   it('S1.5 that becomes sensitive at N masks its old records there at once and logs each record that is shown elsewhere now', async () => {
-    const { protokoll, qs } = await logsOf(() => setSensibel('N', art, true));
+    const { protokoll, qs } = await logsOf(sql, () => setSensibel(sql, 'N', art, true));
     assert.deepEqual(await read(), {
       inN: masked,
       borderS: masked,
@@ -257,25 +224,25 @@ describe('a species', () => {
       outside: elsewhere,
       markedInN: masked,
     });
-    assert.equal(await linksOf(ids.borderS), '(N) S');
+    assert.equal(await linksOf(sql, ids.borderS), '(N) S');
     // The marked one was shown as its cell before.
     assert.deepEqual(protokoll.sort(), open_().sort());
-    assert.equal(qs, 0);
+    assert.deepEqual(qs, []);
   });
 
   it('that becomes sensitive at W too logs what W shows elsewhere now: not what is masked everywhere already', async () => {
-    const { protokoll } = await logsOf(() => setSensibel('W', art, true));
+    const { protokoll } = await logsOf(sql, () => setSensibel(sql, 'W', art, true));
     assert.deepEqual(protokoll.sort(), updates(ids.inS, ids.inW, ids.outside).sort());
     assert.deepEqual(await protectionOf(ids.inW), masked);
     assert.deepEqual(await protectionOf(ids.inS), elsewhere);
-    const stop = await logsOf(() => setSensibel('W', art, false));
+    const stop = await logsOf(sql, () => setSensibel(sql, 'W', art, false));
     assert.deepEqual(stop.protokoll.sort(), updates(ids.inS, ids.inW, ids.outside).sort());
     assert.deepEqual(await protectionOf(ids.inW), elsewhere);
   });
 
   it('whose definition is written without a change of sensitivity logs nothing', async () => {
-    const { protokoll } = await logsOf(async () => {
-      await setSensibel('N', art, true);
+    const { protokoll } = await logsOf(sql, async () => {
+      await setSensibel(sql, 'N', art, true);
       await sql`update portal.art_mandant set name_deutsch = 'Hornisse' where art = ${art}`;
       await sql`update portal.art set name_deutsch = 'Hornisse' where id = ${art}`;
     });
@@ -283,9 +250,9 @@ describe('a species', () => {
   });
 
   it('S1.5 that stops being sensitive is shown again, but not the record that its recorder marked', async () => {
-    const { protokoll } = await logsOf(() => setSensibel('N', art, false));
+    const { protokoll } = await logsOf(sql, () => setSensibel(sql, 'N', art, false));
     assert.deepEqual(await read(), { inN: open, borderS: open, inS: open, inW: open, outside: open, markedInN: marked });
-    assert.equal(await linksOf(ids.borderS), 'S');
+    assert.equal(await linksOf(sql, ids.borderS), 'S');
     assert.deepEqual(protokoll.sort(), open_().sort());
   });
 
@@ -293,14 +260,15 @@ describe('a species', () => {
     const [row] = await sql`
       select am.* from portal.art_mandant am join portal.mandant m on m.id = am.mandant_id where m.kuerzel = 'S' and am.art = ${art}`;
     const remove = () => sql`delete from portal.art_mandant where mandant_id = ${row?.mandant_id} and art = ${art}`;
-    assert.deepEqual((await logsOf(remove)).protokoll, []);
+    assert.deepEqual((await logsOf(sql, remove)).protokoll, []);
     const add = await logsOf(
+      sql,
       () =>
         sql`insert into portal.art_mandant (mandant_id, art, art_id, sensibel) values (${row?.mandant_id}, ${art}, ${row?.art_id}, true)`,
     );
     assert.deepEqual(add.protokoll.sort(), open_().sort());
     assert.deepEqual(await protectionOf(ids.inS), masked);
-    assert.deepEqual((await logsOf(remove)).protokoll.sort(), open_().sort());
+    assert.deepEqual((await logsOf(sql, remove)).protokoll.sort(), open_().sort());
     assert.deepEqual(await protectionOf(ids.inS), open);
   });
 });

@@ -4,7 +4,7 @@ import { after } from 'node:test';
 import postgres from 'postgres';
 import type { Database, Sql } from '../../src/db/client.ts';
 import { arten } from './catalogue.ts';
-import { openTestDatabase } from './database.ts';
+import { databaseUrlOf, openTestDatabase } from './database.ts';
 
 export type Group = 'gis_public' | 'gis_exact';
 
@@ -37,10 +37,7 @@ export async function createAnalyst(database: Database, group: Group, begin = 't
   await sql.unsafe(`alter role "${name}" set statement_timeout = '1s'`);
   await sql.unsafe(`alter role "${name}" set default_transaction_read_only = on`);
   const [current] = await sql`select current_database() as name`;
-  const url = new URL(process.env.DATABASE_URL ?? '');
-  url.pathname = `/${current?.name}`;
-  url.username = name;
-  url.password = password;
+  const url = new URL(databaseUrlOf(current?.name, name, password));
   names.push(name);
   return {
     name,

@@ -8,9 +8,9 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
+import { root } from './child.ts';
 import { version } from './releases.ts';
 
 const usage = `npm run archive -- [options] DIRECTORY: makes species-sighting-service-${version}-linux-CPU.tar.gz of the last commit, and its SHA-256.
@@ -18,7 +18,6 @@ const usage = `npm run archive -- [options] DIRECTORY: makes species-sighting-se
   --cpu CPU      x64 or arm64; otherwise that of this machine
 `;
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const released = ['package.json', 'package-lock.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'docs', 'patches', 'src', 'sql'];
 
 async function makeArchive(directory: string, cpu: string): Promise<string> {

@@ -1,10 +1,11 @@
-// A source of boundaries, and what the database must hold after any change of them, by brute force.
+// A source of boundaries, and what is stored by them.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { after } from 'node:test';
 import type { Sql } from '../../src/db/client.ts';
 import type { BoundarySettings } from '../../src/jobs/boundaries.ts';
+import { closeAtEnd } from './end.ts';
+import { listenAnywhere } from './port.ts';
+import { listWrong } from './truth.ts';
 
 export type Ring = [x: number, y: number][];
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -18,12 +19,6 @@ export interface Source {
   serve(answer: object | Handler): void;
 }
 
-// Of the file, whatever hook or test started the server.
-const closers: (() => void)[] = [];
-after(() => {
-  for (const close of closers) close();
-});
-
 /** A local HTTP server for the tests of a file. */
 export async function startSource(): Promise<Source> {
   let handler: Handler = (_request, response) => response.writeHead(500).end();
@@ -31,13 +26,12 @@ export async function startSource(): Promise<Source> {
   const server = createServer((request, response) => {
     requests.push(request);
     handler(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closers.push(() => {
+  });
+  const url = `http://127.0.0.1:${await listenAnywhere(server)}/grenzen.geojson`;
+  closeAtEnd(() => {
     server.closeAllConnections();
     server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/grenzen.geojson`;
   return {
     url,
     settings: { url, key: 'kuerzel', filter: null, allowPrivate: true },
@@ -80,7 +74,7 @@ export function makeTenants(x = 452000): object {
 }
 
 /** Everything about a record that a change of boundaries may touch. */
-export interface Placement {
+interface Placement {
   schutz: number;
   sensible_art: boolean;
   /** `N` for a tenant of the point, `(N)` for one that only the cell touches. */
@@ -98,47 +92,9 @@ export async function readPlacements(sql: Sql): Promise<Map<number, Placement>> 
   return new Map(rows.map(({ id, ...placement }) => [id, placement]));
 }
 
-/** What must be stored: from whole boundaries and the squares of the cells, record by record. */
-export async function computePlacements(sql: Sql): Promise<Map<number, Placement>> {
-  const rows = await sql.begin(async (tx) => {
-    await tx`set local jit = off`;
-    return tx<(Placement & { id: number })[]>`
-    with near as materialized (
-      select s.id, s.art, m.id as mandant_id, m.kuerzel, st_intersects(m.boundary, s.point) as exakt
-      from portal.mandant m
-      join portal.sichtbeobachtung s on st_intersects(m.boundary, st_makeenvelope(
-        floor(st_x(s.point) / 5000) * 5000, floor(st_y(s.point) / 5000) * 5000,
-        floor(st_x(s.point) / 5000) * 5000 + 5000, floor(st_y(s.point) / 5000) * 5000 + 5000, 25832))
-    ),
-    judged as (
-      select s.id, s.sensibel,
-        exists (select from portal.art_mandant am where am.art = s.art and am.sensibel) as somewhere,
-        exists (
-          select from near n join portal.art_mandant am using (mandant_id, art) where n.id = s.id and am.sensibel) as here
-      from portal.sichtbeobachtung s
-    )
-    select j.id, case when j.sensibel or j.here then 2 when j.somewhere then 1 else 0 end as schutz, j.here as sensible_art,
-      coalesce((
-        select string_agg(case when n.exakt then n.kuerzel else '(' || n.kuerzel || ')' end, ' ' order by n.kuerzel)
-        from near n where n.id = j.id and (n.exakt or j.sensibel or j.somewhere)), '') as links
-    from judged j`;
-  });
-  return new Map(rows.map(({ id, ...placement }) => [id, placement]));
-}
-
 /** That every record is where brute force puts it, and is shown there. */
 export async function assertPlacements(sql: Sql): Promise<void> {
-  const [stored, expected] = [await readPlacements(sql), await computePlacements(sql)];
-  const wrong = [...expected].filter(([id, placement]) => JSON.stringify(stored.get(id)) !== JSON.stringify(placement));
-  assert.deepEqual(
-    wrong.slice(0, 5).map(([id, placement]) => ({ id, expected: placement, stored: stored.get(id) })),
-    [],
-    `${wrong.length} of ${expected.size} records`,
-  );
-  const misplaced = await sql`
-    select id from portal.sichtbeobachtung
-    where not st_orderingequals(shown_point, case when schutz = 2 then raster_point else point end) limit 5`;
-  assert.deepEqual([...misplaced], []);
+  assert.deepEqual(await listWrong(sql), []);
 }
 
 /** The records whose shown place or tenants differ (D3.14): on which side of a border a hidden record lies is shown to nobody. */

@@ -1,7 +1,6 @@
 // The table of bounds in docs/operations/bounds.md, made from the code that enforces them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
 import { callBounds, regexpCallBounds, reservedConnections, statementMs } from '../../src/db/client.ts';
 import { maxCrossings } from '../../src/guard/geometry.ts';
@@ -23,8 +22,8 @@ import { defaultLimits } from '../../src/jobs/boundary-source.ts';
 import { maxPixels, maxScannedPixels, maxScans } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';
 import { felder, listFeld } from '../../src/sichtbeobachtung-felder.ts';
+import { root } from './child.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const number = (value: number) => value.toLocaleString('en-US').replaceAll(',', ' ');
 const size = (bytes: number) => (bytes < 1024 * 1024 ? `${number(bytes / 1024)} KiB` : `${number(bytes / 1024 / 1024)} MiB`);
 const seconds = (ms: number) => `${ms / 1000} s`;

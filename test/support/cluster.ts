@@ -1,14 +1,15 @@
 // A PostgreSQL of a test's own, which it may stop and start: with the server programs of this machine, in a temporary directory.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from './port.ts';
 
 const run = promisify(execFile);
-const programs = globSync('/usr/lib/postgresql/*/bin').find((directory) => existsSync(join(directory, 'initdb')));
+/** Folder of PostgreSQL's own programs. */
+export const programs = globSync('/usr/lib/postgresql/*/bin').find((directory) => existsSync(join(directory, 'initdb')));
 // PostgreSQL refuses to run as root.
 const isRoot = process.getuid?.() === 0;
 /** Who runs what refuses to run as root; null: nobody here. */
@@ -49,15 +50,21 @@ function findAccount(): Account | null {
   return Number.isNaN(uid) ? null : { uid, gid: Number(execFileSync('id', ['-g', 'postgres'], { encoding: 'utf8' })) };
 }
 
-/** Starts one on a free port. */
-export async function startCluster(): Promise<Cluster> {
-  const home = await makeHome();
-  await call(home, 'initdb', '-D', join(home, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
-  return serve(home);
+/**
+ * Starts one on a free port.
+ * @param settings beside the usual ones, as the server takes them
+ * @param kept where it stays when it is stopped, and may be already
+ */
+export async function startCluster(settings = '', kept?: string): Promise<Cluster> {
+  const home = await makeHome(kept);
+  const data = join(home, 'pg');
+  if (!existsSync(data)) await call(home, 'initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
+  return serve(home, settings);
 }
 
-async function makeHome(): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'sighting-cluster-'));
+async function makeHome(kept?: string): Promise<string> {
+  const home = kept ?? (await mkdtemp(join(tmpdir(), 'sighting-cluster-')));
+  await mkdir(home, { recursive: true });
   if (account?.uid !== undefined && account.gid !== undefined) await chown(home, account.uid, account.gid);
   return home;
 }
@@ -66,17 +73,18 @@ const call = (home: string, program: string, ...args: string[]) =>
   run(join(programs ?? '', program), args, { ...account, cwd: home, env: { ...process.env, LC_ALL: 'C.UTF-8' } });
 
 const copyFrom = (url: string, home: string) =>
-  call(home, 'pg_basebackup', '-d', url, '-D', join(home, 'data'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
+  call(home, 'pg_basebackup', '-d', url, '-D', join(home, 'pg'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
 
 // Starts what was made in a directory.
-async function serve(home: string): Promise<Cluster> {
-  const data = join(home, 'data');
+async function serve(home: string, settings = ''): Promise<Cluster> {
+  const data = join(home, 'pg');
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const options = [
     `-p ${port} -k ${home} -c listen_addresses=127.0.0.1 -c max_connections=60 -c shared_buffers=32MB`,
     // What a replica missed is kept for it, and it asks soon.
     '-c wal_keep_size=256MB -c wal_retrieve_retry_interval=200ms',
+    settings,
   ].join(' ');
   const start = async () => {
     await call(home, 'pg_ctl', '-D', data, '-l', join(home, 'log'), '-w', '-o', options, 'start');

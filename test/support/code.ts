@@ -2,21 +2,14 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Sql } from '../../src/db/client.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-
-const folders: string[] = [];
-after(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
+import { root } from './child.ts';
+import { closeAtEnd } from './end.ts';
 
 /** A copy of sql/code with one file changed, and so with another hash. Returns its folder, which is removed after the file's tests. */
 export function changeCode(file: string, change: (text: string) => string): string {
   const folder = mkdtempSync(join(tmpdir(), 'sighting-code-'));
-  folders.push(folder);
+  closeAtEnd(() => rmSync(folder, { recursive: true }));
   cpSync(join(root, 'sql/code'), folder, { recursive: true });
   writeFileSync(join(folder, file), change(readFileSync(join(folder, file), 'utf8')));
   return folder;

@@ -1,15 +1,15 @@
 // HAProxy before a primary and its replicas, as docs/deploy/haproxy.cfg has it, with the ports of a test.
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hasProgram, start } from './child.ts';
 import type { Cluster } from './cluster.ts';
 import { freePort } from './port.ts';
 
-const program = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find((path) => spawnSync(path, ['-v']).status === 0);
+const program = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find((path) => hasProgram(path, '-v'));
 
 /** Why there can be none, or false. */
 export const withoutHaproxy = !program && 'HAProxy is not installed';
@@ -38,8 +38,7 @@ export async function startHaproxy(servers: readonly [Cluster, Cluster]): Promis
     .replace(':5001\n', `:${read}\n`);
   for (const [index, { url }] of servers.entries()) lines = lines.replaceAll(`10.0.0.1${index + 1}:5432`, new URL(url).host);
   await writeFile(join(home, 'haproxy.cfg'), lines);
-  const child = spawn(program ?? '', ['-db', '-f', join(home, 'haproxy.cfg')], { stdio: 'ignore' });
-  const ended = once(child, 'exit');
+  const running = start(program ?? '', ['-db', '-f', join(home, 'haproxy.cfg')]);
   const tell = async (command: string) => {
     const admin = connect(socket);
     admin.end(`${command}\n`);
@@ -62,8 +61,7 @@ export async function startHaproxy(servers: readonly [Cluster, Cluster]): Promis
       for (const name of ['db1', 'db2']) await tell(`shutdown sessions server lesen/${name}`);
     },
     async stop() {
-      child.kill('SIGKILL');
-      await ended;
+      await running.stop('SIGKILL');
       await rm(home, { recursive: true });
     },
   };

@@ -2,8 +2,9 @@
 // the protokoll.
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/client.ts';
 
 export interface Entry {
   /** Tells the record of this request. */
@@ -18,42 +19,58 @@ export interface Entry {
   ms: number;
 }
 
-/** Reports sightings one after the other, each written down before it is sent, until told to end. */
-export async function report(
+/**
+ * Begins to report sightings on so many connections, one after the other on each, each written down before it is sent.
+ * @returns ends it
+ */
+export function startReports(
   ledger: Entry[],
+  clients: number,
   urlOf: () => string,
   headers: Record<string, string>,
-  isOver: () => boolean,
   photo?: Blob,
-): Promise<void> {
-  while (!isOver()) {
-    const entry: Entry = { remark: `Nr. ${ledger.length}`, status: null, id: null, retryAfter: null, at: 0, ms: 0 };
-    ledger.push(entry);
-    const body = new FormData();
-    const place = { lat: '5484000', lon: String(391000 + ledger.length) };
-    for (const [name, value] of Object.entries({ art: '100', ...place, bemerkung: entry.remark })) body.append(name, value);
-    if (photo) for (const name of ['foto', 'foto_2']) body.append(name, photo, 'x.jpg');
-    const begin = performance.now();
-    try {
-      const answer = await fetch(`${urlOf()}/api/v2/sichtbeobachtungen`, { method: 'POST', headers, body });
-      const { result } = (await answer.json()) as { result?: { id: number }[] };
-      Object.assign(entry, { status: answer.status, id: result?.[0]?.id ?? null, retryAfter: answer.headers.get('retry-after') });
-    } catch {
-      await sleep(20);
+): () => Promise<void> {
+  let isOver = false;
+  const report = async () => {
+    while (!isOver) {
+      const entry: Entry = { remark: `Nr. ${ledger.length}`, status: null, id: null, retryAfter: null, at: 0, ms: 0 };
+      ledger.push(entry);
+      const body = new FormData();
+      const place = { lat: '5484000', lon: String(391000 + ledger.length) };
+      for (const [name, value] of Object.entries({ art: '100', ...place, bemerkung: entry.remark })) body.append(name, value);
+      if (photo) for (const name of ['foto', 'foto_2']) body.append(name, photo, 'x.jpg');
+      const begin = performance.now();
+      try {
+        const answer = await fetch(`${urlOf()}/api/v2/sichtbeobachtungen`, { method: 'POST', headers, body });
+        const { result } = (await answer.json()) as { result?: { id: number }[] };
+        Object.assign(entry, {
+          status: answer.status,
+          id: result?.[0]?.id ?? null,
+          retryAfter: answer.headers.get('retry-after'),
+        });
+      } catch {
+        await sleep(20);
+      }
+      entry.at = performance.now();
+      entry.ms = entry.at - begin;
     }
-    entry.at = performance.now();
-    entry.ms = entry.at - begin;
-  }
+  };
+  const reports = Array.from({ length: clients }, report);
+  return async () => {
+    isOver = true;
+    await Promise.all(reports);
+  };
 }
 
 /** Every answer of the ledger is true, and whatever has none happened as a whole or not at all. */
-export async function assertAgrees(database: Database, ledger: Entry[], mediaDirectory: string, files: 0 | 2): Promise<void> {
+export async function assertAgrees(databaseUrl: string, ledger: Entry[], dataDir = '', files: 0 | 2 = 0): Promise<void> {
+  const database = await openDatabase({ databaseUrl, dataDir: '' });
   const rows = await database.sql`
     select s.id, s.bemerkung as remark, to_json(array_remove(array[s.foto, s.foto_2], null)) as files,
       (select count(*)::integer from portal.protokoll p where p.sichtbeobachtung_id = s.id and p.audit = 'CREATE') as entries
-    from portal.sichtbeobachtung s where s.bemerkung like 'Nr. %' order by s.id`;
+    from portal.sichtbeobachtung s where s.bemerkung like 'Nr. %' order by s.id`.finally(() => database.close());
   const stored = new Set(
-    (await readdir(mediaDirectory, { recursive: true }).catch(() => [])).map((path) => path.split('/').at(-1)),
+    (await readdir(join(dataDir, 'media'), { recursive: true }).catch(() => [])).map((path) => path.split('/').at(-1)),
   );
   const known = new Map(rows.map((row) => [row.remark, row]));
   assert.equal(known.size, rows.length, 'a report is stored twice');

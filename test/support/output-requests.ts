@@ -37,9 +37,10 @@ export interface Placed {
   /** x and y of each place and of the middle of the cell, by system; degrees as longitude and latitude. */
   places: Record<System, Place[]>;
   /** Codes of squares of each place and of the middle of the cell. */
-  codes: Record<'raster_5km' | 'raster_eea10' | 'raster_mtb' | 'raster_mtbq', string[]>;
+  codes: Record<(typeof rasters)[number], string[]>;
 }
 
+const rasters = ['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq'] as const;
 const years = ['2020', '2021', '2022', '2023'];
 const arten = ['1', '2', '3', '4', '5'];
 
@@ -75,14 +76,7 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
   const form = () => dice.pick([{}, {}, {}, { accept: 'text/html' }]);
 
   const items = () => {
-    const collection = dice.pick([
-      'sichtbeobachtung',
-      'sichtbeobachtung',
-      'raster_5km',
-      'raster_eea10',
-      'raster_mtb',
-      'raster_mtbq',
-    ]);
+    const collection = dice.pick(['sichtbeobachtung', 'sichtbeobachtung', ...rasters]);
     const own =
       collection === 'sichtbeobachtung'
         ? some(
@@ -105,7 +99,7 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
   };
   const item = () => {
     const { record, codes } = near();
-    const collection = dice.pick(['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq'] as const);
+    const collection = dice.pick(['sichtbeobachtung', ...rasters] as const);
     const fid = collection === 'sichtbeobachtung' ? String(record.id) : dice.pick(codes[collection]);
     return join(
       `/ogc/collections/${collection}/items/${encodeURIComponent(fid)}`,
@@ -130,11 +124,7 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
     '/ogc/api': [1, () => '/ogc/api'],
     '/ogc/conformance': [1, () => '/ogc/conformance'],
     '/ogc/collections': [2, () => join('/ogc/collections', some({ f: () => 'html' }))],
-    '/ogc/collections/:collection': [
-      3,
-      () =>
-        `/ogc/collections/${dice.pick(['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'])}`,
-    ],
+    '/ogc/collections/:collection': [3, () => `/ogc/collections/${dice.pick(['sichtbeobachtung', ...rasters, 'mandant'])}`],
     '/ogc/collections/:collection/items': [40, items],
     '/ogc/collections/:collection/items/:fid': [15, item],
     '/tiles/v1/tiles.json': [1, () => '/tiles/v1/tiles.json'],

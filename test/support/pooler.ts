@@ -1,17 +1,14 @@
 // PgBouncer before the databases of a server, in transaction mode, as operators run it.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { requestSettings, type Sql } from '../../src/db/client.ts';
+import { hasProgram, isOpen, start, untilReady } from './child.ts';
 import { account } from './cluster.ts';
 import { freePort } from './port.ts';
 
-const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(
-  (path) => spawnSync(path, ['--version']).status === 0,
+const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find((path) =>
+  hasProgram(path, '--version'),
 );
 
 /** Why there can be none, or false. */
@@ -60,12 +57,8 @@ export async function startPooler(url: string, roles: Record<string, string>, se
     if (account?.uid !== undefined && account.gid !== undefined) await chown(path, account.uid, account.gid);
     await chmod(path, 0o700);
   }
-  const child: ChildProcess = spawn(program ?? '', ['-q', join(home, 'pgbouncer.ini')], { ...account, stdio: 'ignore' });
-  const closed = once(child, 'close');
-  for (let attempt = 0; !(await answers(port)); attempt++) {
-    if (attempt > 100 || child.exitCode !== null) throw new Error('PgBouncer did not start');
-    await sleep(50);
-  }
+  const running = start(program ?? '', ['-q', join(home, 'pgbouncer.ini')], { ...account });
+  await untilReady(running, () => isOpen(port));
   return {
     through(address) {
       const pooled = new URL(address);
@@ -73,19 +66,8 @@ export async function startPooler(url: string, roles: Record<string, string>, se
       return pooled.href;
     },
     async stop() {
-      child.kill('SIGTERM');
-      await closed;
+      await running.stop();
       await rm(home, { recursive: true });
     },
   };
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(false));
-  });
 }

@@ -1,6 +1,6 @@
 // Ports for programs that a test starts.
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 
 // Below those that the system gives out by itself (Linux: from 32768): there, whoever else connects or listens may have it before the
 // program that it was found for.
@@ -22,4 +22,11 @@ export async function freePort(): Promise<number> {
     return port;
   }
   throw new Error(`no port from ${range.from} to ${range.to} is free`);
+}
+
+/** Has a server listen on this machine; on which port. */
+export async function listenAnywhere(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }

@@ -1,25 +1,26 @@
 // The service and its commands as an operator runs them: processes of their own.
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { openDatabase } from '../../src/db/client.ts';
-import { databaseUrlOf, dropDatabase, onPostgres } from './database.ts';
+import { sha1OfPlain } from '../../src/guard/password.ts';
+import { type Running, root, start, untilReady } from './child.ts';
+import { createDatabase, onPostgres } from './database.ts';
+import { makeDirectory } from './end.ts';
 import { quickFlags } from './engine.ts';
 import { freePort } from './port.ts';
 import { copyDirectory, migratedOf } from './template.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const nodeArgs = [
-  ...(onPostgres ? [] : quickFlags),
-  '--disable-warning=ExperimentalWarning',
-  '--import',
-  './src/preflight.js',
+const flags = [...(onPostgres ? [] : quickFlags), '--disable-warning=ExperimentalWarning'];
+// What an earlier state mends of its packages, those of today have otherwise.
+const argsOf = (entry: string, cwd?: string) => [
+  ...flags,
+  ...(cwd ? [] : ['--import', './src/preflight.js']),
   '--import',
   'tsx',
+  entry,
 ];
 
 export interface Outcome {
@@ -31,6 +32,8 @@ export interface Outcome {
 /** A place of its own for commands: an empty database and a data directory. */
 export interface Site {
   env: Record<string, string>;
+  /** Whose code runs there; that of this checkout without it. */
+  cwd?: string;
   remove(): Promise<void>;
 }
 
@@ -42,31 +45,55 @@ export async function makeSite({ isMigrated = false } = {}): Promise<Site> {
   const dataDir = isMigrated && !onPostgres ? copyDirectory(migrated) : await mkdtemp(join(tmpdir(), 'sighting-site-'));
   const env: Record<string, string> = { DATA_DIR: dataDir, DATABASE_URL: '' };
   if (!onPostgres) return { env, remove: () => rm(dataDir, { recursive: true }) };
-  const server = await openDatabase({ databaseUrl: process.env.DATABASE_URL ?? '', dataDir: '' });
   const name = `${process.env.TEST_TEMPLATE}_site_${process.pid}_${++sites}`;
-  await server.sql.unsafe(`create database ${name} ${isMigrated ? `template ${migrated}` : ''}`);
+  const { url, drop } = await createDatabase(name, isMigrated ? `template ${migrated}` : '');
   return {
-    env: { ...env, DATABASE_URL: databaseUrlOf(name) },
+    env: { ...env, DATABASE_URL: url },
     async remove() {
-      await dropDatabase(server, name);
-      await server.close();
+      await drop();
       await rm(dataDir, { recursive: true });
     },
   };
 }
 
-function spawnEntry(entry: string, args: string[], env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [...nodeArgs, entry, ...args], { cwd: root, env: { ...process.env, ...env } });
+/** The same on a database that is somebody else's. */
+export async function makeSiteOn(databaseUrl: string, env: Record<string, string> = {}): Promise<Site> {
+  return { env: { DATA_DIR: await makeDirectory(), DATABASE_URL: databaseUrl, ...env }, remove: async () => {} };
+}
+
+export const katalog = join(root, 'test/support/katalog');
+const usualPassword = 'geheim und lang';
+
+/** Gives a migrated site the catalogue of test/support/katalog, and an account. */
+export async function fillSite(
+  site: Site,
+  { loginname = 'anna', password = usualPassword, rolle = '' }: { loginname?: string; password?: string; rolle?: string } = {},
+): Promise<void> {
+  assert.equal((await runCli(site, ['catalog', 'import', katalog])).code, 0);
+  const person = ['--loginname', loginname, '--email', `${loginname}@example.org`, '--vorname', 'Anna', '--nachname', 'A'];
+  const create = ['nutzer', 'create', ...person, ...(rolle ? ['--rolle', rolle] : []), '--password-stdin'];
+  assert.equal((await runCli(site, create, password)).code, 0);
+}
+
+/** What requests of an account carry. */
+export async function logIn({ url }: RunningService, loginname = 'anna', password = usualPassword) {
+  const answer = await fetch(`${url}/api/v2/login?${new URLSearchParams({ loginname, password: sha1OfPlain(password) })}`);
+  const { token } = (await answer.json()) as { token: string };
+  return { 'X-Auth-User': Buffer.from(loginname).toString('latin1'), 'X-Auth-Token': token };
+}
+
+function spawnEntry(entry: string, args: string[], env: Record<string, string>, cwd?: string): ChildProcess {
+  return spawn(process.execPath, [...argsOf(entry, cwd), ...args], { cwd: cwd ?? root, env: { ...process.env, ...env } });
 }
 
 /** Runs a command of src/cli.ts to its end. */
 export async function runCli(site: Site, args: string[], input = ''): Promise<Outcome> {
-  return finish(spawnEntry('src/cli.ts', args, site.env), input);
+  return finish(startCli(site, args), input);
 }
 
 /** Starts a command of src/cli.ts without waiting for its end. */
-export function startCli(site: Site, args: string[]): ChildProcess {
-  return spawnEntry('src/cli.ts', args, site.env);
+export function startCli({ env, cwd }: Site, args: string[]): ChildProcess {
+  return spawnEntry('src/cli.ts', args, env, cwd);
 }
 
 /** Runs src/main.ts expecting it to end by itself. */
@@ -88,50 +115,24 @@ async function finish(child: ChildProcess, input: string): Promise<Outcome> {
   return { code, out, err };
 }
 
-export interface RunningService {
+export interface RunningService extends Running {
   url: string;
-  process: ChildProcess;
-  /** What it wrote so far. */
-  output(): string;
-  /** Sends a signal and waits for the end. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
  * Starts src/main.ts and waits until it answers.
- * @param make the process, where it is not the usual one
+ * @param program what is started, where it is not the usual one
  */
 export async function startProcess(
   site: Site,
-  env: Record<string, string> = {},
-  make = (settings: Record<string, string>): ChildProcess => spawnEntry('src/main.ts', [], settings),
+  env: NodeJS.ProcessEnv = {},
+  program = [process.execPath, ...argsOf('src/main.ts', site.cwd)],
 ): Promise<RunningService> {
-  const port = await freePort();
-  const child = make({ ...site.env, PORT: String(port), ...env });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk) => {
-      output += chunk;
-    });
-  }
-  const closed = once(child, 'close') as Promise<[number | null]>;
+  const port = String(await freePort());
+  const [command = '', ...args] = program;
+  const settings = { ...process.env, ...site.env, PORT: port, ...env };
+  const running = start(command, args, { cwd: site.cwd ?? root, env: settings });
   const url = `http://127.0.0.1:${port}`;
-  for (let attempt = 0; ; attempt++) {
-    if (child.exitCode !== null || attempt > 1800) throw new Error(`the service did not start: ${output}`);
-    const ready = await fetch(`${url}/health/ready`).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (ready) break;
-    await sleep(100);
-  }
-  return {
-    url,
-    process: child,
-    output: () => output,
-    async stop(signal = 'SIGTERM') {
-      child.kill(signal);
-      return (await closed)[0];
-    },
-  };
+  await untilReady(running, async () => (await fetch(`${url}/health/ready`)).ok);
+  return { ...running, url };
 }

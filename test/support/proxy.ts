@@ -1,15 +1,14 @@
 // A proxy as docs/deploy shows it, in front of a service of the test: the same file, with other ports, hosts and paths.
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { request as requestPlain } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { type RequestOptions, request } from 'node:https';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { hasProgram, isOpen, start, untilReady } from './child.ts';
 import { freePort } from './port.ts';
 
 export type ProxyName = 'nginx' | 'caddy';
@@ -21,6 +20,8 @@ export interface Door {
   /** Without TLS, unless a question says otherwise. */
   isPlain: boolean;
 }
+
+export const plainDoor = (port: number): Door => ({ httpPort: port, httpsPort: 0, isPlain: true });
 
 export interface StartedProxy extends Door {
   /** Where its files are. */
@@ -36,7 +37,6 @@ export interface Reply {
   body: Buffer;
 }
 
-const hasProgram = (name: string, ...args: string[]) => spawnSync(name, args).status === 0;
 const isThere: Record<ProxyName, () => boolean> = {
   nginx: () => hasProgram('nginx', '-v'),
   caddy: () => hasProgram('caddy', 'version'),
@@ -110,30 +110,16 @@ export async function startProxy(name: ProxyName, ...servicePorts: number[]): Pr
     UPSTREAM: servicePorts.map((port) => `127.0.0.1:${port}`).join(' '),
   };
   const args = isNginx ? ['-e', 'stderr', '-p', home, '-c', file] : ['run', '--adapter', 'caddyfile', '--config', file];
-  const child = spawn(name, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk;
-    });
-  }
-  const closed = once(child, 'close');
-  for (let attempt = 0; !(await isOpen(httpsPort)); attempt++) {
-    if (child.exitCode !== null || attempt > 600) {
-      child.kill('SIGKILL');
-      throw new Error(`${name} did not start: ${output}`);
-    }
-    await sleep(50);
-  }
+  const running = start(name, args, { env });
+  await untilReady(running, () => isOpen(httpsPort));
   return {
     httpPort,
     httpsPort,
     isPlain: false,
     home,
-    readLog: () => [output, ...globSync(join(home, '*.log')).map((log) => readFileSync(log, 'utf8'))].join('\n'),
+    readLog: () => [running.output(), ...globSync(join(home, '*.log')).map((log) => readFileSync(log, 'utf8'))].join('\n'),
     async end() {
-      child.kill('SIGTERM');
-      await closed;
+      await running.stop();
       await rm(home, { recursive: true, force: true });
     },
   };
@@ -179,14 +165,4 @@ export async function askHttp2({ httpsPort }: StartedProxy, host: string, path: 
   } finally {
     session.close();
   }
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  const isConnected = await once(socket, 'connect').then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return isConnected;
 }

@@ -2,10 +2,8 @@
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { readCode } from '../../src/db/code.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { root } from './child.ts';
 
 export const releasesPath = join(root, 'sql/releases.json');
 export const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };

@@ -1,6 +1,5 @@
 // A local S3 server, and one that answers as a test wants. The first checks no signatures (of version 4): the second does.
 import { createHash, createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
@@ -8,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { S3Settings } from '../../src/config.ts';
+import { listenAnywhere } from './port.ts';
 
 // The package has no types.
 const S3rver = createRequire(import.meta.url)('s3rver');
@@ -52,12 +52,10 @@ export async function startFakeServer(answer: (call: Call, response: ServerRespo
     const call = { method: request.method ?? '', url, headers: request.headers, body };
     calls.push(call);
     answer(call, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  });
   return {
     calls,
-    settings: makeSettings(port, 'THE-ID', 'the-secret'),
+    settings: makeSettings(await listenAnywhere(server), 'THE-ID', 'the-secret'),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

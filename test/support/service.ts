@@ -50,6 +50,8 @@ export interface RequestOptions {
   headers?: Record<string, string>;
   /** What the path is below; /api/v2 by default. */
   below?: string;
+  /** Address of the client. */
+  from?: string;
 }
 
 export interface TestService {
@@ -140,12 +142,13 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   };
 
   const request = async (path: string, options: RequestOptions = {}): Promise<Answer> => {
-    const { as = null, method, host = 'n.test', form, headers = {}, below = '/api/v2' } = options;
+    const { as = null, method, host = 'n.test', form, headers = {}, below = '/api/v2', from } = options;
     const init: RequestInit = { method: method ?? (form ? 'POST' : 'GET'), headers: { host, ...headers } };
     if (as) Object.assign(init.headers as object, { 'X-Auth-User': headerOf(as), 'X-Auth-Token': await tokenOf(as) });
     if (form) init.body = form instanceof FormData ? form : toFormData(form);
     else if (options.body !== undefined) init.body = options.body;
-    const response = await app.request(`http://${host}${below}${path}`, init);
+    const env = from && { incoming: { socket: { remoteAddress: from }, rawHeaders: [], url: '/' } };
+    const response = await app.request(`http://${host}${below}${path}`, init, env as never);
     const text = await response.text();
     const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '') && text !== '';
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };

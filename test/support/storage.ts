@@ -1,7 +1,11 @@
+// Files of records, and what a storage has of them.
+import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import type { Storage, StoredMedium } from '../../src/media/storage.ts';
+import { makeJpeg } from './photo.ts';
+import type { TestService } from './service.ts';
 
 /** All that a storage lists. */
 export async function collectMedia(storage: Storage): Promise<StoredMedium[]> {
@@ -26,4 +30,22 @@ export function mountSmall(t: TestContext, path: string): boolean {
   }
   t.after(() => execFileSync('umount', [path]));
   return true;
+}
+
+/** Their names, in order. */
+export const listNames = async (storage: Storage) => (await collectMedia(storage)).map(({ name }) => name).sort();
+
+let places = 0;
+/** A report of Melder with a photo; the name of its file. */
+export async function makeWithPhoto(
+  { request, database }: TestService,
+  bereich = 'privat',
+): Promise<{ id: number; foto: string }> {
+  const foto = new Blob([await makeJpeg({ width: 16, height: 16 })]);
+  const form = { art: '2', lat: '5530000', lon: String(410_000 + ++places), datum: '1.9.2026', bereich, foto };
+  const { json, text } = await request('/sichtbeobachtungen', { as: 'melder', form });
+  assert.ok(json?.result, text);
+  const id = json.result[0].id as number;
+  const [row] = await database.sql<{ foto: string }[]>`select foto from portal.sichtbeobachtung where id = ${id}`;
+  return { id, foto: row?.foto ?? '' };
 }
