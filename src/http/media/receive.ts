@@ -9,7 +9,8 @@ import type { ReceivedFile, Upload } from '../../media/uploads.ts';
 import type { Deps, Env } from '../context.ts';
 import { toPortalError } from '../errors.ts';
 import { limits, requireAllowed, requireWriteAllowed } from '../too-often.ts';
-import { type Form, readFormWithFiles } from '../wire/form.ts';
+import { readFormWithFiles } from '../wire/form.ts';
+import type { Form } from '../wire/multipart.ts';
 import { PortalError, sentences } from '../wire/portal-error.ts';
 
 const mebibyte = 1024 * 1024;
