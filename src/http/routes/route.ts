@@ -143,19 +143,11 @@ export function override(
 ): Route {
   const byMethod = new Map([put, ...others].map((each) => [each.method.toUpperCase(), each]));
   const methods = [...byMethod.keys()];
-  const { path, tag, auth, form, files, meanings, record, shape, errors = [] } = put;
   return {
+    ...put,
     method: 'post',
-    path,
-    tag,
-    auth,
-    record,
-    shape,
-    ...(form && { form }),
-    ...(files && { files }),
-    ...(meanings && { meanings }),
     override: methods,
-    errors: [...errors, 'methode_nicht_erlaubt'],
+    errors: [...(put.errors ?? []), 'methode_nicht_erlaubt'],
     ...described,
     async answer(c) {
       const meant = byMethod.get(readOverride(c) ?? 'POST');

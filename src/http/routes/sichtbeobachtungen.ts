@@ -203,9 +203,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
   ];
 }
 
-type ListQuery = Output<typeof sichtbeobachtungenFilters & typeof pageFields>;
-
-function toFilter(query: ListQuery) {
+function toFilter(query: Output<typeof sichtbeobachtungenFilters & typeof pageFields>) {
   const { limit, restrict, cursor, lanis_rlp_osiris_art_id, lanis_rlp_osiris_artengruppe_id, ...asked } = query;
   return {
     ...asked,

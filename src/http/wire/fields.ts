@@ -141,23 +141,15 @@ export const orEmpty = <S extends v.GenericSchema<string, unknown>>(schema: S) =
 export const emptyAs = <S extends v.GenericSchema<string, unknown>, const D extends v.InferOutput<S> | null>(
   schema: S,
   fallback: D,
-) =>
-  v.pipe(
-    v.union(
-      [
-        v.pipe(
-          v.literal(''),
-          v.transform(() => fallback),
-        ),
-        schema,
-      ],
-      (issue) => {
-        // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
-        return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
-      },
-    ),
-    v.metadata({ empty: fallback }),
+) => {
+  const nothing = v.pipe(
+    v.literal(''),
+    v.transform(() => fallback),
   );
+  // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
+  const say = ({ input }: { input: unknown }) => v.safeParse(schema, input).issues?.[0].message ?? '';
+  return v.pipe(v.union([nothing, schema], say), v.metadata({ empty: fallback }));
+};
 
 /** Values with commas between them, each once; empty = none. */
 export const listOf = <S extends v.GenericSchema<string, unknown>>(schema: S, allowed: string) =>

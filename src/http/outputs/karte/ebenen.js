@@ -127,9 +127,7 @@ export function makeEbene(ol, { onStart, onEnd, onError, isPlain }) {
     list(extent) {
       return layer.getFeaturesInExtent(extent).filter((/** @type {any} */ feature) => feature.get('adresse') === address);
     },
-    reload() {
-      source.refresh();
-    },
+    reload: () => source.refresh(),
     /** @param {number[]} next */
     setKlassen(next) {
       if (String(next) === String(klassen)) return;

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { FeatureFilter, FeaturePage } from '../../../db/ausgabe-ogc.ts';
 import { isStorable } from '../../../guard/text.ts';
-import type { Deps, Env } from '../../context.ts';
+import type { Env } from '../../context.ts';
 import * as field from '../../wire/fields.ts';
 import { PortalError } from '../../wire/portal-error.ts';
 import { send } from '../../wire/reply.ts';
@@ -56,12 +56,7 @@ const pageReaders = new Map(collections.map(({ id, filters }) => [id, queryReade
 const readItemQuery = queryReader({ f: v.optional(field.oneOf(['json', 'html'])), crs: crsField });
 
 /** GET /ogc/collections/{collection}/items */
-export async function answerItems(
-  c: Context<Env>,
-  deps: Deps,
-  { answerUnchanged, setTag }: Conditions,
-  collection: Collection,
-): Promise<Response> {
+export async function answerItems(c: Context<Env>, { deps, answerUnchanged, setTag }: Conditions, collection: Collection) {
   const read = pageReaders.get(collection.id);
   if (!read) throw new PortalError('nicht_gefunden');
   const input = read(c) as PageInput & FilterInput;
@@ -98,13 +93,8 @@ export async function answerItems(
 }
 
 /** GET /ogc/collections/{collection}/items/{fid} */
-export async function answerItem(
-  c: Context<Env>,
-  deps: Deps,
-  { answerUnchanged, setTag }: Conditions,
-  collection: Collection,
-  id: string,
-): Promise<Response> {
+export async function answerItem(c: Context<Env>, { deps, answerUnchanged, setTag }: Conditions, collection: Collection) {
+  const id = c.req.param('fid') ?? '';
   const input = readItemQuery(c);
   const format = chooseFormat(c, input.f, itemFormats);
   const unchanged = await answerUnchanged(c, format);
@@ -153,19 +143,15 @@ function makeCollection(page: FeaturePage, links: readonly Link[], isFirst: bool
 function toFilter(input: PageInput & FilterInput): FeatureFilter {
   const { bbox, datetime, art, artengruppe_id, mandant, jahr, jahr_von, jahr_bis } = input;
   const year = (value: number) => String(value).padStart(4, '0');
-  const from = latest([datetime?.from, jahr === undefined ? undefined : `${year(jahr)}-01-01`]);
-  const to = earliest([datetime?.to, jahr === undefined ? undefined : `${year(jahr)}-12-31`]);
   const yearOf = (day: string | undefined) => (day === undefined ? undefined : Number(day.slice(0, 4)));
-  const fromYear = latest([jahr_von, yearOf(datetime?.from)]);
-  const toYear = earliest([jahr_bis, yearOf(datetime?.to)]);
   return {
     art,
     artengruppe_id,
     mandant,
-    datum_von: from,
-    datum_bis: to,
-    jahr_von: fromYear,
-    jahr_bis: toYear,
+    datum_von: latest([datetime?.from, jahr === undefined ? undefined : `${year(jahr)}-01-01`]),
+    datum_bis: earliest([datetime?.to, jahr === undefined ? undefined : `${year(jahr)}-12-31`]),
+    jahr_von: latest([jahr_von, yearOf(datetime?.from)]),
+    jahr_bis: earliest([jahr_bis, yearOf(datetime?.to)]),
     box: bbox && toBox(bbox, input['bbox-crs'] ?? crs84),
   };
 }

@@ -20,6 +20,7 @@ export function makeConditions(deps: Deps) {
     c.header('ETag', `W/${tagFor(c, format, stand)}`);
   };
   return {
+    deps,
     setTag,
     /** @returns 304 where the client has what it would be answered with at present */
     async answerUnchanged(c: Context<Env>, format: OutputFormat, isFixed = false): Promise<Response | null> {
