@@ -34,7 +34,7 @@ function describeMeldung(meldung) {
     Aktivität: meldung.aktivitaet,
   };
   for (const [name, value] of Object.entries({ ...rows, Bemerkung: meldung.bemerkung }))
-    if (value) facts.append(make('dt', {}, name), make('dd', {}, String(value)));
+    if (value) facts.append(make('dt', {}, name), make('dd', {}, value));
   const link = make('a', { href: `/ogc/collections/sichtbeobachtung/items/${meldung.id}` }, `Datensatz ${meldung.id}`);
   return make('article', {}, heading, facts, link);
 }

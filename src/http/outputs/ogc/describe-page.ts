@@ -13,7 +13,9 @@ import { makeOpenapi } from './openapi.ts';
 
 export function makeLandingPage(c: Context<Env>, addresses: Addresses) {
   const body = html`<p>${description}</p>
-<ul>${linksOfLanding(addresses).map(({ href, title: what, type }) => html`<li><a href="${href}">${what}</a> <small>${type}</small></li>`)}</ul>
+<ul>${linksOfLanding(addresses).map(
+    ({ href, title: what, type }) => html`<li><a href="${href}">${what}</a> <small>${type}</small></li>`,
+  )}</ul>
 <p>QGIS und GDAL öffnen diese Adresse als „WFS / OGC API – Features“: <code>${addresses.root}</code></p>`;
   return makePage(c, addresses, { title, path: [], body });
 }
