@@ -98,8 +98,8 @@ export function tenantMiddleware({ reads, config }: Deps): MiddlewareHandler<Env
     readAt = performance.now();
   });
   return async (c, next) => {
-    const host = requestHost(c, config.trustedHops);
-    const domain = domainOf(host);
+    // Without the port; an IPv6 address keeps its brackets.
+    const domain = requestHost(c, config.trustedHops).replace(/:\d*$/, '').replace(/\.$/, '');
     const age = performance.now() - readAt;
     if (age > directoryLifetimeMs) {
       const isWaiting = age > 2 * directoryLifetimeMs;
@@ -179,21 +179,13 @@ const isHost = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/;
 
 /** The address under which this client reaches the service, whether its host is a tenant's or not. */
 export function requestOrigin(c: Context<Env>, trustedHops: number): string {
-  return `${requestProtocol(c, trustedHops)}://${requestHost(c, trustedHops)}`;
-}
-
-function requestProtocol(c: Context<Env>, trustedHops: number): string {
-  const protocol = forwarded(c, 'x-forwarded-proto', trustedHops)?.toLowerCase();
-  return protocol === 'https' || protocol === 'http' ? protocol : c.req.url.slice(0, c.req.url.indexOf(':'));
+  const given = forwarded(c, 'x-forwarded-proto', trustedHops)?.toLowerCase();
+  const protocol = given === 'https' || given === 'http' ? given : c.req.url.slice(0, c.req.url.indexOf(':'));
+  return `${protocol}://${requestHost(c, trustedHops)}`;
 }
 
 function forwarded(c: Context<Env>, name: string, trustedHops: number): string | undefined {
   return trustedEntry(c.req.header(name), trustedHops);
-}
-
-// Without the port; an IPv6 address keeps its brackets.
-function domainOf(host: string): string {
-  return host.replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
 /** How often a header was sent: a repeated one is joined with a comma before it reaches the request. */

@@ -9,7 +9,7 @@ import { type Limit, listLimits } from '../guard/limit.ts';
 import { runOutsideScope } from '../guard/request.ts';
 import { mailDeadLetter } from '../jobs/boss.ts';
 import { version } from '../observe/build.ts';
-import { keepFresh, type Metrics } from '../observe/metrics.ts';
+import { keepFresh, type Metrics, type Watched } from '../observe/metrics.ts';
 import { listRefusals } from './server.ts';
 
 interface WatchedService {
@@ -22,31 +22,23 @@ interface WatchedService {
 
 /** Shows these figures. They cost a few short statements every few seconds, and none hangs while the database is away. */
 export function watchService(metrics: Metrics, service: WatchedService): void {
-  metrics.watch({
-    name: 'build_info',
-    help: 'Always 1; the release that runs',
-    labels: ['version'],
-    read: () => [{ labels: { version }, value: 1 }],
-  });
-  watchDatabase(metrics, service);
-  watchLimits(metrics);
+  const watch: Watch = (name, help, read, more) => metrics.watch({ name, help, read, ...more });
+  watch('build_info', 'Always 1; the release that runs', () => [{ labels: { version }, value: 1 }], { labels: ['version'] });
+  watchDatabase(watch, service);
+  watchLimits(watch);
   const { feed } = service;
-  if (feed)
-    metrics.watch({
-      name: 'feed_waiting_clients',
-      help: 'Clients that wait for something new in the feed',
-      read: () => feed.waiting,
-    });
-  metrics.watch({
-    name: 'http_refused_total',
-    help: 'Requests and connections refused before they were read',
-    type: 'counter',
-    labels: ['code'],
-    read: () => [...listRefusals()].map(([code, value]) => ({ labels: { code }, value })),
-  });
+  if (feed) watch('feed_waiting_clients', 'Clients that wait for something new in the feed', () => feed.waiting);
+  watch(
+    'http_refused_total',
+    'Requests and connections refused before they were read',
+    () => [...listRefusals()].map(([code, value]) => ({ labels: { code }, value })),
+    { type: 'counter', labels: ['code'] },
+  );
 }
 
-function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: WatchedService): void {
+type Watch = (name: string, help: string, read: Watched['read'], more?: Pick<Watched, 'type' | 'labels'>) => void;
+
+function watchDatabase(watch: Watch, { sql, feed, hasBoundarySource }: WatchedService): void {
   const orNull = <T>(promise: Promise<T>) => promise.catch(() => null);
   // One after the other, so that reading metrics never takes more than one connection.
   const read = async () => {
@@ -64,28 +56,20 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
   const ask = keepFresh(() => runOutsideScope(read));
 
   type Read = NonNullable<Awaited<ReturnType<typeof ask>>>;
-  const watch = (name: string, help: string, of: (read: Read) => number | boolean | null | undefined) =>
-    metrics.watch({
-      name,
-      help,
-      read: async () => {
-        const seen = await ask();
-        const value = seen && of(seen);
-        return value == null ? Number.NaN : Number(value);
-      },
+  const watchRead = (name: string, help: string, of: (read: Read) => number | boolean | null | undefined) =>
+    watch(name, help, async () => {
+      const seen = await ask();
+      const value = seen && of(seen);
+      return value == null ? Number.NaN : Number(value);
     });
-  metrics.watch({
-    name: 'database_up',
-    help: 'Whether the database answered within two seconds',
-    read: async () => Number((await ask()) !== null),
-  });
-  watch('database_read_only', 'Whether the database can only be read at present', ({ readOnly }) => readOnly);
-  watch(
+  watch('database_up', 'Whether the database answered within two seconds', async () => Number((await ask()) !== null));
+  watchRead('database_read_only', 'Whether the database can only be read at present', ({ readOnly }) => readOnly);
+  watchRead(
     'database_oldest_transaction_seconds',
     'Age of the oldest transaction that keeps the database from tidying up what changed since',
     ({ transactions }) => transactions?.oldestSeconds,
   );
-  watch(
+  watchRead(
     'database_transaction_numbers_used',
     'Numbers of transactions used since the oldest that is still needed; at 2147 million the server stops writing',
     ({ transactions }) => transactions?.numbersUsed,
@@ -96,54 +80,54 @@ function watchDatabase(metrics: Metrics, { sql, feed, hasBoundarySource }: Watch
     ['queue_overdue_seconds', 'Time that a worker is late with the first of them', 'overdueSeconds'],
   ];
   for (const [name, help, of] of queues)
-    metrics.watch({
+    watch(
       name,
       help,
-      labels: ['queue'],
-      read: async () => {
+      async () => {
         const live = (await ask())?.queues?.filter((queue) => queue.name !== mailDeadLetter) ?? [];
         return live.map((queue) => ({ labels: { queue: queue.name }, value: queue[of] }));
       },
-    });
-  watch(
+      { labels: ['queue'] },
+    );
+  watchRead(
     'mails_dead',
     'Mails that were given up in the last 30 days, counted up to 10000',
     ({ queues: all }) => all?.find(({ name }) => name === mailDeadLetter)?.jobs,
   );
-  if (feed) watch('feed_lag_seconds', 'Age of the oldest writing transaction, which the feed waits for', ({ lag }) => lag);
+  if (feed) watchRead('feed_lag_seconds', 'Age of the oldest writing transaction, which the feed waits for', ({ lag }) => lag);
   if (hasBoundarySource)
-    metrics.watch({
-      name: 'boundary_run_age_seconds',
-      help: 'Time since a run of the boundaries ended with this outcome',
-      labels: ['outcome'],
-      read: async () => {
+    watch(
+      'boundary_run_age_seconds',
+      'Time since a run of the boundaries ended with this outcome',
+      async () => {
         const { erfolg = null, fehlschlag = null } = (await ask())?.boundaries ?? {};
         return Object.entries({ success: erfolg, failure: fehlschlag }).flatMap(([outcome, value]) =>
           value === null ? [] : { labels: { outcome }, value },
         );
       },
-    });
+      { labels: ['outcome'] },
+    );
 }
 
-function watchLimits(metrics: Metrics): void {
-  const watch = (name: string, help: string, of: (limit: Limit) => number) =>
-    metrics.watch({
-      name,
-      help,
+function watchLimits(watch: Watch): void {
+  const watchLimit = (name: string, help: string, of: (limit: Limit) => number) =>
+    watch(name, help, () => [...listLimits()].map(([limit, state]) => ({ labels: { limit }, value: of(state) })), {
       labels: ['limit'],
-      read: () => [...listLimits()].map(([limit, state]) => ({ labels: { limit }, value: of(state) })),
     });
-  watch('admission_slots', 'Runs that a limit admits at once', ({ slots }) => slots);
-  watch('admission_running', 'Runs that a limit has admitted; of the database, connections in use', ({ running }) => running);
-  watch('admission_waiting', 'Runs that wait to be admitted', ({ waiting }) => waiting);
-  metrics.watch({
-    name: 'admission_refusals_total',
-    help: 'Runs that were not admitted, or given up',
-    type: 'counter',
-    labels: ['limit', 'reason'],
-    read: () =>
+  watchLimit('admission_slots', 'Runs that a limit admits at once', ({ slots }) => slots);
+  watchLimit(
+    'admission_running',
+    'Runs that a limit has admitted; of the database, connections in use',
+    ({ running }) => running,
+  );
+  watchLimit('admission_waiting', 'Runs that wait to be admitted', ({ waiting }) => waiting);
+  watch(
+    'admission_refusals_total',
+    'Runs that were not admitted, or given up',
+    () =>
       [...listLimits()].flatMap(([limit, { refused }]) =>
         Object.entries(refused).map(([reason, value]) => ({ labels: { limit, reason }, value })),
       ),
-  });
+    { type: 'counter', labels: ['limit', 'reason'] },
+  );
 }

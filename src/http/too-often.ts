@@ -39,9 +39,8 @@ export function networkOfRequest(): string {
   return currentScope()?.network ?? 'unknown';
 }
 
-async function count(sql: Sql | Transaction, limit: Attempts, schluessel: string, amount = 1): Promise<number> {
-  return countVersuch(sql, { ...limit, schluessel, amount });
-}
+const count = (sql: Sql | Transaction, limit: Attempts, schluessel: string, amount = 1) =>
+  countVersuch(sql, { ...limit, schluessel, amount });
 
 function refuse(wait: number): void {
   if (wait > 0) throw new PortalError('zu_oft', {}, { 'Retry-After': String(wait) });

@@ -9,7 +9,8 @@ import type { ReceivedFile, Upload } from '../../media/uploads.ts';
 import type { Deps, Env } from '../context.ts';
 import { toPortalError } from '../errors.ts';
 import { limits, requireAllowed, requireWriteAllowed } from '../too-often.ts';
-import { type Form, readFormWithFiles } from '../wire/form.ts';
+import { readFormWithFiles } from '../wire/form.ts';
+import type { Form } from '../wire/multipart.ts';
 import { PortalError, sentences } from '../wire/portal-error.ts';
 
 const mebibyte = 1024 * 1024;
@@ -74,11 +75,7 @@ async function keepFiles<R>(
   cleared: MediumField[],
   save: (names: MediumNames) => Promise<R>,
 ): Promise<R> {
-  const {
-    sql,
-    media: { threads, storage },
-    log,
-  } = deps;
+  const { sql, media, log } = deps;
   requireWriteAllowed(deps, reader);
   // A photo takes a second of a core: not for what can't be stored.
   if (files.size > 0) {
@@ -96,20 +93,22 @@ async function keepFiles<R>(
       made.push({ field, ...medium });
     }
   };
-  if (files.size > 0) await threads.run(make);
+  if (files.size > 0) await media.threads.run(make);
   const names: MediumNames = Object.fromEntries([
     ...cleared.map((field) => [field, null]),
     ...made.map(({ field, name }) => [field, name]),
   ]);
   try {
     // Objects before the row (a row never names a file that isn't there); what a crash leaves in between is swept.
-    for (const { name, bytes, contentType } of made) await storage.put(name, bytes, contentType);
+    for (const { name, bytes, contentType } of made) await media.storage.put(name, bytes, contentType);
     return await save(names);
   } catch (error) {
     // Where it is not known whether the row was committed, the files stay: the sweep looks again.
     const isDefinite = error instanceof Error && toPortalError(error)?.code !== 'ueberlastet';
     if (made.length > 0 && isDefinite) {
-      await storage.remove(made.map(({ name }) => name)).catch(() => log.warn('files of a refused sighting wait for the sweep'));
+      await media.storage
+        .remove(made.map(({ name }) => name))
+        .catch(() => log.warn('files of a refused sighting wait for the sweep'));
     }
     throw error;
   }

@@ -60,6 +60,9 @@ export interface Operation {
 /** What can be wrong with any form. */
 export const formErrors: readonly ErrorCode[] = ['zu_langsam', 'zu_gross', 'falscher_inhaltstyp'];
 
+/** A request that means another method than the one it comes with. */
+export const meaning = (method: string) => ({ headers: { 'X-HTTP-Method-Override': method } });
+
 /** A record of the account's own, or one that it may act on. */
 export const own = { id: '1' };
 

@@ -6,28 +6,18 @@ import { PortalError } from '../wire/portal-error.ts';
 const sizes = { installation: 8, nonce: 12, tag: 16, place: 29 };
 const length = sizes.installation + sizes.nonce + sizes.tag + sizes.place;
 
-interface FeedCursors {
-  make(place: FeedPlace, tenant: number, mandant: string | null): string;
-  /**
-   * The place that a cursor stands for.
-   * @throws PortalError `neu_beginnen` for a cursor of another installation, `ungueltiger_parameter` for one that was altered, or
-   *   made at another host or with another filter
-   */
-  read(cursor: string, tenant: number, mandant: string | null): FeedPlace;
-}
-
 /**
  * Encrypted and not only signed: places are made of numbers of transactions, which would tell how much is written that nobody is
  * shown. The nonce is made from what is encrypted, so that the same place is always the same cursor, and tells nothing either.
  * @param installation names this installation, in the clear, so that a cursor of another one is told from a damaged one
  */
-export function feedCursors(secretKey: KeyObject, installation: string): FeedCursors {
+export function feedCursors(secretKey: KeyObject, installation: string) {
   const key = createHmac('sha256', secretKey).update('abgleich').digest();
   const head = createHash('sha256').update(installation).digest().subarray(0, sizes.installation);
   const context = (tenant: number, mandant: string | null) =>
     Buffer.from(JSON.stringify([tenant, mandant?.toLowerCase() ?? null]));
   return {
-    make({ verlauf, stelle, teil, id, ab }, tenant, mandant) {
+    make({ verlauf, stelle, teil, id, ab }: FeedPlace, tenant: number, mandant: string | null): string {
       const plain = Buffer.alloc(sizes.place);
       plain.writeUInt32BE(verlauf, 0);
       plain.writeBigInt64BE(BigInt(stelle), 4);
@@ -40,7 +30,12 @@ export function feedCursors(secretKey: KeyObject, installation: string): FeedCur
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed]).toString('base64url');
     },
-    read(cursor, tenant, mandant) {
+    /**
+     * The place that a cursor stands for.
+     * @throws PortalError `neu_beginnen` for a cursor of another installation, `ungueltiger_parameter` for one that was altered, or
+     *   made at another host or with another filter
+     */
+    read(cursor: string, tenant: number, mandant: string | null): FeedPlace {
       const bytes = Buffer.from(cursor, 'base64url');
       if (bytes.length !== length || bytes.toString('base64url') !== cursor) throw damaged();
       if (!bytes.subarray(0, sizes.installation).equals(head)) throw new PortalError('neu_beginnen');

@@ -1,6 +1,6 @@
-// GET /arten, GET /arten/{id}
+// GET /artengruppen, GET /arten, GET /arten/{id}, GET /stadien, GET /aktivitaeten
 import * as v from 'valibot';
-import { getArt, listArt } from '../../db/art.ts';
+import { getArt, listAktivitaet, listArt, listArtengruppe, listStadium } from '../../db/art.ts';
 import type { Sql } from '../../db/client.ts';
 import type { Deps } from '../context.ts';
 import { unknown } from '../openapi/operation.ts';
@@ -10,17 +10,38 @@ import { restrictFields, textFilter } from '../wire/input.ts';
 import { regexp } from '../wire/regexp.ts';
 import { type Route, readPathId, route } from './route.ts';
 
+const shared = { tag: 'Arten', auth: 'optional', caching: 'gezeigt' } as const;
+
+const lists = [
+  ['/stadien', 'listStadien', 'Entwicklungsstadien auflisten', 'Werte für stadium_id.', 'Stadium', listStadium],
+  ['/aktivitaeten', 'listAktivitaeten', 'Aktivitäten auflisten', 'Werte für aktivitaet_id.', 'Aktivitaet', listAktivitaet],
+] as const;
+
 export function artenRoutes(deps: Deps): Route[] {
   const { sql } = deps;
   return [
     route(deps, {
-      method: 'get',
+      ...shared,
+      path: '/artengruppen',
+      operationId: 'listArtengruppen',
+      summary: 'Artengruppen auflisten',
+      description: 'Alle Artengruppen, die höchste Nummer zuerst.',
+      query: { is_animal: v.optional(field.boolean) },
+      record: 'Artengruppe',
+      shape: 'list',
+      examples: [
+        { summary: 'Tiergruppen', query: { is_animal: 'true' }, status: 200 },
+        { summary: 'Kein Wahrheitswert', query: { is_animal: 'vielleicht' }, status: 400 },
+      ],
+      handle: ({ query, beforeId, reads }) =>
+        listArtengruppe(reads, { isAnimal: query.is_animal ?? null }, beforeId, query.limit),
+    }),
+    route(deps, {
+      ...shared,
       path: '/arten',
       operationId: 'listArten',
-      tag: 'Arten',
       summary: 'Arten auflisten',
       description: 'Die Arten, die der angesprochene Mandant führt, die höchste Nummer zuerst.',
-      auth: 'optional',
       query: {
         is_animal: v.optional(field.boolean),
         artengruppe: textFilter,
@@ -29,36 +50,27 @@ export function artenRoutes(deps: Deps): Route[] {
       },
       record: 'Art',
       shape: 'list',
-      caching: 'gezeigt',
       examples: [
         { summary: 'Zwei Arten der Gruppe 1', query: { gid: '1', limit: '2' }, status: 200 },
         { summary: 'Suche im Namen', query: { name_regexp_ci: '^[a-m]' }, status: 200 },
         { summary: 'limit zu groß', query: { limit: '1001' }, status: 400 },
       ],
       handle({ tenant, query, beforeId, reads }) {
-        const filter = {
-          isAnimal: query.is_animal ?? null,
-          artengruppe: query.artengruppe ?? null,
-          gid: query.gid ?? null,
-          nameRegexpCi: query.name_regexp_ci ?? null,
-        };
-        return filter.nameRegexpCi === null
-          ? listArt(reads, tenant.id, filter, beforeId, query.limit)
-          : runRegexp(deps, (client: Sql) => listArt(client, tenant.id, filter, beforeId, query.limit));
+        const { is_animal: isAnimal = null, artengruppe = null, gid = null, name_regexp_ci: nameRegexpCi = null } = query;
+        const filter = { isAnimal, artengruppe, gid, nameRegexpCi };
+        const list = (client: Sql) => listArt(client, tenant.id, filter, beforeId, query.limit);
+        return nameRegexpCi === null ? list(reads) : runRegexp(deps, list);
       },
     }),
     route(deps, {
-      method: 'get',
+      ...shared,
       path: '/arten/{id}',
       operationId: 'getArt',
-      tag: 'Arten',
       summary: 'Eine Art mit Porträt lesen',
       description: 'Mit Porträt, Fotos und ähnlichen Arten. Arten, die der Mandant nicht führt: 404.',
-      auth: 'optional',
       query: restrictFields,
       record: 'ArtDetail',
       shape: 'single',
-      caching: 'gezeigt',
       errors: ['nicht_gefunden'],
       examples: [
         { summary: 'Art 2', path: { id: '2' }, status: 200 },
@@ -66,5 +78,18 @@ export function artenRoutes(deps: Deps): Route[] {
       ],
       handle: ({ c, tenant, reads }) => getArt(reads, tenant.id, readPathId(c, 2147483647)),
     }),
+    ...lists.map(([path, operationId, summary, description, record, list]) =>
+      route(deps, {
+        ...shared,
+        path,
+        operationId,
+        summary,
+        description,
+        record,
+        shape: 'list',
+        examples: [{ summary: 'Alle', status: 200 }],
+        handle: ({ query, beforeId, reads }) => list(reads, beforeId, query.limit),
+      }),
+    ),
   ];
 }

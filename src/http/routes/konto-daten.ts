@@ -25,38 +25,41 @@ export const archiveRuns = { slots: 8, share: 1, queue: 20, waitMs: 1500 };
 const maxNameLength = 254;
 const isName = (text: string) => text.trim() !== '' && text.length <= maxNameLength && isStorable(text) && !hasLongRun(text);
 
+const consequences: Record<Saetze, string> = {
+  loeschen: 'Alle Ihre Beobachtungen werden gelöscht.',
+  behalten: 'Ihre veröffentlichten Beobachtungen bleiben ohne Ihren Namen, die persönlichen werden gelöscht.',
+};
+const last = html`<p>Es ist das letzte, das dieses Portal verwalten kann. Erst wenn ein anderes diese Rolle hat, lässt es sich löschen.</p>`;
+const underWay = html`<p>Wenn es dieses Konto gibt und eine E-Mail-Adresse dazu gespeichert ist, kommt dort in den nächsten Minuten ein Link an. Er gilt einen Tag lang.</p>`;
+
+/** A page with a form, and above it what was wrong with the form that was sent; null where nothing was. */
+function replyForm(c: Context<Env>, title: string, form: unknown, problem: string | null) {
+  const alert = problem === null ? '' : html`<p role="alert">${problem}</p>`;
+  return replyPage(c, problem === null ? 200 : 400, title, html`${alert}${form}`);
+}
+
 export function kontoDatenRoutes(deps: Deps): Hono<Env> {
   const { sql, log, media } = deps;
   const archives = new Limit(archiveRuns);
 
-  const replyGone = (c: Context<Env>) =>
-    replyPage(
-      c,
-      404,
-      'Dieser Link gilt nicht mehr',
-      html`<p>Er ist älter als ein Tag, wurde schon benutzt, oder es gibt einen neueren. <a href="${c.get('origin')}/api/v2/konto">Einen neuen anfordern</a></p>`,
-    );
+  const replyGone = (c: Context<Env>) => {
+    const content = html`<p>Er ist älter als ein Tag, wurde schon benutzt, oder es gibt einen neueren. <a href="${c.get('origin')}/api/v2/konto">Einen neuen anfordern</a></p>`;
+    return replyPage(c, 404, 'Dieser Link gilt nicht mehr', content);
+  };
 
-  const replyAsk = (c: Context<Env>, problem: string | null) =>
-    replyPage(
-      c,
-      problem === null ? 200 : 400,
-      'Ihre Daten',
-      html`${problem === null ? '' : html`<p role="alert">${problem}</p>`}
+  const replyAsk = (c: Context<Env>, problem: string | null) => {
+    const content = html`
 <p>Sie bekommen einen Link an die E-Mail-Adresse Ihres Kontos. Darüber können Sie herunterladen, was gespeichert ist, und das Konto löschen.</p>
 <form method="post">
 <label for="konto">Anmeldename oder E-Mail-Adresse</label>
 <input id="konto" name="konto" type="text" autocomplete="username" maxlength="${maxNameLength}" required>
 <button type="submit">Link anfordern</button>
-</form>`,
-    );
+</form>`;
+    return replyForm(c, 'Ihre Daten', content, problem);
+  };
 
-  const replyChoice = (c: Context<Env>, { loginname, geholt }: NutzerDatenLink) =>
-    replyPage(
-      c,
-      200,
-      'Ihre Daten',
-      html`<p>Konto: <strong>${loginname}</strong></p>
+  const replyChoice = (c: Context<Env>, { loginname, geholt }: NutzerDatenLink) => {
+    const content = html`<p>Konto: <strong>${loginname}</strong></p>
 <h2>Herunterladen</h2>
 ${
   geholt
@@ -76,28 +79,22 @@ ${
 <label><input type="radio" name="saetze" value="loeschen"> Alle werden gelöscht, mit ihren Fotos und Tonaufnahmen.</label>
 </fieldset>
 <button type="submit" class="loeschen">Weiter</button>
-</form>`,
-    );
+</form>`;
+    return replyPage(c, 200, 'Ihre Daten', content);
+  };
 
-  const replyConfirm = (c: Context<Env>, saetze: Saetze, problem: string | null) =>
-    replyPage(
-      c,
-      problem === null ? 200 : 400,
-      'Konto wirklich löschen?',
-      html`${problem === null ? '' : html`<p role="alert">${problem}</p>`}
-<p>Das lässt sich nicht rückgängig machen. ${
-        saetze === 'loeschen'
-          ? 'Alle Ihre Beobachtungen werden gelöscht.'
-          : 'Ihre veröffentlichten Beobachtungen bleiben ohne Ihren Namen, die persönlichen werden gelöscht.'
-      }</p>
+  const replyConfirm = (c: Context<Env>, saetze: Saetze, problem: string | null) => {
+    const content = html`
+<p>Das lässt sich nicht rückgängig machen. ${consequences[saetze]}</p>
 <form method="post">
 <input type="hidden" name="aktion" value="bestaetigen">
 <input type="hidden" name="saetze" value="${saetze}">
 <label for="loginname">Zur Bestätigung: Ihr Anmeldename</label>
 <input id="loginname" name="loginname" type="text" autocomplete="off" required>
 <button type="submit" class="loeschen">Konto für immer löschen</button>
-</form>`,
-    );
+</form>`;
+    return replyForm(c, 'Konto wirklich löschen?', content, problem);
+  };
 
   /** The archive while it is made; null when the link is not good for it any more. */
   const openArchive = (c: Context<Env>, hash: Buffer, nutzerId: number): Promise<ReadableStream<Uint8Array> | null> =>
@@ -140,22 +137,11 @@ ${
     });
   };
 
-  const replyErased = (c: Context<Env>, loginname: string) =>
-    replyPage(
-      c,
-      200,
-      'Ihr Konto ist gelöscht',
-      html`<p>Sie sind als <strong>${loginname}</strong> nicht mehr angemeldet und können sich nicht mehr anmelden. Was noch zu entfernen ist, verschwindet in den nächsten Minuten.</p>
-<p><a href="${c.get('origin')}/">Zurück zu ${c.get('tenant').name}</a></p>`,
-    );
-
-  const replyLast = (c: Context<Env>) =>
-    replyPage(
-      c,
-      409,
-      'Dieses Konto bleibt',
-      html`<p>Es ist das letzte, das dieses Portal verwalten kann. Erst wenn ein anderes diese Rolle hat, lässt es sich löschen.</p>`,
-    );
+  const replyErased = (c: Context<Env>, loginname: string) => {
+    const content = html`<p>Sie sind als <strong>${loginname}</strong> nicht mehr angemeldet und können sich nicht mehr anmelden. Was noch zu entfernen ist, verschwindet in den nächsten Minuten.</p>
+<p><a href="${c.get('origin')}/">Zurück zu ${c.get('tenant').name}</a></p>`;
+    return replyPage(c, 200, 'Ihr Konto ist gelöscht', content);
+  };
 
   /** Erases the account of a link, when this is its name. */
   const erase = async (c: Context<Env>, hash: Buffer, link: NutzerDatenLink, saetze: Saetze, loginname: string) => {
@@ -166,7 +152,7 @@ ${
       return erased === null ? replyGone(c) : replyErased(c, link.loginname);
     } catch (error) {
       if (codeOfFault(error) === 'NTZUN') return replyOther();
-      if (codeOfFault(error) === 'LADMN') return replyLast(c);
+      if (codeOfFault(error) === 'LADMN') return replyPage(c, 409, 'Dieses Konto bleibt', last);
       throw error;
     }
   };
@@ -180,12 +166,7 @@ ${
         return replyAsk(c, `Nötig ist ein Anmeldename oder eine E-Mail-Adresse, höchstens ${maxNameLength} Zeichen.`);
       await requireAllowed(deps, limits.link);
       await enqueueLink(deps, c.get('tenant'), 'daten', { loginname: konto, email: konto });
-      return replyPage(
-        c,
-        200,
-        'Der Link ist unterwegs',
-        html`<p>Wenn es dieses Konto gibt und eine E-Mail-Adresse dazu gespeichert ist, kommt dort in den nächsten Minuten ein Link an. Er gilt einen Tag lang.</p>`,
-      );
+      return replyPage(c, 200, 'Der Link ist unterwegs', underWay);
     })
     .get('/konto/daten/:token', async (c) => {
       await requireAllowed(deps, limits.link);

@@ -13,16 +13,11 @@ import { replyPage } from './konto-page.ts';
 
 const minLength = 8;
 const maxLength = 200;
+const gone = html`<p>Er wurde schon benutzt, ist älter als sieben Tage, oder es gibt einen neueren. Fordern Sie in Ihrem Portal einen neuen an.</p>`;
 
 export function kontoRoutes(deps: Deps): Hono<Env> {
   const { sql } = deps;
-  const replyGone = (c: Context<Env>) =>
-    replyPage(
-      c,
-      404,
-      'Dieser Link gilt nicht mehr',
-      html`<p>Er wurde schon benutzt, ist älter als sieben Tage, oder es gibt einen neueren. Fordern Sie in Ihrem Portal einen neuen an.</p>`,
-    );
+  const replyGone = (c: Context<Env>) => replyPage(c, 404, 'Dieser Link gilt nicht mehr', gone);
   const form = (loginname: string, problem: string | null) => html`
 ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
 <form method="post">
@@ -58,12 +53,8 @@ ${problem === null ? '' : html`<p role="alert" id="problem">${problem}</p>`}
       if (problem !== null) return replyPage(c, 400, 'Passwort festlegen', form(loginname, problem));
       const passwordHash = await hashPassword(sha1OfPlain(passwort));
       if (!(await consumeNutzerLink(sql, hash, passwordHash, networkOfRequest()))) return replyGone(c);
-      return replyPage(
-        c,
-        200,
-        'Das Passwort ist gesetzt',
-        html`<p>Sie können sich jetzt in Ihrem Portal als <strong>${loginname}</strong> anmelden.</p>
-<p><a href="${c.get('origin')}/">Zurück zu ${c.get('tenant').name}</a></p>`,
-      );
+      const done = html`<p>Sie können sich jetzt in Ihrem Portal als <strong>${loginname}</strong> anmelden.</p>
+<p><a href="${c.get('origin')}/">Zurück zu ${c.get('tenant').name}</a></p>`;
+      return replyPage(c, 200, 'Das Passwort ist gesetzt', done);
     });
 }

@@ -16,6 +16,7 @@ const loginFields = { loginname: v.string('der Anmeldename'), password: v.string
 const sha1Example = 'e5e9fa1ba31ecd1ae84f75caaa474f3a663f05f4';
 const loginText =
   'Gibt den Zugangsschlüssel, der mit dem Anmeldenamen in den Köpfen X-Auth-Token und X-Auth-User mitgeht. Falsche Angaben und gesperrte Konten: 200 mit leerem Inhalt.';
+const shared = { path: '/login', tag: 'Anmeldung', auth: 'none', record: 'Anmeldung', shape: 'bare' } as const;
 const loginExample = { summary: 'Falsche Angaben: leerer Inhalt', status: 200 };
 
 export function loginRoutes(deps: Deps): Route[] {
@@ -40,16 +41,11 @@ export function loginRoutes(deps: Deps): Route[] {
   };
   return [
     route(deps, {
-      method: 'get',
-      path: '/login',
+      ...shared,
       operationId: 'login',
-      tag: 'Anmeldung',
       summary: 'Anmelden',
       description: `${loginText} Mit POST steht das Passwort nicht in der Adresse.`,
-      auth: 'none',
       query: loginFields,
-      record: 'Anmeldung',
-      shape: 'bare',
       errors: ['zu_oft'],
       examples: [
         { ...loginExample, query: { loginname: 'niemand', password: sha1Example } },
@@ -58,17 +54,13 @@ export function loginRoutes(deps: Deps): Route[] {
       handle: ({ c, query }) => login(c, query),
     }),
     route(deps, {
+      ...shared,
       method: 'post',
-      path: '/login',
       operationId: 'loginPerFormular',
-      tag: 'Anmeldung',
       summary: 'Anmelden, per Formular',
       description: loginText,
-      auth: 'none',
       form: loginFields,
       formFirst: true,
-      record: 'Anmeldung',
-      shape: 'bare',
       errors: [...formErrors, 'zu_oft'],
       examples: [
         { ...loginExample, form: { loginname: 'niemand', password: sha1Example } },

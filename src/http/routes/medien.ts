@@ -11,7 +11,6 @@ export function medienRoutes(deps: Deps): Route[] {
   const { sql, secretKey } = deps;
   return [
     route(deps, {
-      method: 'get',
       path: '/medien/{name}',
       operationId: 'getMedium',
       tag: 'Beobachtungen',

@@ -1,18 +1,11 @@
 // GET /metrics (D5).
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
-import type { Config } from '../../config.ts';
-import type { Metrics } from '../../observe/metrics.ts';
-import type { Env } from '../context.ts';
+import type { Deps, Env } from '../context.ts';
 import { PortalError } from '../wire/portal-error.ts';
 import { send } from '../wire/reply.ts';
 
-interface MetricsDeps {
-  metrics: Metrics;
-  config: Pick<Config, 'metricsToken' | 'trustedHops'>;
-}
-
-export function metricsRoutes({ metrics, config }: MetricsDeps): Hono<Env> {
+export function metricsRoutes({ metrics, config }: Pick<Deps, 'metrics' | 'config'>): Hono<Env> {
   return new Hono<Env>().get('/metrics', async (c) => {
     const address = c.env?.incoming?.socket.remoteAddress ?? '';
     if (config.metricsToken !== null) {

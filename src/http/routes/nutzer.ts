@@ -4,7 +4,7 @@ import type { Sql } from '../../db/client.ts';
 import { getNutzer, listNutzer, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
 import { hashPassword } from '../../guard/password.ts';
 import type { Deps } from '../context.ts';
-import { formErrors, own, unknown } from '../openapi/operation.ts';
+import { formErrors, meaning, own, unknown } from '../openapi/operation.ts';
 import { limits, requireAllowed, runRegexp } from '../too-often.ts';
 import * as field from '../wire/fields.ts';
 import { restrictFields } from '../wire/input.ts';
@@ -21,6 +21,8 @@ const changeNutzerFields = {
   rollen: v.optional(field.listOf(v.picklist(['expert', 'administrator']), 'expert und administrator, mit Komma dazwischen')),
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
 };
+
+const newAddress = { email: 'neu@example.org' };
 
 export function nutzerRoutes(deps: Deps): Route[] {
   const { sql } = deps;
@@ -39,7 +41,7 @@ export function nutzerRoutes(deps: Deps): Route[] {
     shape: 'single',
     errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'adresse_vergeben', 'letzter_administrator', 'zu_oft'],
     examples: [
-      { summary: 'Neue E-Mail-Adresse', as: 'nutzer', path: own, form: { email: 'neu@example.org' }, status: 200 },
+      { summary: 'Neue E-Mail-Adresse', as: 'nutzer', path: own, form: newAddress, status: 200 },
       { summary: 'Sich selbst eine Rolle geben', as: 'nutzer', path: own, form: { rollen: 'expert' }, status: 403 },
       { summary: 'Kein SHA-1', as: 'nutzer', path: own, form: { passwort: 'geheim' }, status: 400 },
       { summary: 'Unbekanntes Konto', as: 'administrator', path: unknown, form: { status: '0' }, status: 404 },
@@ -62,7 +64,6 @@ export function nutzerRoutes(deps: Deps): Route[] {
   });
   return [
     route(deps, {
-      method: 'get',
       path: '/nutzer',
       operationId: 'listNutzer',
       tag: 'Konten',
@@ -83,14 +84,13 @@ export function nutzerRoutes(deps: Deps): Route[] {
         { summary: 'Ohne Anmeldung', status: 401 },
       ],
       handle({ reader, query, beforeId }) {
-        const filter = { email: query.email ?? null, nameRegexpCi: query.name_regexp_ci ?? null, status: query.status ?? null };
-        return filter.nameRegexpCi === null
-          ? listNutzer(sql, reader, filter, beforeId, query.limit)
-          : runRegexp(deps, (client: Sql) => listNutzer(client, reader, filter, beforeId, query.limit));
+        const { email = null, name_regexp_ci: nameRegexpCi = null, status = null } = query;
+        const filter = { email, nameRegexpCi, status };
+        const list = (client: Sql) => listNutzer(client, reader, filter, beforeId, query.limit);
+        return nameRegexpCi === null ? list(sql) : runRegexp(deps, list);
       },
     }),
     route(deps, {
-      method: 'get',
       path: '/nutzer/{id}',
       operationId: 'getNutzer',
       tag: 'Konten',
@@ -114,21 +114,8 @@ export function nutzerRoutes(deps: Deps): Route[] {
       summary: 'PUT als POST',
       description: 'Für Clients, die kein PUT senden können: mit X-HTTP-Method-Override: PUT.',
       examples: [
-        {
-          summary: 'Neue E-Mail-Adresse',
-          as: 'nutzer',
-          path: own,
-          form: { email: 'neu@example.org' },
-          headers: { 'X-HTTP-Method-Override': 'PUT' },
-          status: 200,
-        },
-        {
-          summary: 'Konten werden nicht gelöscht',
-          as: 'administrator',
-          path: own,
-          headers: { 'X-HTTP-Method-Override': 'DELETE' },
-          status: 405,
-        },
+        { summary: 'Neue E-Mail-Adresse', as: 'nutzer', path: own, form: newAddress, ...meaning('PUT'), status: 200 },
+        { summary: 'Konten werden nicht gelöscht', as: 'administrator', path: own, ...meaning('DELETE'), status: 405 },
       ],
     }),
   ];

@@ -51,6 +51,15 @@ const registration = { loginname: 'Anna Beispiel', email: 'anna@example.org', vo
 const registerText =
   'Legt ein Konto ohne Passwort an und schickt einen Link, der sieben Tage gilt, zum Festlegen des Passworts. Gehört die E-Mail-Adresse schon zu einem Konto, erfährt das nur dessen Postfach.';
 
+const shared = {
+  path: '/register',
+  tag: 'Anmeldung',
+  description: registerText,
+  auth: 'none',
+  record: 'Registrierung',
+  shape: 'bare',
+} as const;
+
 export function registerRoutes(deps: Deps): Route[] {
   const { sql, queue } = deps;
   const register = async ({ c, tenant }: Pick<Asked, 'c' | 'tenant'>, input: Output<typeof registerFields>) => {
@@ -70,16 +79,10 @@ export function registerRoutes(deps: Deps): Route[] {
 
   return [
     route(deps, {
-      method: 'get',
-      path: '/register',
+      ...shared,
       operationId: 'register',
-      tag: 'Anmeldung',
       summary: 'Registrieren',
-      description: registerText,
-      auth: 'none',
       query: registerFields,
-      record: 'Registrierung',
-      shape: 'bare',
       errors: ['zu_oft'],
       examples: [
         { summary: 'Neues Konto', query: registration, status: 200 },
@@ -88,17 +91,12 @@ export function registerRoutes(deps: Deps): Route[] {
       handle: (asked) => register(asked, asked.query),
     }),
     route(deps, {
+      ...shared,
       method: 'post',
-      path: '/register',
       operationId: 'registerPerFormular',
-      tag: 'Anmeldung',
       summary: 'Registrieren, per Formular',
-      description: registerText,
-      auth: 'none',
       form: registerFields,
       formFirst: true,
-      record: 'Registrierung',
-      shape: 'bare',
       errors: [...formErrors, 'zu_oft'],
       examples: [
         {

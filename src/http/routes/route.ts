@@ -36,7 +36,9 @@ interface Results<C> {
 }
 
 interface Described<A extends Auth, S extends Shape, C, Q extends Entries, F extends Entries>
-  extends Omit<Operation, 'override' | 'caching'> {
+  extends Omit<Operation, 'method' | 'override' | 'caching'> {
+  /** GET, unless it says something else. */
+  method?: Operation['method'];
   auth: A;
   shape: S;
   caching?: C & Subject;
@@ -74,7 +76,7 @@ export function route<
 >(deps: Deps, { handle, formFirst, ...described }: Described<A, S, C, Q, F>): Route {
   const { auth, shape, caching, status = 200 } = described;
   const isList = shape === 'list';
-  const operation: Operation = { ...described, ...(isList && { query: { ...described.query, ...pageFields } }) };
+  const operation: Operation = { method: 'get', ...described, ...(isList && { query: { ...described.query, ...pageFields } }) };
   const schema = v.object((operation.query ?? {}) as QueryOf<S, Q>);
   const names: ListNames | null = isList ? namesOfList(schema.entries) : null;
   const formSchema = v.object(described.form ?? ({} as F));
@@ -141,19 +143,11 @@ export function override(
 ): Route {
   const byMethod = new Map([put, ...others].map((each) => [each.method.toUpperCase(), each]));
   const methods = [...byMethod.keys()];
-  const { path, tag, auth, form, files, meanings, record, shape, errors = [] } = put;
   return {
+    ...put,
     method: 'post',
-    path,
-    tag,
-    auth,
-    record,
-    shape,
-    ...(form && { form }),
-    ...(files && { files }),
-    ...(meanings && { meanings }),
     override: methods,
-    errors: [...errors, 'methode_nicht_erlaubt'],
+    errors: [...(put.errors ?? []), 'methode_nicht_erlaubt'],
     ...described,
     async answer(c) {
       const meant = byMethod.get(readOverride(c) ?? 'POST');

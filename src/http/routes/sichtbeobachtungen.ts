@@ -10,7 +10,7 @@ import {
 import type { Deps } from '../context.ts';
 import { addressMedia } from '../media/address.ts';
 import { receiveMedia, removeMedia } from '../media/receive.ts';
-import { formErrors, own, unknown } from '../openapi/operation.ts';
+import { formErrors, meaning, own, unknown } from '../openapi/operation.ts';
 import { type Output, type pageFields, restrictFields } from '../wire/input.ts';
 import { PortalError, sentences } from '../wire/portal-error.ts';
 import { override, type Route, readPathId, route } from './route.ts';
@@ -92,7 +92,6 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
   });
   return [
     route(deps, {
-      method: 'get',
       path: '/sichtbeobachtungen',
       operationId: 'listSichtbeobachtungen',
       tag: 'Beobachtungen',
@@ -167,7 +166,6 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       },
     }),
     route(deps, {
-      method: 'get',
       path: '/sichtbeobachtungen/{id}',
       operationId: 'getSichtbeobachtung',
       tag: 'Beobachtungen',
@@ -196,25 +194,16 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       summary: 'PUT oder DELETE als POST',
       description: 'Für Clients, die kein PUT oder DELETE senden können: X-HTTP-Method-Override nennt, was gemeint ist.',
       examples: [
-        {
-          summary: 'Veröffentlichen',
-          as: 'nutzer',
-          path: own,
-          form: { bereich: 'oeffentlich' },
-          headers: { 'X-HTTP-Method-Override': 'PUT' },
-          status: 200,
-        },
-        { summary: 'Löschen', as: 'nutzer', path: own, headers: { 'X-HTTP-Method-Override': 'DELETE' }, status: 200 },
-        { summary: 'Andere Methode', as: 'nutzer', path: own, headers: { 'X-HTTP-Method-Override': 'PATCH' }, status: 400 },
+        { summary: 'Veröffentlichen', as: 'nutzer', path: own, form: { bereich: 'oeffentlich' }, ...meaning('PUT'), status: 200 },
+        { summary: 'Löschen', as: 'nutzer', path: own, ...meaning('DELETE'), status: 200 },
+        { summary: 'Andere Methode', as: 'nutzer', path: own, ...meaning('PATCH'), status: 400 },
         { summary: 'Ohne X-HTTP-Method-Override', as: 'nutzer', path: own, form: { anzahl: '3' }, status: 405 },
       ],
     }),
   ];
 }
 
-type ListQuery = Output<typeof sichtbeobachtungenFilters & typeof pageFields>;
-
-function toFilter(query: ListQuery) {
+function toFilter(query: Output<typeof sichtbeobachtungenFilters & typeof pageFields>) {
   const { limit, restrict, cursor, lanis_rlp_osiris_art_id, lanis_rlp_osiris_artengruppe_id, ...asked } = query;
   return {
     ...asked,

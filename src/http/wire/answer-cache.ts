@@ -6,10 +6,7 @@ interface CachedAnswer {
   answer?: { body: Buffer<ArrayBuffer>; type: string };
 }
 
-export interface AnswerCache {
-  get(address: string): CachedAnswer | undefined;
-  set(address: string, cached: CachedAnswer): void;
-}
+export type AnswerCache = ReturnType<typeof createAnswerCache>;
 
 // Of the most that may be cached: one answer must not push all others out.
 const largestShare = 1 / 8;
@@ -20,7 +17,7 @@ const entryBytes = 200;
  * Keeps what was asked for last.
  * @param maxBytes that all of it may take together
  */
-export function createAnswerCache(maxBytes: number): AnswerCache {
+export function createAnswerCache(maxBytes: number) {
   // In the order of their last use.
   const answers = new Map<string, CachedAnswer>();
   let bytes = 0;
@@ -30,12 +27,12 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     if (cached && answers.delete(address)) bytes -= sizeOf(address, cached);
   };
   return {
-    get(address) {
+    get(address: string): CachedAnswer | undefined {
       const cached = answers.get(address);
       if (cached && answers.delete(address)) answers.set(address, cached);
       return cached;
     },
-    set(address, cached) {
+    set(address: string, cached: CachedAnswer): void {
       remove(address);
       if (sizeOf(address, cached) > maxBytes * largestShare) return;
       const { tag, answer } = cached;

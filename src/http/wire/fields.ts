@@ -5,16 +5,18 @@ import * as v from 'valibot';
 import { hasAtMost, toIsoDate } from '../../guard/text.ts';
 
 export const anyText = 'ein Text';
+const trimmed = v.pipe(v.string(), v.trim());
+export const composed = v.pipe(v.string(), v.normalize('NFC'));
+const line = v.pipe(composed, v.trim());
 /** Text as sent, NFC; never empty. */
 export const text = (allowed = anyText) =>
-  v.pipe(v.string(), v.normalize('NFC'), v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
+  v.pipe(composed, v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
 
 /** Text of so many characters, NFC; never empty. */
 export const characters = (max: number) => {
   const allowed = `ein Text mit höchstens ${max} Zeichen`;
   return v.pipe(
-    v.string(),
-    v.normalize('NFC'),
+    composed,
     v.minLength(1, allowed),
     v.metadata({ maxLength: max }),
     v.check((value) => hasAtMost(value, max), allowed),
@@ -24,8 +26,7 @@ export const characters = (max: number) => {
 export const integer = (min: number, max: number) => {
   const allowed = `eine ganze Zahl von ${min} bis ${max}`;
   return v.pipe(
-    v.string(),
-    v.trim(),
+    trimmed,
     v.regex(/^[+-]?\d{1,15}$/, allowed),
     v.metadata({ type: 'integer', minimum: min, maximum: max }),
     v.transform(Number),
@@ -39,8 +40,7 @@ export const id = integer(0, 2147483647);
 
 export const double = (allowed = 'eine Zahl') =>
   v.pipe(
-    v.string(),
-    v.trim(),
+    trimmed,
     v.maxLength(40, allowed),
     // No two parts of it can match the same digits: otherwise a long number that is none takes the square of its length.
     v.regex(/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i, allowed),
@@ -51,8 +51,7 @@ export const double = (allowed = 'eine Zahl') =>
 
 /** D1.2: true and false in any case, 1 and 0; anything else is an error, never false. */
 export const boolean = v.pipe(
-  v.string(),
-  v.trim(),
+  trimmed,
   v.toLowerCase(),
   v.metadata({ type: 'boolean' }),
   v.picklist(['true', 'false', '1', '0'], 'true oder false'),
@@ -61,8 +60,7 @@ export const boolean = v.pipe(
 
 /** D1.3: T.M.JJJJ, a day that exists; becomes YYYY-MM-DD. */
 export const date = v.pipe(
-  v.string(),
-  v.trim(),
+  trimmed,
   v.metadata({ pattern: '^\\d{1,2}\\.\\d{1,2}\\.\\d{4}$', examples: ['01.09.2026'] }),
   v.check((value) => readDate(value) !== null, 'ein Tag, den es gibt, als TT.MM.JJJJ'),
   v.transform((value) => readDate(value) ?? ''),
@@ -96,33 +94,23 @@ const isPlain = (value: string) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
 
 /** One line of text for a name. */
 export const name = (allowed: string) =>
-  v.pipe(
-    v.string(),
-    v.normalize('NFC'),
-    v.trim(),
-    v.minLength(1, allowed),
-    v.maxLength(100, `${allowed} mit höchstens 100 Zeichen`),
-    v.check(isPlain, allowed),
-  );
+  v.pipe(line, v.minLength(1, allowed), v.maxLength(100, `${allowed} mit höchstens 100 Zeichen`), v.check(isPlain, allowed));
 
 /** Letters, digits, spaces and . - ' _ (api-v2 GET /register); nothing invisible, so that two names that look alike are rare. */
 export const loginname = (() => {
   const allowed = "ein Name aus Buchstaben, Ziffern, Leerzeichen und . - ' _ mit höchstens 60 Zeichen";
   return v.pipe(
-    v.string(),
-    v.normalize('NFC'),
-    v.trim(),
+    line,
     v.regex(/^[\p{L}\p{M}\p{N} .'_-]{1,60}$/u, allowed),
     v.check((value) => !/\p{Default_Ignorable_Code_Point}/u.test(value) && /[\p{L}\p{N}]/u.test(value), allowed),
   );
 })();
 
-export const email = v.pipe(v.string(), v.trim(), v.maxLength(254, 'eine E-Mail-Adresse'), v.email('eine E-Mail-Adresse'));
+export const email = v.pipe(trimmed, v.maxLength(254, 'eine E-Mail-Adresse'), v.email('eine E-Mail-Adresse'));
 
 /** 0 or 1. */
 export const flag = v.pipe(
-  v.string(),
-  v.trim(),
+  trimmed,
   v.metadata({ type: 'integer', enum: [0, 1] }),
   v.picklist(['0', '1'], '0 oder 1'),
   v.transform(Number),
@@ -130,17 +118,14 @@ export const flag = v.pipe(
 
 /** D1.22 */
 export const portalName = v.pipe(
-  v.string(),
-  v.normalize('NFC'),
-  v.trim(),
+  line,
   v.metadata({ maxLength: 200 }),
   v.check((value) => value.length <= 200 && isPlain(value), 'ein Name mit höchstens 200 Zeichen'),
   v.transform((value) => (value === '' ? null : value)),
 );
 
 export const portalUrl = v.pipe(
-  v.string(),
-  v.trim(),
+  trimmed,
   v.metadata({ maxLength: 200, format: 'uri' }),
   v.check(
     (value) => value === '' || (value.length <= 200 && isPlain(value) && /^https?:\/\//i.test(value) && URL.canParse(value)),
@@ -156,23 +141,15 @@ export const orEmpty = <S extends v.GenericSchema<string, unknown>>(schema: S) =
 export const emptyAs = <S extends v.GenericSchema<string, unknown>, const D extends v.InferOutput<S> | null>(
   schema: S,
   fallback: D,
-) =>
-  v.pipe(
-    v.union(
-      [
-        v.pipe(
-          v.literal(''),
-          v.transform(() => fallback),
-        ),
-        schema,
-      ],
-      (issue) => {
-        // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
-        return v.safeParse(schema, issue.input).issues?.[0].message ?? '';
-      },
-    ),
-    v.metadata({ empty: fallback }),
+) => {
+  const nothing = v.pipe(
+    v.literal(''),
+    v.transform(() => fallback),
   );
+  // A union has no message of its own for a value that fits none of its options: pass on that of the schema.
+  const say = ({ input }: { input: unknown }) => v.safeParse(schema, input).issues?.[0].message ?? '';
+  return v.pipe(v.union([nothing, schema], say), v.metadata({ empty: fallback }));
+};
 
 /** Values with commas between them, each once; empty = none. */
 export const listOf = <S extends v.GenericSchema<string, unknown>>(schema: S, allowed: string) =>

@@ -4,19 +4,13 @@ import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Env } from '../context.ts';
 import { readBody } from './body.ts';
-import { keyOf, readMultipart, type TakeFile } from './multipart.ts';
+import { type Form, keyOf, readMultipart, type TakeFile } from './multipart.ts';
 import { PortalError, sentences } from './portal-error.ts';
-import { maxFields, type Parameters, parseQuery } from './query.ts';
+import { maxFields, parseQuery } from './query.ts';
 
 export const maxFieldsBytes = 128 * 1024;
 /** Four photos of 12 MiB, a sound file of 1 MiB, and the fields. */
 export const maxBodyBytes = 52 * 1024 * 1024;
-
-export interface Form<F = never> {
-  fields: Parameters;
-  /** The file parts that have content. */
-  files: ReadonlyMap<string, F>;
-}
 
 /**
  * Reads the whole body of a form without files.
@@ -50,7 +44,7 @@ export async function readFormWithFiles<F>(
       throw new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) });
     return checkFileFields({ fields, files: new Map() }, fileFields);
   }
-  const form = await readMultipart(body, contentType, { maxFields, maxFieldsBytes }, async (name, stream) => {
+  const form = await readMultipart(body, contentType, maxFieldsBytes, async (name, stream) => {
     if (fileFields.includes(name)) return takeFile(name, stream);
     throw new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.fileUnexpected(keyOf(name), fileFields) });
   });

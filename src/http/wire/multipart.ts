@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 import { PortalError, sentences } from './portal-error.ts';
-import { addValue, type Parameters } from './query.ts';
+import { addValue, maxFields, type Parameters } from './query.ts';
 
 /**
  * Of a form, all that is no content: headers of parts, and what separates them. Busboy cuts a longer header off without a word, and the
@@ -11,18 +11,13 @@ import { addValue, type Parameters } from './query.ts';
  */
 const maxHeadersBytes = 32 * 1024;
 
-/** What the fields of a form may be together; of files there may be as many. */
-interface FieldBounds {
-  maxFields: number;
-  maxFieldsBytes: number;
-}
-
 /** Takes the content of a file part; told of the first byte, never of an empty part. */
 export type TakeFile<F> = (name: string, stream: Readable) => Promise<F>;
 
-interface Multipart<F> {
+export interface Form<F = never> {
   fields: Parameters;
-  files: Map<string, F>;
+  /** The file parts that have content. */
+  files: ReadonlyMap<string, F>;
 }
 
 /**
@@ -34,12 +29,12 @@ interface Multipart<F> {
 export async function readMultipart<F>(
   body: AsyncIterable<Buffer>,
   contentType: string,
-  { maxFields, maxFieldsBytes }: FieldBounds,
+  maxFieldsBytes: number,
   takeFile: TakeFile<F>,
-): Promise<Multipart<F>> {
+): Promise<Form<F>> {
   const boundary = readBoundary(contentType);
   if (boundary === null) throw new PortalError('ungueltige_anfrage');
-  const busboy = makeBusboy(boundary, maxFields, maxFieldsBytes);
+  const busboy = makeBusboy(boundary, maxFieldsBytes);
   if (!busboy) throw new PortalError('ungueltige_anfrage');
   const fields: Parameters = new Map();
   const files = new Map<string, F>();
@@ -171,7 +166,7 @@ function readBoundary(contentType: string): string | null {
 }
 
 // Null when that is no boundary.
-function makeBusboy(boundary: string, maxFields: number, maxFieldsBytes: number): InstanceType<typeof Busboy> | null {
+function makeBusboy(boundary: string, maxFieldsBytes: number): InstanceType<typeof Busboy> | null {
   try {
     return new Busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },

@@ -68,13 +68,6 @@ export class PortalError extends Error {
   }
 }
 
-/** The error body of D2.1, with its status and headers. */
-interface ErrorAnswer {
-  status: ContentfulStatusCode;
-  headers: Record<string, string>;
-  body: { error: { status: number; code: ErrorCode; message: string; fields: FieldProblems } };
-}
-
 /** `lat ist „abc“, erlaubt ist eine Zahl.` */
 export function describeValue(name: string, got: string, allowed: string): string {
   return `${name} ist „${shorten(got)}“, erlaubt ist ${allowed}.`;
@@ -106,21 +99,14 @@ export const sentences = {
     `${name} enthält zu viele kombinierende Zeichen hintereinander, erlaubt sind ${marks}.`,
 } as const;
 
-/** Status, headers and body for an error. */
-export function answerError(error: PortalError): ErrorAnswer {
-  const entry: CatalogueEntry = catalogue[error.code];
-  const problems = Object.values(error.fields);
-  const detailed = [400, 413].includes(entry.status) && problems.length > 0;
+/** Status and headers for an error, and its body (D2.1). */
+export function answerError({ code, fields, headers }: PortalError) {
+  const { status, message, retryAfter }: CatalogueEntry = catalogue[code];
+  const problems = Object.values(fields);
+  const detailed = [400, 413].includes(status) && problems.length > 0;
   return {
-    status: entry.status,
-    headers: { ...(entry.retryAfter && { 'Retry-After': String(entry.retryAfter) }), ...error.headers },
-    body: {
-      error: {
-        status: entry.status,
-        code: error.code,
-        message: detailed ? problems.join(' ') : entry.message,
-        fields: error.fields,
-      },
-    },
+    status,
+    headers: { ...(retryAfter && { 'Retry-After': String(retryAfter) }), ...headers },
+    body: { error: { status, code, message: detailed ? problems.join(' ') : message, fields } },
   };
 }

@@ -3,7 +3,7 @@
 /** Parameters in order of appearance; a name may occur several times. */
 export type Parameters = Map<string, string[]>;
 
-/** What a form may hold beside its files. */
+/** What a form may hold beside its files, of which there may be as many. */
 export const maxFields = 200;
 
 /**

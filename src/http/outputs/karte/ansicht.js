@@ -28,21 +28,20 @@ export function readAnsicht() {
   };
 }
 
-/** @param {Ansicht} ansicht */
-export function writeAnsicht({ z, lat, lon, art, von, bis }) {
+/** Without what is not chosen. @param {Record<string, string | number | null | undefined>} values */
+function toQuery(values) {
   const parameters = new URLSearchParams();
-  const values = { z: z?.toFixed(2), lat: lat?.toFixed(5), lon: lon?.toFixed(5), art, von, bis };
   for (const [name, value] of Object.entries(values))
     if (value !== null && value !== undefined) parameters.set(name, String(value));
+  return String(parameters);
+}
+
+/** @param {Ansicht} ansicht */
+export function writeAnsicht({ z, lat, lon, art, von, bis }) {
+  const query = toQuery({ z: z?.toFixed(2), lat: lat?.toFixed(5), lon: lon?.toFixed(5), art, von, bis });
   // Not a step of its own in the browser's history: going back leaves the map.
-  history.replaceState(null, '', `#${parameters}`);
+  history.replaceState(null, '', `#${query}`);
 }
 
 /** The filter as the service's addresses have it. @param {Pick<Ansicht, 'art' | 'von' | 'bis'>} filter */
-export function filterQuery({ art, von, bis }) {
-  const parameters = new URLSearchParams();
-  if (art !== null) parameters.set('art', String(art));
-  if (von !== null) parameters.set('jahr_von', String(von));
-  if (bis !== null) parameters.set('jahr_bis', String(bis));
-  return String(parameters);
-}
+export const filterQuery = ({ art, von, bis }) => toQuery({ art, jahr_von: von, jahr_bis: bis });

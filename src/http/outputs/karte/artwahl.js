@@ -1,11 +1,12 @@
 // Choosing a species by typing: a combobox with a list, by mouse and by keyboard.
+import { make } from './element.js';
 import { LadeFehler, loadJson } from './laden.js';
 
 const pauseMs = 200;
 
 /** @typedef {{ id: number, name_deutsch: string | null, name_wissenschaftlich: string, artengruppe: string }} Art */
 
-/** @param {Art} art */
+/** @param {Pick<Art, 'name_deutsch' | 'name_wissenschaftlich'>} art */
 export const artName = ({ name_deutsch, name_wissenschaftlich }) => name_deutsch ?? name_wissenschaftlich;
 
 /**
@@ -50,34 +51,23 @@ export function makeArtwahl({ input, list, clear }, { onChoose, onError }) {
     input.setAttribute('aria-activedescendant', option.id);
     option.scrollIntoView({ block: 'nearest' });
   };
+  /** @param {number} index @param {...(string | Node)} children */
+  const makeOption = (index, ...children) =>
+    make('li', { id: `art-${index}`, role: 'option', ariaSelected: 'false' }, ...children);
   const offer = () => {
-    list.replaceChildren(
-      ...offered.map((art, index) => {
-        const option = document.createElement('li');
-        option.id = `art-${index}`;
-        option.role = 'option';
-        option.setAttribute('aria-selected', 'false');
-        option.textContent = artName(art);
-        const more = document.createElement('small');
-        more.textContent = art.name_deutsch === null ? art.artengruppe : `${art.name_wissenschaftlich} · ${art.artengruppe}`;
-        option.append(' ', more);
-        // Before the field loses the focus.
-        option.addEventListener('pointerdown', (event) => {
-          event.preventDefault();
-          choose(art);
-        });
-        return option;
-      }),
-    );
-    if (offered.length === 0) {
-      const none = document.createElement('li');
-      none.id = 'art-0';
-      none.role = 'option';
-      none.setAttribute('aria-disabled', 'true');
-      none.setAttribute('aria-selected', 'false');
-      none.textContent = 'keine Art mit diesem Namen';
-      list.append(none);
-    }
+    const options = offered.map((art, index) => {
+      const more = art.name_deutsch === null ? art.artengruppe : `${art.name_wissenschaftlich} · ${art.artengruppe}`;
+      const option = makeOption(index, artName(art), ' ', make('small', {}, more));
+      // Before the field loses the focus.
+      option.addEventListener('pointerdown', (event) => {
+        event.preventDefault();
+        choose(art);
+      });
+      return option;
+    });
+    const none = makeOption(0, 'keine Art mit diesem Namen');
+    none.ariaDisabled = 'true';
+    list.replaceChildren(...(options.length > 0 ? options : [none]));
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');
   };

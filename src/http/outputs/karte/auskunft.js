@@ -1,8 +1,9 @@
 // What is told of a record, a square or a tenant that was chosen.
+import { artName } from './artwahl.js';
+import { make } from './element.js';
 import { loadJson } from './laden.js';
-import { schutzgrund } from './legende.js';
+import { numbers, schutzgrund } from './legende.js';
 
-const numbers = new Intl.NumberFormat('de-DE');
 const days = new Intl.DateTimeFormat('de-DE', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /**
@@ -17,25 +18,15 @@ export async function loadMeldungen(ids) {
 }
 
 /** @param {Meldung} meldung */
-export const nameOf = ({ name_deutsch, name_wissenschaftlich }) => name_deutsch ?? name_wissenschaftlich;
-/** @param {Meldung} meldung */
 export const tagOf = ({ datum }) => days.format(new Date(`${datum}T00:00:00Z`));
 /** @param {number} count @param {string} one @param {string} many */
 export const zahl = (count, one, many) => `${numbers.format(count)} ${count === 1 ? one : many}`;
 
-/** @param {string} name @param {string} text */
-function make(name, text) {
-  const element = document.createElement(name);
-  element.textContent = text;
-  return element;
-}
-
 /** @param {Meldung} meldung */
 function describeMeldung(meldung) {
-  const article = document.createElement('article');
-  const heading = make('h3', nameOf(meldung));
-  if (meldung.name_deutsch !== null) heading.append(' ', make('i', meldung.name_wissenschaftlich));
-  const facts = document.createElement('dl');
+  const heading = make('h3', {}, artName(meldung));
+  if (meldung.name_deutsch !== null) heading.append(' ', make('i', {}, meldung.name_wissenschaftlich));
+  const facts = make('dl', {});
   const rows = {
     Datum: tagOf(meldung),
     Anzahl: numbers.format(meldung.anzahl),
@@ -43,11 +34,9 @@ function describeMeldung(meldung) {
     Aktivität: meldung.aktivitaet,
   };
   for (const [name, value] of Object.entries({ ...rows, Bemerkung: meldung.bemerkung }))
-    if (value) facts.append(make('dt', name), make('dd', value));
-  const link = /** @type {HTMLAnchorElement} */ (make('a', `Datensatz ${meldung.id}`));
-  link.href = `/ogc/collections/sichtbeobachtung/items/${meldung.id}`;
-  article.append(heading, facts, link);
-  return article;
+    if (value) facts.append(make('dt', {}, name), make('dd', {}, value));
+  const link = make('a', { href: `/ogc/collections/sichtbeobachtung/items/${meldung.id}` }, `Datensatz ${meldung.id}`);
+  return make('article', {}, heading, facts, link);
 }
 
 /**
@@ -56,26 +45,21 @@ function describeMeldung(meldung) {
  * @returns {Promise<Node[]>} nothing where there is nothing
  */
 export async function describe({ ids, zelle, raster, mandanten, side }) {
-  /** @type {Node[]} */
-  const parts = [];
   const meldungen = await loadMeldungen(ids.slice(0, 20));
-  parts.push(...meldungen.map(describeMeldung));
+  /** @type {Node[]} */
+  const parts = meldungen.map(describeMeldung);
   if (ids.length > meldungen.length && meldungen.length > 0)
-    parts.push(make('p', `… und ${ids.length - meldungen.length} weitere.`));
+    parts.push(make('p', {}, `… und ${ids.length - meldungen.length} weitere.`));
   if (zelle !== null) {
-    const article = document.createElement('article');
-    article.append(make('h3', zahl(zelle, 'geschützte Meldung', 'geschützte Meldungen')), make('p', schutzgrund));
-    parts.push(article);
+    const heading = make('h3', {}, zahl(zelle, 'geschützte Meldung', 'geschützte Meldungen'));
+    parts.push(make('article', {}, heading, make('p', {}, schutzgrund)));
   }
   if (raster !== null) {
-    const article = document.createElement('article');
     const size = side === null ? '' : `Im Quadrat von ${numbers.format(side)} × ${numbers.format(side)} km`;
-    article.append(
-      make('h3', zahl(raster.meldungen, 'Meldung', 'Meldungen')),
-      make('p', `${size}: ${zahl(raster.arten, 'Art', 'Arten')}. Näher heran erscheinen einzelne Meldungen.`),
-    );
-    parts.push(article);
+    const heading = make('h3', {}, zahl(raster.meldungen, 'Meldung', 'Meldungen'));
+    const more = `${size}: ${zahl(raster.arten, 'Art', 'Arten')}. Näher heran erscheinen einzelne Meldungen.`;
+    parts.push(make('article', {}, heading, make('p', {}, more)));
   }
-  if (mandanten.length > 0) parts.push(make('p', mandanten.join(', ')));
+  if (mandanten.length > 0) parts.push(make('p', {}, mandanten.join(', ')));
   return parts;
 }

@@ -2,7 +2,7 @@
 import { filterQuery } from './ansicht.js';
 import { LadeFehler, load } from './laden.js';
 
-const farben = ['#e5f0c9', '#b3d9a0', '#6cb98b', '#2b8a83', '#0d5470'];
+export const farben = ['#e5f0c9', '#b3d9a0', '#6cb98b', '#2b8a83', '#0d5470'];
 const dark = '#12303b';
 const schutz = '#a8480b';
 
@@ -56,14 +56,10 @@ export function makeEbene(ol, { onStart, onEnd, onError, isPlain }) {
   const { Style, Fill, Stroke, Circle } = ol.style;
   /** @type {number[]} */
   let klassen = [];
-  const squares = farben.map(
-    (color) =>
-      new Style({
-        fill: new Fill({ color: isPlain ? color : `${color}c8` }),
-        stroke: new Stroke({ color: '#ffffff', width: 0.7 }),
-        zIndex: 2,
-      }),
-  );
+  /** @param {string | CanvasPattern} color @param {string} edge @param {number} width @param {number} zIndex */
+  const makeArea = (color, edge, width, zIndex) =>
+    new Style({ fill: new Fill({ color }), stroke: new Stroke({ color: edge, width }), zIndex });
+  const squares = farben.map((color) => makeArea(isPlain ? color : `${color}c8`, '#ffffff', 0.7, 2));
   const styles = {
     sichtbeobachtung: new Style({
       image: new Circle({
@@ -73,11 +69,7 @@ export function makeEbene(ol, { onStart, onEnd, onError, isPlain }) {
       }),
       zIndex: 5,
     }),
-    zelle: new Style({
-      fill: new Fill({ color: makeSchraffur() }),
-      stroke: new Stroke({ color: schutz, width: 1.8 }),
-      zIndex: 3,
-    }),
+    zelle: makeArea(makeSchraffur(), schutz, 1.8, 3),
     // Boundaries once as ground and once as line above the counts.
     mandant: [
       new Style({ ...(isPlain && { fill: new Fill({ color: '#ffffff' }) }), zIndex: 0 }),
@@ -135,9 +127,7 @@ export function makeEbene(ol, { onStart, onEnd, onError, isPlain }) {
     list(extent) {
       return layer.getFeaturesInExtent(extent).filter((/** @type {any} */ feature) => feature.get('adresse') === address);
     },
-    reload() {
-      source.refresh();
-    },
+    reload: () => source.refresh(),
     /** @param {number[]} next */
     setKlassen(next) {
       if (String(next) === String(klassen)) return;

@@ -3,6 +3,7 @@ import { filterQuery, readAnsicht, writeAnsicht } from './ansicht.js';
 import { artName, makeArtwahl } from './artwahl.js';
 import { describe, zahl } from './auskunft.js';
 import { makeEbene, makeKlassen } from './ebenen.js';
+import { make } from './element.js';
 import { makeHintergrund } from './hintergrund.js';
 import { LadeFehler, loadJson } from './laden.js';
 import { showLegende } from './legende.js';
@@ -90,11 +91,7 @@ function goTo(center, id) {
 async function showAuskunft(found) {
   try {
     const parts = await describe({ ...found, side: ebene.sideAt(view.getResolution()) });
-    const close = document.createElement('button');
-    close.type = 'button';
-    close.className = 'schliessen';
-    close.setAttribute('aria-label', 'Auskunft schließen');
-    close.textContent = '×';
+    const close = make('button', { type: 'button', className: 'schliessen', ariaLabel: 'Auskunft schließen' }, '×');
     close.addEventListener('click', () => {
       auskunft.hidden = true;
       target.focus();
@@ -150,13 +147,11 @@ for (const input of [von, bis]) {
     const isWrong =
       (von.value !== '' && first === null) || (bis.value !== '' && last === null) || !von.validity.valid || !bis.validity.valid;
     const isReversed = first != null && last != null && first > last;
-    get('wahl-fehler').textContent = isWrong
-      ? 'Ein Jahr hat vier Ziffern, etwa 2019.'
-      : isReversed
-        ? 'Das erste Jahr liegt nach dem letzten.'
-        : '';
-    get('wahl-fehler').hidden = !(isWrong || isReversed);
-    if (isWrong || isReversed) return;
+    const reversed = isReversed ? 'Das erste Jahr liegt nach dem letzten.' : '';
+    const problem = isWrong ? 'Ein Jahr hat vier Ziffern, etwa 2019.' : reversed;
+    get('wahl-fehler').textContent = problem;
+    get('wahl-fehler').hidden = problem === '';
+    if (problem !== '') return;
     Object.assign(ansicht, { von: first ?? null, bis: last ?? null });
     showFilter();
     writeView();
@@ -172,8 +167,7 @@ fehler.querySelector('button').addEventListener('click', () => {
 get('liste').addEventListener('toggle', showView);
 map.on('singleclick', (/** @type {any} */ { coordinate }) => showAuskunft(findHere(coordinate)));
 map.on('moveend', () => {
-  if (!isRestored) return;
-  writeView();
+  if (isRestored) writeView();
 });
 // What is loaded is drawn then.
 map.on('rendercomplete', showView);

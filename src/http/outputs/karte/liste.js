@@ -1,5 +1,7 @@
 // What lies in the view, as a list: for whoever has no mouse, or no eyes for the map.
-import { loadMeldungen, nameOf, tagOf, zahl } from './auskunft.js';
+import { artName } from './artwahl.js';
+import { loadMeldungen, tagOf, zahl } from './auskunft.js';
+import { make } from './element.js';
 
 const most = 40;
 
@@ -29,7 +31,7 @@ export async function showListe(element, stand, { ids, centers, squares }, onCho
       id: null,
     }));
   for (const meldung of await loadMeldungen(ids.slice(0, most)))
-    entries.push({ text: `${nameOf(meldung)}, ${tagOf(meldung)}`, center: centers.get(meldung.id) ?? [], id: meldung.id });
+    entries.push({ text: `${artName(meldung)}, ${tagOf(meldung)}`, center: centers.get(meldung.id) ?? [], id: meldung.id });
   // Another view's list may have come before this one's.
   if (asked.get(element) !== turn) return;
   const all = ids.length + squares.length;
@@ -41,14 +43,9 @@ export async function showListe(element, stand, { ids, centers, squares }, onCho
   const chosen = buttons.find((button) => button === document.activeElement);
   element.replaceChildren(
     ...entries.map((entry) => {
-      const item = document.createElement('li');
-      const button = document.createElement('button');
-      button.type = 'button';
-      button.value = keyOf(entry);
-      button.textContent = entry.text;
+      const button = make('button', { type: 'button', value: keyOf(entry) }, entry.text);
       button.addEventListener('click', () => onChoose(entry.center, entry.id));
-      item.append(button);
-      return item;
+      return make('li', {}, button);
     }),
   );
   if (chosen) {

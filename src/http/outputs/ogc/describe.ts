@@ -1,9 +1,8 @@
 // What /ogc says of itself: the landing page, the classes that it conforms to, the collections (O2).
 import { type Collection, collections } from './collections.ts';
 import { crs84, crsNames, storageCrs } from './crs.ts';
-import { pageFormats } from './items.ts';
 import type { Addresses, Link } from './links.ts';
-import { html, json, type OutputFormat, openapi } from './negotiate.ts';
+import { itemsFormats, json, openapi, pageFormats } from './negotiate.ts';
 
 export const title = 'Artbeobachtungen';
 export const description =
@@ -21,33 +20,35 @@ export const conformance = [
 /** West, south, east, north in degrees, by the margin around all sightings; null where there is nothing yet. */
 export type Extents = Map<number, number[] | null>;
 
-const pages = [json, html];
-
-export function linksOfLanding(addresses: Addresses, format: OutputFormat): Link[] {
+/** Where the landing page leads. */
+export function linksOfLanding(addresses: Addresses): Link[] {
   return [
-    ...addresses.own(format, pages),
     ...addresses.below('/api', 'service-desc', 'Beschreibung der Schnittstelle (OpenAPI 3.0)', [openapi]),
     { href: `${addresses.root}/api?f=html`, rel: 'service-doc', type: 'text/html', title: 'Beschreibung der Schnittstelle' },
-    ...addresses.below('/conformance', 'conformance', 'Erfüllte Konformitätsklassen', pages),
-    ...addresses.below('/collections', 'data', 'Sammlungen', pages),
+    ...addresses.below('/conformance', 'conformance', 'Erfüllte Konformitätsklassen', pageFormats),
+    ...addresses.below('/collections', 'data', 'Sammlungen', pageFormats),
   ];
 }
 
-export const describeLanding = (addresses: Addresses) => ({ title, description, links: linksOfLanding(addresses, json) });
+export const describeLanding = (addresses: Addresses) => ({
+  title,
+  description,
+  links: [...addresses.own(json, pageFormats), ...linksOfLanding(addresses)],
+});
 
 export const describeConformance = (addresses: Addresses) => ({
   conformsTo: conformance,
-  links: addresses.own(json, pages),
+  links: addresses.own(json, pageFormats),
 });
 
 export const describeCollections = (addresses: Addresses, extents: Extents) => ({
-  links: addresses.own(json, pages),
+  links: addresses.own(json, pageFormats),
   crs: crsNames,
   collections: collections.map((each) => describeCollection(addresses, each, extents)),
 });
 
-/** @param format of the page that is about this collection alone; missing in the list of all */
-export function describeCollection(addresses: Addresses, collection: Collection, extents: Extents, format?: OutputFormat) {
+/** @param isAlone the document is about this collection alone, and no list of all */
+export function describeCollection(addresses: Addresses, collection: Collection, extents: Extents, isAlone = false) {
   const path = `/collections/${collection.id}`;
   const extent = extents.get(collection.margin);
   return {
@@ -68,8 +69,8 @@ export function describeCollection(addresses: Addresses, collection: Collection,
     crs: crsNames,
     storageCrs,
     links: [
-      ...(format ? addresses.own(format, pages) : addresses.below(path, 'self', collection.title, [json])),
-      ...addresses.below(`${path}/items`, 'items', `${collection.title}: Objekte`, pageFormats),
+      ...(isAlone ? addresses.own(json, pageFormats) : addresses.below(path, 'self', collection.title, [json])),
+      ...addresses.below(`${path}/items`, 'items', `${collection.title}: Objekte`, itemsFormats),
     ],
   };
 }

@@ -1,5 +1,6 @@
 // Features as they come from the database, where they are not passed on as they are.
 import type { FeaturePage } from '../../../db/ausgabe-ogc.ts';
+import type { Collection } from './collections.ts';
 
 type Position = readonly number[];
 
@@ -22,9 +23,24 @@ export function polygonsOf({ type, coordinates }: Feature['geometry']): Position
 }
 
 /** As well-known text. */
-export function toWkt(geometry: Feature['geometry']): string {
+function toWkt(geometry: Feature['geometry']): string {
   if (geometry.type === 'Point') return `POINT (${geometry.coordinates.join(' ')})`;
   const toRing = (ring: readonly Position[]) => `(${ring.map((position) => position.join(' ')).join(', ')})`;
   const polygons = polygonsOf(geometry).map((rings) => `(${rings.map(toRing).join(', ')})`);
   return geometry.type === 'Polygon' ? `POLYGON ${polygons[0]}` : `MULTIPOLYGON (${polygons.join(', ')})`;
+}
+
+/** A page as CSV (RFC 4180): a column for each property, the geometry as well-known text. */
+export function makeCsv(collection: Collection, page: FeaturePage): Buffer<ArrayBuffer> {
+  const names = Object.keys(collection.properties);
+  const lines = featuresOf(page).map(({ properties, geometry }) => [
+    ...names.map((name) => toCell(properties[name] ?? '')),
+    toCell(toWkt(geometry)),
+  ]);
+  return Buffer.from([[...names, 'geometrie'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join(''));
+}
+
+function toCell(value: string | number | boolean): string {
+  const text = String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { FeatureFilter, FeaturePage } from '../../../db/ausgabe-ogc.ts';
 import { isStorable } from '../../../guard/text.ts';
-import type { Deps, Env } from '../../context.ts';
+import type { Env } from '../../context.ts';
 import * as field from '../../wire/fields.ts';
 import { PortalError } from '../../wire/portal-error.ts';
 import { send } from '../../wire/reply.ts';
@@ -11,10 +11,10 @@ import { queryReader } from '../output-query.ts';
 import { type Collection, collections } from './collections.ts';
 import { bboxField, crs84, crsField, systemOf, toBox } from './crs.ts';
 import { datetimeField } from './datetime.ts';
-import { makeCsv } from './feature-csv.ts';
+import { makeCsv } from './geometry.ts';
 import { makeItemPage, makeItemsPage } from './items-page.ts';
 import { Addresses, type Link } from './links.ts';
-import { chooseFormat, csv, geojson, html, linkType } from './negotiate.ts';
+import { chooseFormat, csv, geojson, html, itemFormats, itemsFormats, linkType } from './negotiate.ts';
 import type { Conditions } from './ogc-conditions.ts';
 
 /** Features of a page; more are cut down to it (Requirement 22). */
@@ -37,9 +37,6 @@ const limitField = v.optional(
 /** Some programs page that way only; whoever reads on is to follow `next`, which costs the same however far it is. */
 export const maxOffset = 10_000;
 
-export const pageFormats = [geojson, html, csv];
-const itemFormats = [geojson, html];
-
 const pageEntries = {
   f: v.optional(field.oneOf(['json', 'html', 'csv'])),
   bbox: bboxField,
@@ -53,29 +50,17 @@ const pageEntries = {
 type PageInput = v.InferOutput<v.ObjectSchema<typeof pageEntries, undefined>>;
 
 /** What one of the collections may be asked for beside that. */
-interface FilterInput {
-  art?: number;
-  artengruppe_id?: number;
-  jahr?: number;
-  jahr_von?: number;
-  jahr_bis?: number;
-  mandant?: string;
-}
+type FilterInput = Pick<FeatureFilter, 'art' | 'artengruppe_id' | 'jahr_von' | 'jahr_bis' | 'mandant'> & { jahr?: number };
 
 const pageReaders = new Map(collections.map(({ id, filters }) => [id, queryReader({ ...pageEntries, ...filters })]));
 const readItemQuery = queryReader({ f: v.optional(field.oneOf(['json', 'html'])), crs: crsField });
 
 /** GET /ogc/collections/{collection}/items */
-export async function answerItems(
-  c: Context<Env>,
-  deps: Deps,
-  { answerUnchanged, setTag }: Conditions,
-  collection: Collection,
-): Promise<Response> {
+export async function answerItems(c: Context<Env>, { deps, answerUnchanged, setTag }: Conditions, collection: Collection) {
   const read = pageReaders.get(collection.id);
   if (!read) throw new PortalError('nicht_gefunden');
   const input = read(c) as PageInput & FilterInput;
-  const format = chooseFormat(c, input.f, pageFormats);
+  const format = chooseFormat(c, input.f, itemsFormats);
   const filter = toFilter(input);
   const hasArea = filter.box !== undefined || filter.mandant !== undefined;
   const { cursor } = input;
@@ -92,17 +77,12 @@ export async function answerItems(
   const { value: page, stand } = await collection.list(deps.reads, range);
   setTag(c, format, stand);
   const addresses = new Addresses(c, deps);
-  const links = addresses.own(format, pageFormats);
-  if (page.lastKey !== null)
-    links.push({
-      href: addresses.with({ cursor: page.lastKey }, 'offset'),
-      rel: 'next',
-      type: linkType(format),
-      title: 'Nächste Seite',
-    });
+  const links = addresses.own(format, itemsFormats);
+  const next = page.lastKey === null ? null : addresses.with({ cursor: page.lastKey }, 'offset');
+  if (next !== null) links.push({ href: next, rel: 'next', type: linkType(format), title: 'Nächste Seite' });
   links.push(...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson));
   c.header('Link', links.map(({ href, rel, type }) => `<${href}>; rel="${rel}"; type="${type}"`).join(', '));
-  if (format === html) return makeItemsPage(c, { collection, page, links, addresses });
+  if (format === html) return makeItemsPage(c, addresses, collection, page, next);
   setCrs(c, crs);
   if (format === csv) return send(c, { body: makeCsv(collection, page), type: csv.type, status: 200 });
   return send(c, {
@@ -113,13 +93,8 @@ export async function answerItems(
 }
 
 /** GET /ogc/collections/{collection}/items/{fid} */
-export async function answerItem(
-  c: Context<Env>,
-  deps: Deps,
-  { answerUnchanged, setTag }: Conditions,
-  collection: Collection,
-  id: string,
-): Promise<Response> {
+export async function answerItem(c: Context<Env>, { deps, answerUnchanged, setTag }: Conditions, collection: Collection) {
+  const id = c.req.param('fid') ?? '';
   const input = readItemQuery(c);
   const format = chooseFormat(c, input.f, itemFormats);
   const unchanged = await answerUnchanged(c, format);
@@ -134,7 +109,7 @@ export async function answerItem(
     ...addresses.own(format, itemFormats),
     ...addresses.below(`/collections/${collection.id}`, 'collection', collection.title, [geojson]).map(asJson),
   ];
-  if (format === html) return makeItemPage(c, { collection, feature, links, addresses });
+  if (format === html) return makeItemPage(c, addresses, collection, feature);
   setCrs(c, crs);
   // Before the brace that ends it.
   const tail = Buffer.from(`,"links":${JSON.stringify(links)}}`);
@@ -168,28 +143,20 @@ function makeCollection(page: FeaturePage, links: readonly Link[], isFirst: bool
 function toFilter(input: PageInput & FilterInput): FeatureFilter {
   const { bbox, datetime, art, artengruppe_id, mandant, jahr, jahr_von, jahr_bis } = input;
   const year = (value: number) => String(value).padStart(4, '0');
-  const from = latest([datetime?.from, jahr === undefined ? undefined : `${year(jahr)}-01-01`]);
-  const to = earliest([datetime?.to, jahr === undefined ? undefined : `${year(jahr)}-12-31`]);
   const yearOf = (day: string | undefined) => (day === undefined ? undefined : Number(day.slice(0, 4)));
-  const fromYear = latest([jahr_von, yearOf(datetime?.from)]);
-  const toYear = earliest([jahr_bis, yearOf(datetime?.to)]);
-  return dropMissing({
+  return {
     art,
     artengruppe_id,
     mandant,
-    datum_von: from,
-    datum_bis: to,
-    jahr_von: fromYear,
-    jahr_bis: toYear,
+    datum_von: latest([datetime?.from, jahr === undefined ? undefined : `${year(jahr)}-01-01`]),
+    datum_bis: earliest([datetime?.to, jahr === undefined ? undefined : `${year(jahr)}-12-31`]),
+    jahr_von: latest([jahr_von, yearOf(datetime?.from)]),
+    jahr_bis: earliest([jahr_bis, yearOf(datetime?.to)]),
     box: bbox && toBox(bbox, input['bbox-crs'] ?? crs84),
-  });
+  };
 }
 
 const inOrder = <T extends string | number>(values: (T | undefined)[]) =>
   values.filter((value) => value !== undefined).sort((a, b) => (a < b ? -1 : 1));
 const latest = <T extends string | number>(values: (T | undefined)[]) => inOrder(values).at(-1);
 const earliest = <T extends string | number>(values: (T | undefined)[]) => inOrder(values)[0];
-
-function dropMissing(filter: FeatureFilter): FeatureFilter {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-}

@@ -23,6 +23,12 @@ export const openapi: OutputFormat = {
   also: ['application/json', 'application/openapi+json'],
 };
 
+// What there is of each kind of address, the usual one first.
+export const pageFormats = [json, html];
+export const apiFormats = [openapi, html];
+export const itemsFormats = [geojson, html, csv];
+export const itemFormats = [geojson, html];
+
 /** The type without what belongs to its text only: how links name it. */
 export const linkType = ({ type }: OutputFormat) => type.split('; ', 1)[0] ?? type;
 

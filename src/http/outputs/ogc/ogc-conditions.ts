@@ -7,25 +7,23 @@ import type { OutputFormat } from './negotiate.ts';
 /** The version of what is made of nothing in the database. */
 export const noStand = '';
 
-export interface Conditions {
-  /** @returns 304 where the client has what it would be answered with at present */
-  answerUnchanged(c: Context<Env>, format: OutputFormat, isFixed?: boolean): Promise<Response | null>;
-  /** Sets the ETag of what is answered. */
-  setTag(c: Context<Env>, format: OutputFormat, stand: string): void;
-}
+export type Conditions = ReturnType<typeof makeConditions>;
 
-export function makeConditions(deps: Deps): Conditions {
+export function makeConditions(deps: Deps) {
   const { tagOf, look } = makeTags(deps);
   const tagFor = (c: Context<Env>, format: OutputFormat, stand: string) =>
     tagOf(stand, `${requestOrigin(c, deps.config.trustedHops)} ${c.req.url} ${format.name}`);
-  const setTag: Conditions['setTag'] = (c, format, stand) => {
+  /** Sets the ETag of what is answered. */
+  const setTag = (c: Context<Env>, format: OutputFormat, stand: string) => {
     c.header('Cache-Control', 'no-cache');
     // Weak, because the time of the answer stands in some of them.
     c.header('ETag', `W/${tagFor(c, format, stand)}`);
   };
   return {
+    deps,
     setTag,
-    async answerUnchanged(c, format, isFixed = false) {
+    /** @returns 304 where the client has what it would be answered with at present */
+    async answerUnchanged(c: Context<Env>, format: OutputFormat, isFixed = false): Promise<Response | null> {
       const known = c.req.header('if-none-match');
       if (known === undefined || namesAny(known)) return null;
       const stand = isFixed ? noStand : await look('gezeigt');

@@ -4,7 +4,8 @@ import type { Context } from 'hono';
 import { html, raw } from 'hono/html';
 import type { Env } from '../../context.ts';
 import { sendPage } from '../../wire/reply.ts';
-import type { Link } from './links.ts';
+import type { Addresses } from './links.ts';
+import { html as htmlFormat, type OutputFormat, pageFormats } from './negotiate.ts';
 
 const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:62rem;margin:0 auto;padding:0 1rem 3rem;color:#1d1d1d;background:#fff}
 a{color:#1b5e20}
@@ -23,18 +24,22 @@ th,td{text-align:left;vertical-align:top;padding:.25rem .6rem;border-bottom:1px 
 const styleHash = hash('sha256', style, 'base64');
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-type Html = ReturnType<typeof html> | string;
+/** A page that leads to others: its path below the root, its title. */
+type Step = readonly [path: string, title: string];
+export const home: Step = ['', 'Daten'];
+export const toCollections: Step = ['/collections', 'Sammlungen'];
 
 interface PageParts {
   title: string;
   /** What leads here, from the outside in. */
-  path: readonly { href: string; title: string }[];
-  links: readonly Link[];
-  body: Html;
+  path: readonly Step[];
+  /** What there is of it. */
+  formats?: readonly OutputFormat[];
+  body: ReturnType<typeof html>;
 }
 
-export function makePage(c: Context<Env>, { title, path, links, body }: PageParts): Promise<Response> {
-  const others = links.filter(({ rel }) => rel === 'alternate');
+export function makePage(c: Context<Env>, addresses: Addresses, { title, path, formats = pageFormats, body }: PageParts) {
+  const others = addresses.own(htmlFormat, formats).filter(({ rel }) => rel === 'alternate');
   return sendPage(
     c,
     html`<!doctype html>
@@ -47,7 +52,7 @@ ${others.map(({ href, type }) => html`<link rel="alternate" type="${type}" href=
 <style>${raw(style)}</style>
 </head>
 <body>
-<nav>${path.map(({ href, title: step }) => html`<a href="${href}">${step}</a> › `)}${title}</nav>
+<nav>${path.map(([step, name]) => html`<a href="${addresses.root}${step}?f=html">${name}</a> › `)}${title}</nav>
 <main>
 <h1>${title}</h1>
 ${body}

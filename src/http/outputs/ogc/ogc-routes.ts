@@ -11,13 +11,18 @@ import { send } from '../../wire/reply.ts';
 import { queryReader } from '../output-query.ts';
 import { type Collection, collections } from './collections.ts';
 import { describeCollection, describeCollections, describeConformance, describeLanding, type Extents } from './describe.ts';
-import { makeCollectionPage, makeCollectionsPage, makeConformancePage, makeLandingPage } from './describe-page.ts';
+import {
+  makeCollectionPage,
+  makeCollectionsPage,
+  makeConformancePage,
+  makeLandingPage,
+  makeOpenapiPage,
+} from './describe-page.ts';
 import { answerItem, answerItems } from './items.ts';
 import { Addresses, base } from './links.ts';
-import { chooseFormat, html, json, openapi } from './negotiate.ts';
+import { apiFormats, chooseFormat, html, pageFormats } from './negotiate.ts';
 import { makeConditions, noStand } from './ogc-conditions.ts';
 import { makeOpenapi } from './openapi.ts';
-import { makeOpenapiPage } from './openapi-page.ts';
 
 const readFormat = queryReader({ f: v.optional(field.oneOf(['json', 'html'])) });
 
@@ -31,7 +36,7 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
       read: (() => Promise<Versioned<T>>) | null,
       make: (addresses: Addresses, value: T) => object,
       makeHtml: (c: Context<Env>, addresses: Addresses, value: T) => Promise<Response>,
-      formats = [json, html],
+      formats = pageFormats,
     ) =>
     async (c: Context<Env>) => {
       const format = chooseFormat(c, readFormat(c).f, formats);
@@ -56,7 +61,7 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
     .get('/', page(null, describeLanding, makeLandingPage))
     .get(
       '/api',
-      page(null, ({ root }) => makeOpenapi(root), makeOpenapiPage, [openapi, html]),
+      page(null, ({ root }) => makeOpenapi(root), makeOpenapiPage, apiFormats),
     )
     .get('/conformance', page(null, describeConformance, makeConformancePage))
     .get('/collections', page(readExtents, describeCollections, makeCollectionsPage))
@@ -64,12 +69,12 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
       const collection = findCollection(c);
       return page(
         readExtents,
-        (addresses, extents) => describeCollection(addresses, collection, extents, json),
+        (addresses, extents) => describeCollection(addresses, collection, extents, true),
         (_c, addresses, extents) => makeCollectionPage(c, addresses, collection, extents),
       )(c);
     })
-    .get('/collections/:collection/items', (c) => answerItems(c, deps, conditions, findCollection(c)))
-    .get('/collections/:collection/items/:fid', (c) => answerItem(c, deps, conditions, findCollection(c), c.req.param('fid')));
+    .get('/collections/:collection/items', (c) => answerItems(c, conditions, findCollection(c)))
+    .get('/collections/:collection/items/:fid', (c) => answerItem(c, conditions, findCollection(c)));
   // The root as programs put it together from the document: its server and a slash.
   return new Hono<Env>().route('/', pages).get(`${base}/`, (c) => c.redirect(`${base}${new URL(c.req.url).search}`, 301));
 }

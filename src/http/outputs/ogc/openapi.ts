@@ -3,68 +3,55 @@ import { type Collection, collections } from './collections.ts';
 import { crs84, crsNames } from './crs.ts';
 import { description, title } from './describe.ts';
 import { defaultFeatures, maxFeatures, maxOffset } from './items.ts';
-import { csv, geojson, html, json, linkType, type OutputFormat, openapi } from './negotiate.ts';
+import { apiFormats, itemFormats, itemsFormats, linkType, type OutputFormat, pageFormats } from './negotiate.ts';
 
-interface Node {
-  [name: string]: unknown;
-}
+type Node = Record<string, unknown>;
 
 const uri = { type: 'string', format: 'uri' };
-const query = (name: string, what: string, schema: Node, more: Node = {}) => ({
-  name,
-  in: 'query',
-  description: what,
-  required: false,
-  schema,
-  ...more,
-});
+const string = { type: 'string' };
+const query = (name: string, what: string, schema: Node) => ({ name, in: 'query', description: what, required: false, schema });
 
 const year = { type: 'integer', minimum: 1, maximum: 9999 };
 const number = { type: 'integer', minimum: 0, maximum: 2147483647 };
-const asForm = { style: 'form', explode: false };
 const crsSchema = { ...uri, enum: crsNames, default: crs84 };
 
-/** Parameters by their names. */
-const parameters: Record<string, Node> = {
-  bbox: query(
-    'bbox',
+/** What parameters mean, and what they take. */
+const asked: Record<string, [what: string, schema: Node]> = {
+  bbox: [
     'Kasten, den die gezeigte Geometrie berührt: vier Zahlen, oder sechs mit Höhen, in der Achsenfolge von bbox-crs. Von geschützten Funden zählt das Quadrat.',
     { type: 'array', items: { type: 'number' }, minItems: 4, maxItems: 6 },
-    asForm,
-  ),
-  'bbox-crs': query('bbox-crs', 'Koordinatensystem von bbox.', crsSchema, asForm),
-  crs: query(
-    'crs',
-    'Koordinatensystem der Geometrien; bei EPSG:4326 und 3035 ist die erste Zahl Breite oder Hochwert.',
-    crsSchema,
-    asForm,
-  ),
-  datetime: query(
-    'datetime',
+  ],
+  'bbox-crs': ['Koordinatensystem von bbox.', crsSchema],
+  crs: ['Koordinatensystem der Geometrien; bei EPSG:4326 und 3035 ist die erste Zahl Breite oder Hochwert.', crsSchema],
+  datetime: [
     'Zeitpunkt oder Zeitraum, offen mit „..“; gezählt wird in Tagen (Europe/Berlin), beide eingeschlossen. Von Rastern zählen ganze Jahre.',
-    { type: 'string' },
-    asForm,
-  ),
-  limit: query(
-    'limit',
+    string,
+  ],
+  limit: [
     `Objekte einer Seite; mehr als ${maxFeatures} zählt wie ${maxFeatures}.`,
     { type: 'integer', minimum: 1, maximum: maxFeatures, default: defaultFeatures },
-    asForm,
-  ),
-  cursor: query('cursor', 'Wo die Seite beginnt: aus dem Verweis next der vorigen.', { type: 'string' }),
-  offset: query('offset', 'So viele Objekte werden am Anfang ausgelassen. Wer alle lesen will, folgt besser dem Verweis next.', {
-    type: 'integer',
-    minimum: 0,
-    maximum: maxOffset,
-    default: 0,
-  }),
-  art: query('art', 'Nummer der Art.', number),
-  artengruppe_id: query('artengruppe_id', 'Nummer der Artengruppe.', number),
-  jahr: query('jahr', 'Jahr der Beobachtung.', year),
-  jahr_von: query('jahr_von', 'Erstes Jahr, das zählt.', year),
-  jahr_bis: query('jahr_bis', 'Letztes Jahr, das zählt.', year),
-  mandant: query('mandant', 'Kürzel des Mandanten, in dem der gezeigte Ort liegt.', { type: 'string', maxLength: 500 }),
+  ],
+  cursor: ['Wo die Seite beginnt: aus dem Verweis next der vorigen.', string],
+  offset: [
+    'So viele Objekte werden am Anfang ausgelassen. Wer alle lesen will, folgt besser dem Verweis next.',
+    { type: 'integer', minimum: 0, maximum: maxOffset, default: 0 },
+  ],
+  art: ['Nummer der Art.', number],
+  artengruppe_id: ['Nummer der Artengruppe.', number],
+  jahr: ['Jahr der Beobachtung.', year],
+  jahr_von: ['Erstes Jahr, das zählt.', year],
+  jahr_bis: ['Letztes Jahr, das zählt.', year],
+  mandant: ['Kürzel des Mandanten, in dem der gezeigte Ort liegt.', { type: 'string', maxLength: 500 }],
 };
+// Those of the standard say how they are written.
+const ofStandard = ['bbox', 'bbox-crs', 'crs', 'datetime', 'limit'];
+const shared = [...ofStandard, 'cursor', 'offset'];
+const parameters = Object.fromEntries(
+  Object.entries(asked).map(([name, [what, schema]]) => [
+    name,
+    { ...query(name, what, schema), ...(ofStandard.includes(name) && { style: 'form', explode: false }) },
+  ]),
+);
 
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 
@@ -76,15 +63,15 @@ export function makeOpenapi(server: string): Node {
     servers: [{ url: server }],
     tags: [{ name: 'Dienst' }, { name: 'Daten' }],
     paths: {
-      '/': page('getLandingPage', 'Startseite', [json, html], ref('schemas', 'landingPage')),
-      '/api': page('getApi', 'Dieses Dokument', [openapi, html], { type: 'object' }),
-      '/conformance': page('getConformance', 'Erfüllte Konformitätsklassen', [json, html], ref('schemas', 'confClasses')),
-      '/collections': page('getCollections', 'Sammlungen', [json, html], ref('schemas', 'collections')),
+      '/': page('getLandingPage', 'Startseite', pageFormats, ref('schemas', 'landingPage')),
+      '/api': page('getApi', 'Dieses Dokument', apiFormats, { type: 'object' }),
+      '/conformance': page('getConformance', 'Erfüllte Konformitätsklassen', pageFormats, ref('schemas', 'confClasses')),
+      '/collections': page('getCollections', 'Sammlungen', pageFormats, ref('schemas', 'collections')),
       ...Object.fromEntries(
         collections.flatMap((collection) => {
           const path = `/collections/${collection.id}`;
           return [
-            [path, page(`describe_${collection.id}`, collection.title, [json, html], ref('schemas', 'collection'))],
+            [path, page(`describe_${collection.id}`, collection.title, pageFormats, ref('schemas', 'collection'))],
             [`${path}/items`, itemsPath(collection)],
             [`${path}/items/{fid}`, itemPath(collection)],
           ];
@@ -107,7 +94,7 @@ function respond(what: string, formats: readonly OutputFormat[], schema: Node, h
       description: what,
       ...(headers && { headers }),
       content: Object.fromEntries(
-        formats.map((format) => [linkType(format), { schema: format.name === 'json' ? schema : { type: 'string' } }]),
+        formats.map((format) => [linkType(format), { schema: format.name === 'json' ? schema : string }]),
       ),
     },
     304: { description: 'Unverändert seit If-None-Match' },
@@ -132,40 +119,36 @@ function page(operationId: string, summary: string, formats: readonly OutputForm
   };
 }
 
-const crsHeader = { 'Content-Crs': { description: 'Koordinatensystem der Geometrien', schema: { type: 'string' } } };
-const shared = ['bbox', 'bbox-crs', 'crs', 'datetime', 'limit', 'cursor', 'offset'];
+const crsHeader = { 'Content-Crs': { description: 'Koordinatensystem der Geometrien', schema: string } };
 
 function itemsPath({ id, title: name, description: what, filters }: Collection): Node {
-  const formats = [geojson, html, csv];
   return {
     get: {
       tags: ['Daten'],
       operationId: `list_${id}`,
       summary: `${name}: Objekte`,
       description: what,
-      parameters: [...[...shared, ...Object.keys(filters)].map((each) => ref('parameters', each)), formatsOf(formats)],
-      responses: respond('Eine Seite', formats, ref('schemas', `${id}_seite`), crsHeader),
+      parameters: [...[...shared, ...Object.keys(filters)].map((each) => ref('parameters', each)), formatsOf(itemsFormats)],
+      responses: respond('Eine Seite', itemsFormats, ref('schemas', `${id}_seite`), crsHeader),
     },
   };
 }
 
 function itemPath({ id, title: name, idDescription }: Collection): Node {
-  const formats = [geojson, html];
-  const fid = { name: 'fid', in: 'path', required: true, description: idDescription, schema: { type: 'string' } };
+  const fid = { name: 'fid', in: 'path', required: true, description: idDescription, schema: string };
   return {
     get: {
       tags: ['Daten'],
       operationId: `get_${id}`,
       summary: `${name}: ein Objekt`,
-      parameters: [fid, ref('parameters', 'crs'), formatsOf(formats)],
-      responses: respond('Ein Objekt', formats, ref('schemas', id), crsHeader),
+      parameters: [fid, ref('parameters', 'crs'), formatsOf(itemFormats)],
+      responses: respond('Ein Objekt', itemFormats, ref('schemas', id), crsHeader),
     },
   };
 }
 
 const list = (items: Node) => ({ type: 'array', items });
 const object = (required: string[], properties: Node) => ({ type: 'object', required, properties });
-const string = { type: 'string' };
 
 function makeSchemas(): Node {
   const links = list(ref('schemas', 'link'));
