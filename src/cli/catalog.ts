@@ -4,19 +4,19 @@ import type { Database } from '../db/client.ts';
 import { setPasswordHash } from '../db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from '../guard/password.ts';
 import { describeLogins } from '../welcome.ts';
-import { type Command, countOf, type PlainCommand, progress, warn } from './command.ts';
+import { type Command, countOf, type PlainCommand, progress, requireDirectory, warn } from './command.ts';
 import { UsageError } from './line.ts';
 
 export const catalogCommands: Record<string, Command> = {
-  async 'catalog export'(database, _values, [dir]) {
-    if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog export VERZEICHNIS');
+  async 'catalog export'(database, _values, rest) {
+    const dir = requireDirectory('catalog export', rest);
     const { exportCatalogue } = await import('../catalog/catalogue-files.ts');
     await exportCatalogue(database.sql, dir);
     console.log(`Der Katalog steht in ${dir}.`);
   },
 
-  async 'catalog import'(database, values, [dir]) {
-    if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog import VERZEICHNIS');
+  async 'catalog import'(database, values, rest) {
+    const dir = requireDirectory('catalog import', rest);
     const { importCatalogue } = await import('../catalog/catalogue.ts');
     const catalogue = await importCatalogue(database, dir, { force: Boolean(values.force), progress, warn });
     progress.end();
@@ -58,8 +58,8 @@ export const catalogCommands: Record<string, Command> = {
 };
 
 export const plainCatalogCommands: Record<string, PlainCommand> = {
-  async 'catalog template'([dir]) {
-    if (!dir) throw new UsageError('Das Verzeichnis fehlt: catalog template VERZEICHNIS');
+  async 'catalog template'(rest) {
+    const dir = requireDirectory('catalog template', rest);
     const { writeTemplate } = await import('../catalog/catalogue-files.ts');
     await writeTemplate(dir);
     console.log(`Ein leerer Katalog steht in ${dir}; was hineingehört: npm run cli -- catalog import --help`);

@@ -52,9 +52,7 @@ export async function listAbgleich(
 
 /** The last place that may be read; null for an empty feed. */
 async function getAbgleichKopf(sql: Sql): Promise<number | null> {
-  const [row] = await afterRestart(sql, () => sql<{ stelle: number | null }[]>`select k.stelle from api.get_abgleich_kopf() k`);
-  if (!row) throw new Error('api.get_abgleich_kopf returned no row');
-  return row.stelle;
+  return oneValue<number | null>(afterRestart(sql, () => sql`select k.stelle from api.get_abgleich_kopf() k`));
 }
 
 // Reads write nothing: that the database was started or restored is noted by a statement of its own.

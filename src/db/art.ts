@@ -1,4 +1,4 @@
-import type { Sql } from './client.ts';
+import type { Sql, Transaction } from './client.ts';
 import { toVersionedPage, type VersionedPage } from './page.ts';
 import { oneRow } from './row.ts';
 import type { Versioned } from './version.ts';
@@ -30,7 +30,7 @@ export interface ArtFilter {
 
 /** One page of the species that a tenant defines. */
 export async function listArt(
-  sql: Sql,
+  sql: Sql | Transaction,
   tenant: number,
   filter: ArtFilter,
   beforeId: number | null,

@@ -101,9 +101,9 @@ export interface NutzerDatenLink {
 
 /** The account of a link to the own data; null when it is not good any more. */
 export async function getNutzerDatenLink(sql: Sql, hash: Buffer): Promise<NutzerDatenLink | null> {
-  const [row] = await sql<{ nutzer_id: number; loginname: string; geholt: boolean }[]>`
-    select * from api.get_nutzer_daten_link(hash => ${hash}::bytea)`;
-  return row ? { nutzerId: row.nutzer_id, loginname: row.loginname, geholt: row.geholt } : null;
+  const [row] = await sql<NutzerDatenLink[]>`
+    select l.nutzer_id as "nutzerId", l.loginname, l.geholt from api.get_nutzer_daten_link(hash => ${hash}::bytea) l`;
+  return row ?? null;
 }
 
 /** The account whose data are fetched by this link now; null when it is not good any more, or they were. */

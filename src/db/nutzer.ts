@@ -1,6 +1,6 @@
 import type { Sql, Transaction } from './client.ts';
 import { type Page, toPage } from './page.ts';
-import { oneValue } from './row.ts';
+import { oneRow, oneValue } from './row.ts';
 
 export interface Login {
   id: number;
@@ -18,11 +18,10 @@ export async function getReader(sql: Sql, loginname: string, tokenHash: Buffer, 
 
 /** What the password check of a login needs; null for an unknown name. */
 export async function getLogin(sql: Sql | Transaction, loginname: string): Promise<Login | null> {
-  const [row] = await sql<{ id: number; name: string; loginname_out: string; password_hash: string | null; status: number }[]>`
-    select * from api.get_login(loginname => ${loginname}::text)`;
-  return row
-    ? { id: row.id, name: row.name, loginname: row.loginname_out, passwordHash: row.password_hash, status: row.status }
-    : null;
+  const [row] = await sql<Login[]>`
+    select l.id, l.name, l.loginname_out as loginname, l.password_hash as "passwordHash", l.status
+    from api.get_login(loginname => ${loginname}::text) l`;
+  return row ?? null;
 }
 
 /** Stores a new access key; false when the password that was verified is not the account's any more, or it was blocked. */
@@ -137,12 +136,10 @@ export interface Registration {
  * @returns whom to mail, and whether that is the new account or the owner of an address that was taken
  */
 export async function registerNutzer(sql: Sql | Transaction, r: Registration): Promise<{ id: number; isNew: boolean }> {
-  const [row] = await sql<{ nutzer_id: number; is_new: boolean }[]>`
-    select * from api.register_nutzer(
+  return oneRow(sql<{ id: number; isNew: boolean }[]>`
+    select r.nutzer_id as id, r.is_new as "isNew" from api.register_nutzer(
       loginname => ${r.loginname}::text, email => ${r.email}::text, vorname => ${r.vorname}::text, nachname => ${r.nachname}::text,
-      anonymisiert => ${r.anonymisiert}::integer, portal_name => ${r.portalName}::text, portal_url => ${r.portalUrl}::text)`;
-  if (!row) throw new Error('api.register_nutzer returned no row');
-  return { id: row.nutzer_id, isNew: row.is_new };
+      anonymisiert => ${r.anonymisiert}::integer, portal_name => ${r.portalName}::text, portal_url => ${r.portalUrl}::text) r`);
 }
 
 export interface MailNutzer {
@@ -164,9 +161,9 @@ export async function getNutzerOf(
   sql: Sql,
   by: { loginname: string | null; email: string | null },
 ): Promise<{ id: number; emailKey: string } | null> {
-  const [row] = await sql<{ id: number; email_key: string }[]>`
-    select * from api.get_nutzer_of(loginname => ${by.loginname}::text, email => ${by.email}::text)`;
-  return row ? { id: row.id, emailKey: row.email_key } : null;
+  const [row] = await sql<{ id: number; emailKey: string }[]>`
+    select n.id, n.email_key as "emailKey" from api.get_nutzer_of(loginname => ${by.loginname}::text, email => ${by.email}::text) n`;
+  return row ?? null;
 }
 
 /** Stores a one-time link to be mailed to this address; false when that is not the account's any more. */
@@ -204,7 +201,7 @@ export interface NutzerFilter {
 
 /** One page of accounts; the own one only, unless the reader is administrator. */
 export async function listNutzer(
-  sql: Sql,
+  sql: Sql | Transaction,
   reader: number,
   f: NutzerFilter,
   beforeId: number | null,

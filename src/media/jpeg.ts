@@ -4,8 +4,7 @@
 import { readOrientation } from './orientation.ts';
 
 /**
- * Why a picture is refused. `truncated`: it ends early, or holds less data than a picture of its size needs. `unsupported`: no camera writes
- * it so, as with arithmetic, lossless or hierarchical coding, 12 bits, two components. `cmyk`: the decoder knows screens only.
+ * Why a picture is refused. `truncated`: it ends early. `unsupported`: no camera writes it so, as with arithmetic, lossless or hierarchical coding, 12 bits, two components. `cmyk`: the decoder knows screens only.
  */
 export type JpegRefusal =
   | ('no_jpeg' | 'heic' | 'avif' | 'png' | 'webp' | 'gif')
@@ -33,8 +32,6 @@ export interface Jpeg {
   /** second bytes of the markers of all its segments in order, without those that stand alone (SOI, EOI, RST) */
   segments: number[];
   scans: number;
-  /** bytes from the first scan to the end */
-  scanBytes: number;
   end: 'complete' | 'early' | 'nonsense';
 }
 
@@ -65,9 +62,8 @@ const codings: Record<number, JpegCoding> = {
  */
 export function readJpeg(bytes: Uint8Array): Jpeg | null {
   if (bytes[0] !== 0xff || bytes[1] !== marker.soi || bytes[2] !== 0xff) return null;
-  const jpeg: Jpeg = { frame: null, orientation: 1, segments: [], scans: 0, scanBytes: 0, end: 'early' };
+  const jpeg: Jpeg = { frame: null, orientation: 1, segments: [], scans: 0, end: 'early' };
   let orientation: number | null = null;
-  let firstScan = bytes.length;
   let position = 2;
   for (;;) {
     const at = findMarker(bytes, position);
@@ -100,14 +96,10 @@ export function readJpeg(bytes: Uint8Array): Jpeg | null {
       jpeg.frame = frame;
     } else if (kind === marker.app1) {
       orientation ??= readOrientation(content);
-    } else if (kind === marker.sos) {
-      jpeg.scans++;
-      firstScan = Math.min(firstScan, next);
-    }
+    } else if (kind === marker.sos) jpeg.scans++;
     position = next;
   }
   jpeg.orientation = orientation ?? 1;
-  jpeg.scanBytes = Math.min(position, bytes.length) - Math.min(firstScan, position, bytes.length);
   return jpeg;
 }
 
@@ -137,25 +129,7 @@ export function findRefusal(jpeg: Jpeg | null): JpegRefusal | null {
   if (frame.width * frame.height > maxPixels) return 'too_many_pixels';
   if (jpeg.end === 'nonsense' || jpeg.scans > maxScans) return 'damaged';
   if (jpeg.scans * frame.width * frame.height > maxScannedPixels) return 'damaged';
-  if (jpeg.end === 'early' || jpeg.scanBytes * 8 < countLeastBits(frame)) return 'truncated';
-  return null;
-}
-
-/**
- * The bits below which no picture of this size can be.
- * No Huffman code is shorter than one bit. A block of a sequential picture has at least two: the difference of its mean, and
- * the end of the block. A progressive one has at least one: its first scan gives each block's mean, and the rest may be
- * left out in runs. Blocks that only fill up the edge of an interleaved scan are not counted: scans by component lack them.
- * A grey 48-megapixel picture, written with tables made for it, has 281 531 bytes; this says 281 250.
- */
-export function countLeastBits(frame: JpegFrame): number {
-  const { width, height, components } = frame;
-  const across = Math.max(...components.map(({ horizontal }) => horizontal));
-  const down = Math.max(...components.map(({ vertical }) => vertical));
-  let blocks = 0;
-  for (const { horizontal, vertical } of components)
-    blocks += Math.ceil((width * horizontal) / across / 8) * Math.ceil((height * vertical) / down / 8);
-  return blocks * (frame.coding === 'progressive' ? 1 : 2);
+  return jpeg.end === 'early' ? 'truncated' : null;
 }
 
 /** Index of the next marker's second byte, past fill bytes and entropy-coded data; the length when there is none. */

@@ -3,15 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  countLeastBits,
-  findRefusal,
-  type Jpeg,
-  type JpegFrame,
-  type JpegRefusal,
-  maxPixels,
-  readJpeg,
-} from '../../src/media/jpeg.ts';
+import { findRefusal, type Jpeg, type JpegFrame, type JpegRefusal, maxPixels, readJpeg } from '../../src/media/jpeg.ts';
 import { readOrientation } from '../../src/media/orientation.ts';
 import { encodeBelow } from '../../src/media/quality.ts';
 import { claimFrame, claimSize, makeBomb, makeInks, makeJpeg, stackJpeg, strangers } from '../support/photo.ts';
@@ -26,7 +18,6 @@ function makeHeader(frame: Partial<JpegFrame>, rest: Partial<Jpeg> = {}): Jpeg {
     orientation: 1,
     segments: [],
     scans: 1,
-    scanBytes: 4_000_000,
     end: 'complete',
     ...rest,
   };
@@ -164,8 +155,6 @@ describe('a header is refused', () => {
       ['two inks', await makeInks(2), 'unsupported'],
       ['no height', claimSize(jpeg, 64, 0), 'unsupported'],
       ['65500 x 65500 in 700 bytes', await makeBomb(65_500, 65_500), 'too_many_pixels'],
-      ['8000 x 6000 in 700 bytes', await makeBomb(8_000, 6_000), 'truncated'],
-      ['8000 x 6000 in 700 bytes, progressive', await makeBomb(8_000, 6_000, true), 'truncated'],
       ['two frames', Buffer.concat([jpeg.subarray(0, -2), jpeg.subarray(2)]), 'damaged'],
       ...Object.entries(strangers).map(([what, file]): [string, Buffer, JpegRefusal] => [what, file, 'no_jpeg']),
     ];
@@ -181,8 +170,6 @@ describe('a header is refused', () => {
       ] as const) {
         const jpeg = readJpeg(await makeJpeg({ width, height, plain: true, ...recipe }));
         assert.equal(findRefusal(jpeg), null, JSON.stringify({ width, height, ...recipe }));
-        if (width !== 1_600) continue;
-        assert.ok(jpeg?.frame && jpeg.scanBytes * 8 < 4 * countLeastBits(jpeg.frame), 'the bound is of use');
       }
     }
   });

@@ -36,10 +36,10 @@ export function listBoxes(bytes: Buffer, start: number, end: number): Box[] {
   return boxes;
 }
 
-/** The only child of this type. */
-export function requireChild(bytes: Buffer, parent: Box, type: string): Box {
-  const [child, second] = listBoxes(bytes, parent.content, parent.end).filter((box) => box.type === type);
-  if (!child || second) throw new AudioRefusedError('damaged', `not one ${type}`);
+/** The only child of these types. */
+export function requireChild(bytes: Buffer, parent: Box, ...types: string[]): Box {
+  const [child, second] = listBoxes(bytes, parent.content, parent.end).filter(({ type }) => types.includes(type));
+  if (!child || second) throw new AudioRefusedError('damaged', `not one ${types.join(' or ')}`);
   return child;
 }
 

@@ -1,5 +1,5 @@
 // Where the sound of an MP4 track lies: its sample tables give chunks by offset and samples by size.
-import { type Box, listBoxes, requireChild } from './boxes.ts';
+import { type Box, requireChild } from './boxes.ts';
 import { readBig } from './bytes.ts';
 import { AudioRefusedError } from './refusal.ts';
 
@@ -40,7 +40,7 @@ export function listSampleRanges(bytes: Buffer, track: Box): Range[] {
 }
 
 function readSizes(bytes: Buffer, stbl: Box): Sizes {
-  const box = requireOneOf(bytes, stbl, 'stsz', 'stz2');
+  const box = requireChild(bytes, stbl, 'stsz', 'stz2');
   const count = readBig(bytes, box.content + 8, 4);
   const table = box.content + 12;
   const isFixed = box.type === 'stsz';
@@ -70,18 +70,12 @@ function readRuns(bytes: Buffer, stbl: Box): (chunk: number) => number {
 }
 
 function readOffsets(bytes: Buffer, stbl: Box): number[] {
-  const box = requireOneOf(bytes, stbl, 'stco', 'co64');
+  const box = requireChild(bytes, stbl, 'stco', 'co64');
   const count = readBig(bytes, box.content + 4, 4);
   const width = box.type === 'stco' ? 4 : 8;
   requireTable(box, box.content + 8 + count * width);
   // The upper half of a long offset is zero in any file that fits.
   return Array.from({ length: count }, (_, i) => readBig(bytes, box.content + 8 + i * width + width - 4, 4));
-}
-
-function requireOneOf(bytes: Buffer, stbl: Box, ...types: string[]): Box {
-  const [box, second] = listBoxes(bytes, stbl.content, stbl.end).filter(({ type }) => types.includes(type));
-  if (!box || second) throw new AudioRefusedError('damaged', `not one ${types.join(' or ')}`);
-  return box;
 }
 
 function requireTable(box: Box, end: number): void {
