@@ -32,9 +32,7 @@ export async function readMultipart<F>(
   maxFieldsBytes: number,
   takeFile: TakeFile<F>,
 ): Promise<Form<F>> {
-  const boundary = readBoundary(contentType);
-  if (boundary === null) throw new PortalError('ungueltige_anfrage');
-  const busboy = makeBusboy(boundary, maxFieldsBytes);
+  const busboy = makeBusboy(contentType, maxFieldsBytes);
   if (!busboy) throw new PortalError('ungueltige_anfrage');
   const fields: Parameters = new Map();
   const files = new Map<string, F>();
@@ -144,32 +142,11 @@ async function takeFirst<F>(stream: Readable, take: () => Promise<F>): Promise<F
   return null;
 }
 
-// What separates the parts; null when the header is no list of parameters with one. Given on in the one form that two readers can't
-// read differently: what a parameter of another name holds must not count for one of them.
-function readBoundary(contentType: string): string | null {
-  const [, list] = /^multipart\/form-data[ \t]*((?:;.*)?)$/is.exec(contentType) ?? [];
-  if (list === undefined) return null;
-  let rest = list.trimEnd();
-  let boundary: string | null = null;
-  while (rest !== '') {
-    const found = /^;[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=(?:"([^"\\\r\n]*)"|([^\s;"]*)))?[ \t]*/.exec(rest);
-    if (!found) return null;
-    const [all, name, quoted, plain] = found;
-    if (name?.toLowerCase() === 'boundary') {
-      if (boundary !== null) return null;
-      boundary = quoted ?? plain ?? '';
-    }
-    rest = rest.slice(all.length);
-  }
-  // More than RFC 2046 allows (5.1.1): clients are not that strict, and nothing depends on it.
-  return boundary !== null && /^[ !#-[\]-~]{0,199}[!#-[\]-~]$/.test(boundary) ? boundary : null;
-}
-
-// Null when that is no boundary.
-function makeBusboy(boundary: string, maxFieldsBytes: number): InstanceType<typeof Busboy> | null {
+// Null for a type without a boundary.
+function makeBusboy(contentType: string, maxFieldsBytes: number): InstanceType<typeof Busboy> | null {
   try {
     return new Busboy({
-      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+      headers: { 'content-type': contentType },
       limits: {
         fieldNameSize: 200,
         fieldSize: maxFieldsBytes,
