@@ -35,9 +35,11 @@ it('tells what fails between the queue and the database as an error with its cod
   await ensureQueue(boss.boss, 'probe', {});
   await boss.boss.work('probe', { pollingIntervalSeconds: 0.5 }, async () => {});
   await database.sql`alter schema pgboss rename to pgboss_anders`;
-  await waitFor('the word of it', () => told.length > 0);
+  // The queue as a whole may be told of too.
+  const ofProbe = () => told.find(([, queue]) => queue === 'probe');
+  await waitFor('the word of it', () => ofProbe() !== undefined);
   await database.sql`alter schema pgboss_anders rename to pgboss`;
-  const [[error, queue] = []] = told;
+  const [error] = ofProbe() ?? [];
   assert.ok(error instanceof Error);
-  assert.deepEqual([error.name, (error as { code?: string }).code, queue], ['PostgresError', '42P01', 'probe']);
+  assert.deepEqual([error.name, (error as { code?: string }).code], ['PostgresError', '42P01']);
 });
