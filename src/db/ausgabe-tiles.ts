@@ -71,6 +71,5 @@ export async function getTileBounds(sql: Sql): Promise<Versioned<[number, number
 
 /** Whether this database packs tiles itself. */
 export async function canPackTiles(sql: Sql): Promise<boolean> {
-  const [row] = await asPublic(sql, (tx) => tx<{ can: boolean }[]>`select ausgabe.can_pack_tile() as can`);
-  return row?.can === true;
+  return asPublic(sql, (tx) => oneValue<boolean>(tx`select ausgabe.can_pack_tile()`));
 }

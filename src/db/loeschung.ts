@@ -1,6 +1,6 @@
 // Erasing accounts (D7.2), and what goes by itself when its time is over (D7.4).
 import type { Sql, Transaction } from './client.ts';
-import { oneValue } from './row.ts';
+import { oneRow, oneValue } from './row.ts';
 import { makeSteps } from './steps.ts';
 
 /** What becomes of the records: published ones stay without the person, or all go. */
@@ -13,8 +13,7 @@ const maxPasses = 5;
 
 /** How many records an account has, and how many of them nobody else is shown. */
 export async function countNutzerSaetze(sql: Sql, id: number): Promise<{ alle: number; privat: number }> {
-  const [row] = await sql<{ alle: number; privat: number }[]>`select * from api.count_nutzer_saetze(nutzer_id => ${id}::bigint)`;
-  return row ?? { alle: 0, privat: 0 };
+  return oneRow(sql<{ alle: number; privat: number }[]>`select * from api.count_nutzer_saetze(nutzer_id => ${id}::bigint)`);
 }
 
 /** Shuts an account out that is to be erased; its keys end. Fails with NFUND and LADMN. */
@@ -61,16 +60,14 @@ export async function finishNutzerLoeschung(
       tookMs = performance.now() - begin;
       await onBatch(done, tookMs);
     }
-    const [row] = await sql<{ done: boolean }[]>`select api.delete_nutzer(id => ${id}::bigint) as done`;
-    if (row?.done) return;
+    if (await oneValue<boolean>(sql`select api.delete_nutzer(id => ${id}::bigint)`)) return;
   }
   throw new Error('an account that is being erased gets records again and again');
 }
 
 /** Accounts whose erasure was begun and has not come to its end. */
 export async function listNutzerLoeschung(sql: Sql): Promise<number[]> {
-  const [row] = await sql<{ ids: string }[]>`select array_to_json(api.list_nutzer_loeschung())::text as ids`;
-  return JSON.parse(row?.ids ?? '[]') as number[];
+  return JSON.parse((await oneValue<string | null>(sql`select array_to_json(api.list_nutzer_loeschung())::text`)) ?? '[]');
 }
 
 /** How long what is kept of people stays, in days. */

@@ -84,8 +84,7 @@ async function makeLockTable(sql: Sql): Promise<void> {
 
 /** Whether the tables and functions of a release are there: what readiness means. */
 export async function isMigrated(sql: Sql): Promise<boolean> {
-  const [row] = await sql`select api.get_release() is not null as ready`;
-  return row?.ready === true;
+  return oneValue<boolean>(sql`select api.get_release() is not null`);
 }
 
 /** Whether this role owns the service's tables, or may make them where there are none: without, it can only serve. */

@@ -38,7 +38,7 @@ const reportEveryMs = 10_000;
  * @param report told how far it has come
  */
 export async function completeRaster(sql: Sql, report: (line: string) => void): Promise<void> {
-  if (await isComplete(sql)) return;
+  if (await oneValue<boolean>(sql`select api.is_raster_vollstaendig()`)) return;
   let reportAt = performance.now() + reportEveryMs;
   const tell = (line: () => string) => {
     if (performance.now() < reportAt) return;
@@ -53,7 +53,7 @@ export async function completeRaster(sql: Sql, report: (line: string) => void): 
       tell(() => `Rasterfelder bestehender Meldungen: ${records + recordsAtOnce} durchgesehen …`);
     }
     // What another transaction had in hand.
-  } while (!(await setComplete(sql)) && (await sleep(500, true)));
+  } while (!(await oneValue<boolean>(sql`select api.set_raster_vollstaendig()`)) && (await sleep(500, true)));
   // Squares are counted from indexes alone where pages are known to hold nothing old; and the first steps need statistics.
   await sql`vacuum (analyze) portal.raster_offen, portal.raster_feld, portal.sichtbeobachtung_gezeigt`;
   let squares = 0;
@@ -65,12 +65,4 @@ export async function completeRaster(sql: Sql, report: (line: string) => void): 
       tell(() => `Rasterfelder gezählt: ${squares} …`);
     },
   );
-}
-
-async function isComplete(sql: Sql): Promise<boolean> {
-  return oneValue<boolean>(sql`select api.is_raster_vollstaendig()`);
-}
-
-async function setComplete(sql: Sql): Promise<boolean> {
-  return oneValue<boolean>(sql`select api.set_raster_vollstaendig()`);
 }

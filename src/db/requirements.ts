@@ -101,8 +101,7 @@ export async function checkSettings(sql: Sql, isPooled: boolean): Promise<void> 
 
 /** Whether the database can only be read at present: after a failover, or when its storage is full. */
 export async function isReadOnly(sql: Sql): Promise<boolean> {
-  const [row] = await sql`select current_setting('transaction_read_only') = 'on' as is_read_only`;
-  return row?.is_read_only === true;
+  return oneValue<boolean>(sql`select current_setting('transaction_read_only') = 'on'`);
 }
 
 /**

@@ -1,6 +1,7 @@
 // What a backup is told of a database, and what is done to one that is made of a backup (P5.1). Read from the tables themselves: a
 // backup may be of another release than this program.
 import { type Database, DatabaseError, type Sql, type Transaction, withClient } from './client.ts';
+import { oneRow, oneValue } from './row.ts';
 
 /** The schemas of the service: what is backed up. Those that analysts have are theirs. */
 export const serviceSchemas = ['portal', 'private', 'api', 'gis', 'ausgabe', 'drizzle', 'pgboss'] as const;
@@ -58,13 +59,11 @@ export async function getMoment(sql: Sql | Transaction): Promise<Moment> {
 
 /** Row counts of a database that was just made of a backup, or is backed up. */
 export async function getUmfang(sql: Sql | Transaction): Promise<Umfang> {
-  const [umfang] = await sql<Umfang[]>`
+  return oneRow(sql<Umfang[]>`
     select (select count(*) from portal.mandant) as mandant, (select count(*) from portal.art) as art,
       (select count(*) from portal.nutzer) as nutzer, (select count(*) from portal.sichtbeobachtung) as sichtbeobachtung,
       (select count(*) from portal.protokoll) as protokoll, (select count(*) from portal.qs) as qs,
-      (select count(*) from portal.abgleich) as abgleich`;
-  if (!umfang) throw new Error('no row counts');
-  return umfang;
+      (select count(*) from portal.abgleich) as abgleich`);
 }
 
 /**
@@ -96,8 +95,8 @@ export async function holdMedia<T>(database: Database, warn: (sentence: string) 
 export async function holdSnapshot<T>(database: Database, run: (snapshot: string, moment: Moment) => Promise<T>): Promise<T> {
   return withClient(database, { settings: patient }, async (client) => {
     const held = await client.begin('isolation level repeatable read read only', async (tx) => {
-      const [row] = await tx<{ snapshot: string }[]>`select pg_export_snapshot() as snapshot`;
-      return { result: await run(row?.snapshot ?? '', await getMoment(tx)) };
+      const snapshot = await oneValue<string>(tx`select pg_export_snapshot()`);
+      return { result: await run(snapshot, await getMoment(tx)) };
     });
     return held.result;
   });

@@ -14,7 +14,7 @@ export interface RequestLine {
 }
 
 export interface Log extends Logger {
-  /** A line for a request: put together by hand and written some moments later, many at once: pino's own way took 2 µs instead of 0.3. */
+  /** A line for a request, written some moments later, many at once. */
   noteRequest(level: 'error' | 'info' | 'debug', line: RequestLine): void;
 }
 
@@ -43,27 +43,14 @@ export function createLog(
     return request === undefined ? {} : { request };
   };
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin }, output);
-  const now = makeClock();
-  const noteRequest: Log['noteRequest'] = (of, { request, method, route, status, milliseconds, bytes }) => {
-    if (!log.isLevelEnabled(of) || !(requests || of === 'error')) return;
-    const head = `{"level":${pino.levels.values[of]},"time":"${now()}","request":"${request}","method":"${method}"`;
-    const size = bytes === undefined ? '' : `,"bytes":${bytes}`;
-    const ms = Math.round(milliseconds * 10) / 10;
-    output.hold(`${head},"route":${JSON.stringify(route)},"status":${status},"ms":${ms}${size},"msg":"request"}\n`);
+  const requestLog = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line) => output.hold(line) },
+  );
+  const noteRequest: Log['noteRequest'] = (of, { milliseconds, bytes, ...line }) => {
+    if (requests || of === 'error') requestLog[of]({ ...line, ms: Math.round(milliseconds * 10) / 10, bytes }, 'request');
   };
   return Object.assign(log, { noteRequest });
-}
-
-// Many lines are of one millisecond.
-function makeClock(): () => string {
-  let last = Number.NaN;
-  let text = '';
-  return () => {
-    const now = Date.now();
-    if (now !== last) text = new Date(now).toISOString();
-    last = now;
-    return text;
-  };
 }
 
 // One write for some fifty lines: a write for each took longer than making it. Far less than the 64 kB that a pipe holds, so that nobody

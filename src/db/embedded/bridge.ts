@@ -5,10 +5,9 @@
 //     says idle, so a transaction is never interrupted; the others wait in line, and fail loudly after `lockTimeoutMs`.
 //   Of the ReadyForQuery messages of a batch only the last is passed on, none after Flush: PGlite sends a surplus one
 //     after an error in the extended protocol (see worker.ts), and postgres.js counts them to match its pipeline.
-//   Prepared statements get a name of the bridge's own. postgres.js' names are random per connection, but nothing
-//     promises that, and a longer name than 63 bytes would be cut off and might meet another.
-//   Portals keep their names: they end with the transaction, and then with the turn. So does, in effect, the unnamed
-//     statement: postgres.js always binds it before the Sync that ends the turn.
+//   Prepared statements keep the names that postgres.js gives them, random for each connection, and end with it. Portals end
+//     with the transaction, and then with the turn. So does, in effect, the unnamed statement: postgres.js always binds it before
+//     the Sync that ends the turn.
 // What the service never sends is not understood: TLS, cancelling, function calls, COPY; and nobody is sent notifications.
 
 import { Duplex } from 'node:stream';
@@ -19,7 +18,6 @@ import {
   buildMessage,
   buildQuery,
   buildReady,
-  endOfString,
   frontend,
   idle,
   MessageReader,
@@ -43,7 +41,6 @@ export class Bridge {
   readonly #checkpoints: NodeJS.Timeout;
   /** what put the session's settings in place; null when they may be others' */
   #applied: string | null = null;
-  #lastConnection = 0;
   #closed: Error | null = null;
   #checkpointed = 0;
   #usedSinceLook = true;
@@ -59,8 +56,7 @@ export class Bridge {
   /** A new virtual connection. */
   connect(): VirtualConnection {
     if (this.#closed) throw this.#closed;
-    this.#lastConnection += 1;
-    const connection = new VirtualConnection(this, this.#lastConnection);
+    const connection = new VirtualConnection(this);
     this.connections.add(connection);
     return connection;
   }
@@ -160,15 +156,13 @@ interface Batch {
 
 /** One client's connection: reads what a frontend writes, and answers like a server. */
 export class VirtualConnection extends Duplex {
-  readonly #id: number;
   readonly #bridge: Bridge;
   readonly #reader = new MessageReader();
   /** SQL that puts them in place; empty until the StartupMessage came */
   #settings = '';
 
-  /** the client's name of a statement -> ours */
-  readonly #statements = new Map<string, string>();
-  #lastStatement = 0;
+  /** names of its prepared statements */
+  readonly #statements = new Set<string>();
 
   #messages: Buffer[] = [];
   #waiting: Batch[] = [];
@@ -177,10 +171,9 @@ export class VirtualConnection extends Duplex {
   /** an error came before a Sync: what follows is thrown away up to that Sync */
   #discarding = false;
 
-  constructor(bridge: Bridge, id: number) {
+  constructor(bridge: Bridge) {
     super({ allowHalfOpen: false });
     this.#bridge = bridge;
-    this.#id = id;
   }
 
   /** postgres.js asks it, as of a net.Socket, before it says good-bye. */
@@ -242,29 +235,12 @@ export class VirtualConnection extends Duplex {
         this.#endBatch(message[0] === frontend.sync ? 'sync' : 'flush');
         return;
       case frontend.parse:
-        this.#messages.push(this.#rename(message, 5, true));
-        return;
-      case frontend.bind:
-        this.#messages.push(this.#rename(message, endOfString(message, 5)));
-        return;
-      case frontend.describe:
+        this.#statements.add(readString(message, 5));
+        break;
       case frontend.close:
-        this.#messages.push(message[5] === 0x53 ? this.#rename(message, 6) : message);
-        return;
-      default:
-        this.#messages.push(message);
+        if (message[5] === 0x53) this.#statements.delete(readString(message, 6));
     }
-  }
-
-  /** The same message, with our name of the statement that it names at `at`. */
-  #rename(message: Buffer, at: number, isNew = false): Buffer {
-    const name = readString(message, at);
-    if (name === '') return message;
-    // a second Parse of a name must meet the first one, so that PostgreSQL can object
-    if (isNew && !this.#statements.has(name)) this.#statements.set(name, `v${this.#id}.${++this.#lastStatement}`);
-    const ours = this.#statements.get(name) ?? `v${this.#id}.unknown`;
-    if (message[0] === frontend.close) this.#statements.delete(name);
-    return buildMessage(message[0] as number, message.subarray(5, at), ours, message.subarray(endOfString(message, at)));
+    this.#messages.push(message);
   }
 
   #endBatch(ends: Batch['ends']): void {
@@ -353,7 +329,7 @@ export class VirtualConnection extends Duplex {
     try {
       if (!this.#owner) await this.#bridge.turn.take(this);
       this.#owner = true;
-      const statements = [...this.#statements.values()].map((name) => buildMessage(frontend.close, `S${name}`));
+      const statements = [...this.#statements].map((name) => buildMessage(frontend.close, `S${name}`));
       this.#statements.clear();
       const sync = buildMessage(frontend.sync);
       await this.#bridge.send(sync, 'rollback', ...statements, sync);

@@ -3,9 +3,7 @@
 
 /** First byte of the messages that the bridge looks at. */
 export const frontend = {
-  bind: 0x42, // B
   close: 0x43, // C
-  describe: 0x44, // D
   flush: 0x48, // H
   parse: 0x50, // P
   query: 0x51, // Q

@@ -71,31 +71,25 @@ export const token = portal.table(
   (t) => [index('token_nutzer').on(t.nutzer_id), check('token_hash_length', sql`octet_length(${t.hash}) = 32`)],
 );
 
+const linkColumns = () => ({
+  nutzer_id: nutzerReference('nutzer_id')
+    .primaryKey()
+    .references(() => nutzer.id, { onDelete: 'cascade' }),
+  hash: bytea('hash').notNull(),
+  angelegt: zeitpunkt('angelegt'),
+});
+
 /**
  * One-time links to set a password (D3.18, D3.22). Only the SHA-256 of what the link carries is stored; one per account, so
  * that a new mail ends the link of the last one.
  */
-export const nutzerLink = portal.table(
-  'nutzer_link',
-  {
-    nutzer_id: nutzerReference('nutzer_id')
-      .primaryKey()
-      .references(() => nutzer.id, { onDelete: 'cascade' }),
-    hash: bytea('hash').notNull(),
-    angelegt: zeitpunkt('angelegt'),
-  },
-  (t) => [uniqueIndex('nutzer_link_hash').on(t.hash)],
-);
+export const nutzerLink = portal.table('nutzer_link', linkColumns(), (t) => [uniqueIndex('nutzer_link_hash').on(t.hash)]);
 
 /** One-time links to the own data (D7.3): to fetch them once, and to erase the account. One per account, for a day. */
 export const nutzerDatenLink = portal.table(
   'nutzer_daten_link',
   {
-    nutzer_id: nutzerReference('nutzer_id')
-      .primaryKey()
-      .references(() => nutzer.id, { onDelete: 'cascade' }),
-    hash: bytea('hash').notNull(),
-    angelegt: zeitpunkt('angelegt'),
+    ...linkColumns(),
     // the data were fetched by it
     geholt: boolean('geholt').notNull().default(false),
   },
