@@ -115,13 +115,8 @@ export function describeFormat(): string {
       if (isShown) lines.push(`  ${`${name}${v.is(schema, '') ? '' : ' *'}`.padEnd(32)} ${columns[name] ?? ''}`.trimEnd());
     }
     const others = columnsOf(file).filter(([name, schema]) => columns[name] === undefined && v.is(schema, ''));
-    for (let at = 0; at < others.length; at += 5)
-      lines.push(
-        `  ${others
-          .slice(at, at + 5)
-          .map(([name]) => name)
-          .join(', ')}`,
-      );
+    const names = others.map(([name]) => name);
+    for (let at = 0; at < names.length; at += 5) lines.push(`  ${names.slice(at, at + 5).join(', ')}`);
     lines.push(`  ${toCsvLine(example)}`);
   }
   return lines.join('\n');

@@ -78,9 +78,7 @@ export async function loadDemo(database: Database, progress: Progress): Promise<
 }
 
 /** A password that can be typed. */
-export function makeDemoPassword(): string {
-  return randomBytes(9).toString('base64url');
-}
+export const makeDemoPassword = () => randomBytes(9).toString('base64url');
 
 /** Login names of the demo accounts. */
 export async function listDemoLoginnames(): Promise<string[]> {

@@ -1,7 +1,6 @@
 import type { Sql, Transaction } from './client.ts';
-import { toVersionedPage, type VersionedPage } from './page.ts';
+import { toVersionedPage, type Versioned, type VersionedPage } from './page.ts';
 import { oneRow } from './row.ts';
-import type { Versioned } from './version.ts';
 
 export interface ArtengruppeFilter {
   isAnimal: boolean | null;

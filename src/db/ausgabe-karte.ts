@@ -1,7 +1,7 @@
 // What the map asks for beside its tiles (O4.1), as gis_public.
 import { readPublic } from './ausgabe.ts';
 import type { Sql, Transaction } from './client.ts';
-import type { Versioned } from './version.ts';
+import type { Versioned } from './page.ts';
 
 export interface OutputArt {
   id: number;

@@ -1,7 +1,8 @@
 // Pages of features for GIS programs (O2), as the database makes them.
 import { readPublic } from './ausgabe.ts';
 import type { Sql, Transaction } from './client.ts';
-import type { Versioned } from './version.ts';
+import type { Versioned } from './page.ts';
+import { oneValue } from './row.ts';
 
 /** A system that geometries are asked for in. */
 export interface OutputSystem {
@@ -142,9 +143,8 @@ export function listExtent(sql: Sql, margins: Iterable<number>): Promise<Version
   return readPublic(sql, async (tx) => {
     const extents = new Map<number, number[] | null>();
     for (const margin of margins) {
-      const [row] = await tx<{ extent: string | null }[]>`
-        select to_json(ausgabe.get_extent(${margin}::float8))::text as extent`;
-      extents.set(margin, row?.extent ? (JSON.parse(row.extent) as number[]) : null);
+      const extent = await oneValue<string | null>(tx`select to_json(ausgabe.get_extent(${margin}::float8))::text`);
+      extents.set(margin, extent === null ? null : (JSON.parse(extent) as number[]));
     }
     return extents;
   });

@@ -2,7 +2,7 @@
 import { readPublic } from './ausgabe.ts';
 import { listPublicArt, type OutputArt } from './ausgabe-karte.ts';
 import type { Sql } from './client.ts';
-import type { Versioned } from './version.ts';
+import type { Versioned } from './page.ts';
 
 export interface PhaenologieQuery {
   art: number | null;

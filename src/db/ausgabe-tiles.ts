@@ -1,8 +1,8 @@
 // Vector tiles (O3.1), as gis_public.
 import { asPublic, readPublic } from './ausgabe.ts';
 import type { Sql } from './client.ts';
+import type { Versioned } from './page.ts';
 import { oneValue } from './row.ts';
-import type { Versioned } from './version.ts';
 
 /** Which tile, of which records. */
 export interface TileQuery {

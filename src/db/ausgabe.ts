@@ -1,6 +1,6 @@
 // What the outputs beside the interface read (O0.1): as gis_public, which can read nothing that not everybody may see.
 import { codeOf, type Sql, type Transaction } from './client.ts';
-import type { Versioned } from './version.ts';
+import type { Versioned } from './page.ts';
 
 /** The service can't become gis_public: there is no such role, or it is no member. Outputs answer nothing then. */
 export class OutputRoleError extends Error {

@@ -1,6 +1,7 @@
 // Writes a catalogue that was read and checked: everything or nothing.
 import { randomUUID } from 'node:crypto';
 import { type Database, type Sql, type Transaction, withClient } from './client.ts';
+import { oneRow } from './row.ts';
 import type * as schema from './schema.ts';
 import { analyzeRecords } from './statistics.ts';
 
@@ -39,16 +40,10 @@ export interface KnownIds {
 }
 
 export async function listKnownIds(sql: Sql): Promise<KnownIds> {
-  const [mandanten, artengruppen, arten] = await Promise.all([
-    sql<{ kuerzel: string }[]>`select kuerzel from portal.mandant`,
-    sql<{ id: number }[]>`select id from portal.artengruppe`,
-    sql<{ id: number }[]>`select id from portal.art`,
-  ]);
-  return {
-    mandanten: mandanten.map((row) => row.kuerzel),
-    artengruppen: artengruppen.map((row) => row.id),
-    arten: arten.map((row) => row.id),
-  };
+  return oneRow(sql<KnownIds[]>`
+    select array_to_json(array(select m.kuerzel from portal.mandant m)) as mandanten,
+      array_to_json(array(select g.id from portal.artengruppe g)) as artengruppen,
+      array_to_json(array(select a.id from portal.art a)) as arten`);
 }
 
 /** What speaks against the boundary of a tenant. */

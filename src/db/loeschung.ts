@@ -84,11 +84,11 @@ const sweepRows = 5000;
 /** Removes what is past its time, some rows of each kind in a transaction. */
 export async function sweepKonto(sql: Sql, fristen: Fristen, rowLimit = sweepRows): Promise<void> {
   for (;;) {
-    const [row] = await sql<{ more: boolean }[]>`
+    const hasMore = await oneValue<boolean>(sql`
       select api.sweep_konto(
         ttl_days => ${fristen.tokens}::integer, versuch_days => ${fristen.attempts}::integer,
         netz_days => ${fristen.networks}::integer, unbestaetigt_days => ${fristen.unconfirmed}::integer,
-        row_limit => ${rowLimit}::integer) as more`;
-    if (!row?.more) return;
+        row_limit => ${rowLimit}::integer)`);
+    if (!hasMore) return;
   }
 }

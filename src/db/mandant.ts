@@ -1,4 +1,5 @@
 import type { Sql } from './client.ts';
+import { oneValue } from './row.ts';
 
 export interface Mandant {
   id: number;
@@ -17,6 +18,5 @@ export async function listMandant(sql: Sql): Promise<Mandant[]> {
 
 /** Whether the database holds a catalogue already. */
 export async function hasMandant(sql: Sql): Promise<boolean> {
-  const rows = await sql`select from api.list_mandant() limit 1`;
-  return rows.length > 0;
+  return oneValue<boolean>(sql`select exists (select from api.list_mandant())`);
 }

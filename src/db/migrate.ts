@@ -74,8 +74,7 @@ async function runAlone<T>(database: Database, report: (line: string) => void, r
 
 // In the schema that drizzle makes for its own table. Asked first: a role that may not create needs none of it.
 async function makeLockTable(sql: Sql): Promise<void> {
-  const [found] = await sql<{ exists: boolean }[]>`select to_regclass(${lockTable}) is not null as exists`;
-  if (found?.exists) return;
+  if (await oneValue<boolean>(sql`select to_regclass(${lockTable}) is not null`)) return;
   await makeOnce(async () => {
     await sql`create schema if not exists drizzle`;
     await sql.unsafe(`create table if not exists ${lockTable} (id boolean primary key)`);
@@ -208,9 +207,7 @@ async function dropLeftovers(tx: Transaction, views: boolean): Promise<void> {
     $$`.simple();
 }
 
-function hashOf(texts: string[]): string {
-  return createHash('sha256').update(texts.join('\0')).digest('hex');
-}
+const hashOf = (texts: string[]) => createHash('sha256').update(texts.join('\0')).digest('hex');
 
 /** Of this program, as numbers. */
 export async function readRelease(): Promise<number[]> {

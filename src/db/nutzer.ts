@@ -92,11 +92,10 @@ export async function createNutzerOfImport(
   const document = JSON.stringify(rows);
   return sql.begin(async (tx) => {
     onChecked(await tx<NutzerImportFehler[]>`select * from api.list_nutzer_import_fehler(rows => ${document}::text)`);
-    const [row] = await tx<{ count: number }[]>`
-      select api.create_nutzer_of_import(rows => ${document}::text)::float8 as count`;
+    const count = await oneValue<number>(tx`select api.create_nutzer_of_import(rows => ${document}::text)::float8`);
     // The driver commits whatever is left: nothing.
     if (dryRun) await tx`rollback and chain`;
-    return row?.count ?? 0;
+    return count;
   });
 }
 

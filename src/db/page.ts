@@ -1,3 +1,8 @@
+// Pages as the database makes them, and versions of what anonymous readers are shown. A version that is asked for in the statement of a
+// page, or in its snapshot, is that page's: no older page is ever kept under a newer version.
+import type { Sql } from './client.ts';
+import { oneValue } from './row.ts';
+
 /**
  * JSON as the database made it: its bytes where they are only passed on, which spares reading and writing 60 kB of text; in pieces where some
  * of it was replaced, because it is put together once anyway.
@@ -27,4 +32,18 @@ export function toVersionedPage(rows: readonly Record<string, unknown>[]): Versi
 export function toRawPage([row]: readonly (Buffer | null)[][]): VersionedPage<Buffer> {
   const [rows, lastId, stand] = row ?? [];
   return { rows: rows ?? Buffer.alloc(0), lastId: lastId ? Number(lastId.toString()) : null, stand: String(stand) };
+}
+
+/** What a version is of: sightings and catalogue as anonymous readers may see them, or the change log. */
+export type Subject = 'gezeigt' | 'protokoll';
+
+/** What was read, with the version of all that it is from. */
+export interface Versioned<T> {
+  value: T;
+  stand: string;
+}
+
+/** The present version, which differs after every change of its subject. */
+export async function getStand(sql: Sql, subject: Subject): Promise<string> {
+  return oneValue<string>(subject === 'gezeigt' ? sql`select api.get_stand_gezeigt()` : sql`select api.get_stand_protokoll()`);
 }

@@ -76,8 +76,8 @@ export async function holdMedia<T>(database: Database, warn: (sentence: string) 
   if (database.kind === 'embedded') return run();
   return withClient(database, { settings: patient }, async (client) => {
     const held = await client.begin(async (tx) => {
-      const [known] = await tx<{ lock: boolean }[]>`select to_regprocedure('api.require_medium_lock()') is not null as lock`;
-      if (known?.lock) await tx`select api.require_medium_lock()`;
+      const hasLock = await oneValue<boolean>(tx`select to_regprocedure('api.require_medium_lock()') is not null`);
+      if (hasLock) await tx`select api.require_medium_lock()`;
       else
         warn(
           'Die Datenbank ist von einer älteren Version: Fotos, die während der Sicherung gelöscht werden, können darin fehlen',
@@ -110,8 +110,7 @@ export async function listForeignSchemas(sql: Sql): Promise<string[]> {
 
 /** @throws DatabaseError that names what is in the database, when that is anything of the service's or any table; or the missing right */
 export async function requireEmptyDatabase(sql: Sql): Promise<void> {
-  const [right] = await sql<{ has: boolean }[]>`select has_database_privilege(current_database(), 'create') as has`;
-  if (!right?.has)
+  if (!(await oneValue<boolean>(sql`select has_database_privilege(current_database(), 'create')`)))
     throw new DatabaseError(
       'Diese Datenbankrolle darf in der Datenbank nichts anlegen: In MIGRATE_DATABASE_URL gehört die Rolle, der sie gehört. Danach noch einmal restore.',
     );
@@ -143,9 +142,9 @@ async function listSchemas(sql: Sql): Promise<{ name: string; relations: number 
 
 /** @throws DatabaseError when the server is older than that of the backup */
 export async function requireServer(sql: Sql, version: string): Promise<void> {
-  const [row] = await sql<{ here: string }[]>`select current_setting('server_version') as here`;
-  if (row && Number.parseInt(row.here, 10) < Number.parseInt(version, 10))
-    throw new DatabaseError(`Die Sicherung ist von PostgreSQL ${version}, dieser Server ist älter (${row.here}).`);
+  const here = await oneValue<string>(sql`select current_setting('server_version')`);
+  if (Number.parseInt(here, 10) < Number.parseInt(version, 10))
+    throw new DatabaseError(`Die Sicherung ist von PostgreSQL ${version}, dieser Server ist älter (${here}).`);
 }
 
 /** Tells the planner about the tables of a database that was just filled. */

@@ -1,6 +1,7 @@
 // Bulk import of sightings: into a staging table, checks, and into place, in one transaction.
 import { type FeldName, type felder, listFeld } from '../sichtbeobachtung-felder.ts';
 import { codeOf, type Database, DatabaseError, type Transaction } from './client.ts';
+import { oneRow, oneValue } from './row.ts';
 import { type MediumField, mediumFields } from './sichtbeobachtung.ts';
 import { analyzeRecords } from './statistics.ts';
 
@@ -80,20 +81,18 @@ export async function loadSichtbeobachtungen(
   const sql = database.connect();
   try {
     const loaded = await sql.begin(async (tx) => {
-      const [day] = await tx<{ today: string }[]>`select api.create_sichtbeobachtung_import()::text as today`;
-      await stageRows(tx, source.rows(day?.today ?? ''));
+      await stageRows(tx, source.rows(await oneValue<string>(tx`select api.create_sichtbeobachtung_import()::text`)));
       source.onStaged();
-      const [left] = await tx<{ bekannt: number; doppelt: number }[]>`
-        select bekannt::float8, doppelt::float8 from api.prepare_sichtbeobachtung_import(
-          nutzer_id => ${source.nutzerId}::bigint, quelle => ${source.quelle}::text, skip_duplicates => ${source.skipDuplicates}::boolean)`;
+      const left = await oneRow(tx<{ known: number; skipped: number }[]>`
+        select bekannt::float8 as known, doppelt::float8 as skipped from api.prepare_sichtbeobachtung_import(
+          nutzer_id => ${source.nutzerId}::bigint, quelle => ${source.quelle}::text, skip_duplicates => ${source.skipDuplicates}::boolean)`);
       const errors = await tx<(StagingError & { gesamt: number })[]>`
         select zeile, code, spalte, werte, gesamt
         from api.list_sichtbeobachtung_import_fehler(row_limit => ${source.errorLimit}::integer)`;
       source.onChecked(errors, errors[0]?.gesamt ?? 0);
-      const [size] = await tx<{ rows: number; blocks: number }[]>`
-        select rows::float8, blocks from api.count_sichtbeobachtung_import()`;
-      const total = size?.rows ?? 0;
-      const result = { stored: total, skipped: left?.doppelt ?? 0, known: left?.bekannt ?? 0 };
+      const { total, blocks } = await oneRow(tx<{ total: number; blocks: number }[]>`
+        select rows::float8 as total, blocks from api.count_sichtbeobachtung_import()`);
+      const result = { stored: total, ...left };
       if (source.dryRun) {
         source.onMedia?.(await tx<StagedMedia[]>`select * from api.list_sichtbeobachtung_import_medium()`);
         // The driver commits whatever is left: nothing.
@@ -102,21 +101,20 @@ export async function loadSichtbeobachtungen(
       }
 
       let stored = 0;
-      for (let block = 0; block < (size?.blocks ?? 0); block += blocksPerPart) {
+      for (let block = 0; block < blocks; block += blocksPerPart) {
         source.onStored(stored, total);
-        const [part] = await tx<{ count: number }[]>`
+        stored += await oneValue<number>(tx`
           select api.create_sichtbeobachtung_of_import(
-            quelle => ${source.quelle}::text, first_block => ${block}::integer, blocks => ${blocksPerPart}::integer) as count`;
-        stored += part?.count ?? 0;
+            quelle => ${source.quelle}::text, first_block => ${block}::integer, blocks => ${blocksPerPart}::integer)`);
       }
       if (stored !== total) throw new Error(`${stored} of ${total} staged sightings were stored`);
       source.onStored(stored, total);
       return result;
     });
     // Plans that were made for a much smaller table would stay until autovacuum comes by.
-    const [known] = await sql<{ rows: number }[]>`
-      select reltuples::float8 as rows from pg_class where oid = 'portal.sichtbeobachtung'::regclass`;
-    if (!source.dryRun && loaded.stored > (known?.rows ?? 0) / 2) await analyzeRecords(sql);
+    const known = await oneValue<number>(sql`
+      select reltuples::float8 from pg_class where oid = 'portal.sichtbeobachtung'::regclass`);
+    if (!source.dryRun && loaded.stored > known / 2) await analyzeRecords(sql);
     return loaded;
   } catch (error) {
     // 23514: a row whose files were not stored because it was to be left out a moment ago.

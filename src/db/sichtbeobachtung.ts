@@ -1,8 +1,7 @@
 import type { FeldValues } from '../sichtbeobachtung-felder.ts';
 import type { Sql, Transaction } from './client.ts';
-import { toRawPage, type VersionedPage } from './page.ts';
+import { toRawPage, type Versioned, type VersionedPage } from './page.ts';
 import { oneRow, oneValue } from './row.ts';
-import type { Versioned } from './version.ts';
 
 /** The files that a sighting may have. */
 export const mediumFields = ['foto', 'foto_2', 'foto_3', 'biotopfoto', 'audio'] as const;

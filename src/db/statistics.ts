@@ -1,5 +1,6 @@
 // What the planner is told of tables that grow.
 import type { Sql } from './client.ts';
+import { oneValue } from './row.ts';
 
 /** Those that have something for each record, by which lists, maps and the feed are made. */
 const tables: { name: string; analyze: (sql: Sql) => PromiseLike<unknown> }[] = [
@@ -20,8 +21,8 @@ const leastPages = 10;
  */
 export async function analyzeRecords(sql: Sql): Promise<void> {
   for (const { name, analyze } of tables) {
-    const [row] = await sql<{ holds_much: boolean }[]>`
-      select pg_relation_size(${name}::text::regclass) >= ${leastPages}::integer * current_setting('block_size')::integer as holds_much`;
-    if (row?.holds_much) await analyze(sql);
+    const holdsMuch = await oneValue<boolean>(sql`
+      select pg_relation_size(${name}::text::regclass) >= ${leastPages}::integer * current_setting('block_size')::integer`);
+    if (holdsMuch) await analyze(sql);
   }
 }

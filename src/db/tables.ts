@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { codeOf, type Database, DatabaseError, type Sql, type Transaction } from './client.ts';
+import { oneValue } from './row.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../sql/migrations', import.meta.url));
 
@@ -16,9 +17,7 @@ const migrationsFolder = fileURLToPath(new URL('../../sql/migrations', import.me
 export async function migrateTables(database: Database, sql: Sql, report: (line: string) => void): Promise<boolean> {
   const migrations = readMigrationFiles({ migrationsFolder });
   const known = Math.max(...migrations.map(({ folderMillis }) => folderMillis));
-  const [table] = await sql<{ exists: boolean }[]>`
-    select to_regclass('drizzle.__drizzle_migrations') is not null as exists`;
-  if (table?.exists !== true) {
+  if (!(await oneValue<boolean>(sql`select to_regclass('drizzle.__drizzle_migrations') is not null`))) {
     await requireExtensions(sql);
     await makeOnce(async () => {
       await sql`create schema if not exists drizzle`;
@@ -26,8 +25,7 @@ export async function migrateTables(database: Database, sql: Sql, report: (line:
         create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
     });
   }
-  const [last] = await sql<{ at: string }[]>`select coalesce(max(created_at), 0)::text as at from drizzle.__drizzle_migrations`;
-  const done = Number(last?.at);
+  const done = await oneValue<number>(sql`select coalesce(max(created_at), 0)::bigint from drizzle.__drizzle_migrations`);
   for (const migration of migrations) if (migration.folderMillis > done) await runMigration(database, sql, migration, report);
   return done <= known;
 }

@@ -5,8 +5,7 @@ import { opendir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { makeDirectory, syncDirectory, writeDurably } from './durable.ts';
 import { isMediumName, requireMediumName } from './name.ts';
-import type { Storage, StoredMedium } from './storage.ts';
-import { StorageError } from './storage-error.ts';
+import { type Storage, StorageError, type StoredMedium } from './storage.ts';
 
 // On the same file system as the files, or the rename would be a copy.
 const partialDirectory = '.tmp';

@@ -1,6 +1,6 @@
 // Names of stored media. Random, so that nobody finds a file by guessing, and never made of what a client sent.
 import { randomBytes } from 'node:crypto';
-import { StorageError } from './storage-error.ts';
+import { StorageError } from './storage.ts';
 
 const pattern = /^[0-9a-f]{32}\.[a-z0-9]{1,4}$/;
 

@@ -5,8 +5,7 @@ import { AwsClient } from 'aws4fetch';
 import { convert } from 'xmlbuilder2';
 import type { S3Place } from '../config.ts';
 import { isMediumName, requireMediumName } from './name.ts';
-import type { Storage, StoredMedium } from './storage.ts';
-import { StorageError } from './storage-error.ts';
+import { type Storage, StorageError, type StoredMedium } from './storage.ts';
 
 /** Bounds of one call. */
 export interface S3Limits {

@@ -19,3 +19,11 @@ export interface Storage {
   /** Removes what broken writes left behind before this moment. */
   removePartialFiles(olderThan: Date): Promise<void>;
 }
+
+/**
+ * The storage of media can't be used now: full, not writable, not to be reached. The message has no path and no address: it is what the
+ * log says.
+ */
+export class StorageError extends Error {
+  readonly code = 'STORAGE';
+}

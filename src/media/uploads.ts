@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Limit } from '../guard/limit.ts';
-import { StorageError } from './storage-error.ts';
+import { StorageError } from './storage.ts';
 
 export interface ReceivedFile {
   path: string;

@@ -9,7 +9,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OverloadError } from '../../src/guard/limit.ts';
 import { runInScope } from '../../src/guard/request.ts';
-import { StorageError } from '../../src/media/storage-error.ts';
+import { StorageError } from '../../src/media/storage.ts';
 import { MediaUnavailableError } from '../../src/media/threads.ts';
 import { createUploads } from '../../src/media/uploads.ts';
 import { makeAudio } from '../support/audio.ts';

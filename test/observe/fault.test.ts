@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { it, mock } from 'node:test';
-import { StorageError } from '../../src/media/storage-error.ts';
+import { StorageError } from '../../src/media/storage.ts';
 import { codeOfFault, describeStartError } from '../../src/observe/fault.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { watchFaults, watchOutages } from '../../src/observe/seldom.ts';

@@ -8,7 +8,6 @@
 //   Single-user mode: no autovacuum, no checkpointer (the bridge checkpoints), fsync off, search_path is 'public'.
 //   After an error in the extended protocol it sends a ReadyForQuery at once and another one at Sync
 //   (P(error) D B E S -> E Z Z, P(error) D H -> E Z); otherwise messages are skipped until Sync as they should be.
-//   NotificationResponse comes before the ReadyForQuery of the statement or commit that caused it.
 //
 // The loop below stands in for PGlite's own execProtocolRaw, and drives the same exported functions, because that one
 //   gathers a whole result before it hands on the first byte, goes on for ever after a trap, and leaves on the stack what an

@@ -1,5 +1,5 @@
 // What is told of an operation beside its route, and what the examples of several share.
-import type { Subject } from '../../db/version.ts';
+import type { Subject } from '../../db/page.ts';
 import type { Entries } from '../wire/input.ts';
 import type { ErrorCode } from '../wire/portal-error.ts';
 

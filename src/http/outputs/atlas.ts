@@ -2,7 +2,7 @@
 import { Hono } from 'hono';
 import * as v from 'valibot';
 import { listOutputArt, listOutputSichtbeobachtung } from '../../db/ausgabe-karte.ts';
-import type { Versioned } from '../../db/version.ts';
+import type { Versioned } from '../../db/page.ts';
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';

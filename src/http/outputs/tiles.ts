@@ -11,7 +11,7 @@ import {
   type TileGeometry,
   type TileQuery,
 } from '../../db/ausgabe-tiles.ts';
-import type { Versioned } from '../../db/version.ts';
+import type { Versioned } from '../../db/page.ts';
 import { runOutsideScope } from '../../guard/request.ts';
 import { type Deps, type Env, requestOrigin } from '../context.ts';
 import { PortalError } from '../wire/portal-error.ts';

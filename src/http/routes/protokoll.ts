@@ -1,7 +1,6 @@
 // GET /protokoll, GET /qs
 import * as v from 'valibot';
-import { listProtokoll } from '../../db/protokoll.ts';
-import { listQs } from '../../db/qs.ts';
+import { listProtokoll, listQs } from '../../db/protokoll.ts';
 import type { Deps } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import { type Route, route } from './route.ts';

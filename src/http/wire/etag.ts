@@ -1,7 +1,7 @@
 // Conditional reads of anonymous clients (D2.21).
 import { createHmac, hash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
-import { getStand, type Subject } from '../../db/version.ts';
+import { getStand, type Subject } from '../../db/page.ts';
 import { coalesce } from '../../guard/coalesce.ts';
 import type { Deps, Env } from '../context.ts';
 import type { AnswerCache } from './answer-cache.ts';

@@ -14,7 +14,7 @@ import {
   type OutputSystem,
 } from '../../../db/ausgabe-ogc.ts';
 import type { Sql } from '../../../db/client.ts';
-import type { Versioned } from '../../../db/version.ts';
+import type { Versioned } from '../../../db/page.ts';
 import * as field from '../../wire/fields.ts';
 import type { Entries } from '../../wire/input.ts';
 

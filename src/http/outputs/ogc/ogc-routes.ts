@@ -2,7 +2,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { listExtent } from '../../../db/ausgabe-ogc.ts';
-import { getStand, type Versioned } from '../../../db/version.ts';
+import { getStand, type Versioned } from '../../../db/page.ts';
 import type { Deps, Env } from '../../context.ts';
 import { namesAny } from '../../wire/etag.ts';
 import * as field from '../../wire/fields.ts';
