@@ -149,8 +149,8 @@ try {
       '--import',
       'tsx',
       '--test',
-      // Many wait for something. An embedded database takes a core and more than a gigabyte.
-      `--test-concurrency=${databaseUrl ? 4 : 3}`,
+      // More than cores: many wait for something. An embedded database takes more than a gigabyte.
+      '--test-concurrency=4',
       '--test-timeout=300000',
       ...args.filter((arg) => arg.startsWith('-')),
       ...(files.length > 0 ? files : listFiles()),
