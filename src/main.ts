@@ -4,7 +4,7 @@ import { createApp, createWorkerApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import { admitCalls } from './db/admitted.ts';
-import { callBounds, callMs, openDatabase, poolSize } from './db/client.ts';
+import { callBounds, callMs, openDatabase, poolSize, regexpCallBounds, requestSettings, statementMs } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
 import { readFrom } from './db/reads.ts';
 import { Limit } from './guard/limit.ts';
@@ -66,6 +66,18 @@ async function main(): Promise<void> {
         watchFaults(log, 'DATABASE_READ_URL is away: the primary is read'),
       )
     : sql;
+  // The embedded database has one connection, and no time limit for a statement.
+  const regexpSql =
+    database.kind === 'postgres'
+      ? admitCalls(
+          database.connect({
+            max: regexpCallBounds.slots,
+            settings: { ...requestSettings, statement_timeout: statementMs.regexp },
+          }),
+          new Limit({ name: 'regexp', ...regexpCallBounds }),
+          callMs,
+        )
+      : sql;
   const media = {
     uploads: createUploads(join(config.dataDir, 'uploads'), {
       all: config.maxUploads,
@@ -104,7 +116,7 @@ async function main(): Promise<void> {
     sql,
     reads,
     drain,
-    isEmbedded: database.kind === 'embedded',
+    regexpSql,
     queue: boss,
     media,
     writes: limitPerDay(config.maxWritesPerAccount),

@@ -1,4 +1,4 @@
-import type { Sql, Transaction } from './client.ts';
+import type { Sql } from './client.ts';
 import { toVersionedPage, type Versioned, type VersionedPage } from './page.ts';
 import { oneRow } from './row.ts';
 
@@ -29,7 +29,7 @@ export interface ArtFilter {
 
 /** One page of the species that a tenant defines. */
 export async function listArt(
-  sql: Sql | Transaction,
+  sql: Sql,
   tenant: number,
   filter: ArtFilter,
   beforeId: number | null,

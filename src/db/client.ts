@@ -38,7 +38,7 @@ export const callBounds = (connections: number, kind: Database['kind'] = 'postgr
   waitMs: 1500,
 });
 /** The same for regular expressions, which are cut off soon. */
-export const regexpBounds = { slots: 2, share: 1, queue: 40, waitMs: 1500 };
+export const regexpCallBounds = { slots: 2, share: 1, queue: 40, waitMs: 1500 };
 /** Longest call in milliseconds: the driver may wait for ever for a server that is cut off. */
 export const callMs = 10_000;
 /** Longest statement of a request, and of one with a regular expression, in milliseconds. */

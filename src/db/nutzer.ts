@@ -200,7 +200,7 @@ export interface NutzerFilter {
 
 /** One page of accounts; the own one only, unless the reader is administrator. */
 export async function listNutzer(
-  sql: Sql | Transaction,
+  sql: Sql,
   reader: number,
   f: NutzerFilter,
   beforeId: number | null,

@@ -26,8 +26,8 @@ export interface Deps {
   sql: Sql;
   /** Where those read who are not logged in: at DATABASE_READ_URL, where that is set, else the same (P3.3). */
   reads: Sql;
-  /** The database can't cut a statement off (D6.9). */
-  isEmbedded: boolean;
+  /** A small pool that cuts a statement off after 500 ms; the same as `sql` where the database can't do that (D1.10). */
+  regexpSql: Sql;
   config: Pick<
     Config,
     | 'publicUrl'

@@ -1,5 +1,5 @@
 // Limits on guessing and on sending mails (S2.5, D3.22). Counted in the database, so that all instances share them.
-import { regexpBounds, type Sql, statementMs, type Transaction } from '../db/client.ts';
+import { regexpCallBounds, type Sql, type Transaction } from '../db/client.ts';
 import { countLogin, countVersuch } from '../db/nutzer.ts';
 import { Limit } from '../guard/limit.ts';
 import { currentScope, runOutsideScope } from '../guard/request.ts';
@@ -67,28 +67,28 @@ export function requireWriteAllowed({ writes }: Deps, reader: number): void {
   refuse(writes.take(reader));
 }
 
-const expressions = new Limit({ name: 'regexp', ...regexpBounds });
-
 /**
- * Runs what has a regular expression in it, cut off after half a second; 429 when this client's network sent too many. The embedded
- * database cuts nothing off.
+ * Runs what has a regular expression in it; 429 when this client's network sent too many, each of which may compute for half a
+ * second.
  */
-export async function runRegexp<T>({ sql }: Deps, run: (tx: Transaction) => Promise<T>): Promise<T> {
+export function runRegexp<T>(deps: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
+  return deps.regexpSql === deps.sql ? oneByOne.run(() => runCounted(deps, run)) : runCounted(deps, run);
+}
+
+// The embedded database has no connections of their own for them: a login would wait behind several for each of its statements.
+const oneByOne = new Limit({ ...regexpCallBounds, slots: 1 });
+
+async function runCounted<T>({ sql, regexpSql }: Deps, run: (sql: Sql) => Promise<T>): Promise<T> {
   const network = networkOfRequest();
   refuse(await count(sql, limits.regexp, network));
-  return expressions.run(async () => {
-    const begin = performance.now();
-    try {
-      return (await sql.begin(async (tx) => {
-        await tx`select set_config('statement_timeout', ${String(statementMs.regexp)}, true)`;
-        return run(tx);
-      })) as T;
-    } finally {
-      // Also when the request has gone meanwhile.
-      if (performance.now() - begin > slowRegexp.ms)
-        await runOutsideScope(() => count(sql, limits.regexp, network, slowRegexp.amount - 1));
-    }
-  });
+  const begin = performance.now();
+  try {
+    return await run(regexpSql);
+  } finally {
+    // Also when the request has gone meanwhile.
+    if (performance.now() - begin > slowRegexp.ms)
+      await runOutsideScope(() => count(sql, limits.regexp, network, slowRegexp.amount - 1));
+  }
 }
 
 /** False when a mailbox got enough mails; told to nobody, because it would tell that there is an account. */

@@ -96,7 +96,7 @@ async function withRestored(dir: string, look: (restored: Restored, target: Targ
 /** Anonymous reads of the service, as it answers on another database. */
 function readOf(database: Database, storage: Storage): (path: string, tag?: string | null) => Promise<Response> {
   const { sql } = database;
-  const app = createApp({ ...service.deps, sql, reads: sql, media: { ...service.media, storage } });
+  const app = createApp({ ...service.deps, sql, reads: sql, regexpSql: sql, media: { ...service.media, storage } });
   return async (path, tag) =>
     app.request(`http://n.test${path}`, { headers: { host: 'n.test', ...(tag && { 'if-none-match': tag }) } });
 }

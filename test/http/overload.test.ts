@@ -13,7 +13,7 @@ describe('while sightings are locked', { skip: !onPostgres && 'needs a second co
   before(async () => {
     database = await openTestDatabase();
     const sql = admitCalls(database.sql, new Limit(callBounds(poolSize)), callMs);
-    service = await startTestService({ sql, reads: sql });
+    service = await startTestService({ sql, reads: sql, regexpSql: sql });
   });
 
   it('S5.3 requests get 503 with Retry-After, and everything goes on afterwards', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { callBounds, regexpBounds, reservedConnections, statementMs } from '../../src/db/client.ts';
+import { callBounds, regexpCallBounds, reservedConnections, statementMs } from '../../src/db/client.ts';
 import { maxCrossings } from '../../src/guard/geometry.ts';
 import { hashBounds } from '../../src/guard/password.ts';
 import { maxRequestIdLength } from '../../src/guard/request.ts';
@@ -115,7 +115,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['statement', seconds(statementMs.usual), '503'],
     [
       'regular expressions',
-      `128 characters (64 embedded); ${regexpBounds.slots} at once, of a network ${regexpBounds.share}; ${seconds(statementMs.regexp)}; ${often(limits.regexp)} of a network, a slow one counts as ten`,
+      `128 characters (64 embedded); ${regexpCallBounds.slots} at once, of a network ${regexpCallBounds.share}; ${seconds(statementMs.regexp)}; ${often(limits.regexp)} of a network, a slow one counts as ten`,
       '400, 503, 429',
     ],
     ['page of a list', `1 000 records and ${size(pageBytes)}`, '`next`'],

@@ -1,7 +1,7 @@
 // GET /artengruppen, GET /arten, GET /arten/{id}, GET /stadien, GET /aktivitaeten
 import * as v from 'valibot';
 import { getArt, listAktivitaet, listArt, listArtengruppe, listStadium } from '../../db/art.ts';
-import type { Sql, Transaction } from '../../db/client.ts';
+import type { Sql } from '../../db/client.ts';
 import type { Deps } from '../context.ts';
 import { unknown } from '../openapi/operation.ts';
 import { runRegexp } from '../too-often.ts';
@@ -18,6 +18,7 @@ const lists = [
 ] as const;
 
 export function artenRoutes(deps: Deps): Route[] {
+  const { sql } = deps;
   return [
     route(deps, {
       ...shared,
@@ -45,7 +46,7 @@ export function artenRoutes(deps: Deps): Route[] {
         is_animal: v.optional(field.boolean),
         artengruppe: textFilter,
         gid: v.optional(field.id),
-        name_regexp_ci: v.optional(regexp(!deps.isEmbedded)),
+        name_regexp_ci: v.optional(regexp(deps.regexpSql !== sql)),
       },
       record: 'Art',
       shape: 'list',
@@ -57,7 +58,7 @@ export function artenRoutes(deps: Deps): Route[] {
       handle({ tenant, query, beforeId, reads }) {
         const { is_animal: isAnimal = null, artengruppe = null, gid = null, name_regexp_ci: nameRegexpCi = null } = query;
         const filter = { isAnimal, artengruppe, gid, nameRegexpCi };
-        const list = (client: Sql | Transaction) => listArt(client, tenant.id, filter, beforeId, query.limit);
+        const list = (client: Sql) => listArt(client, tenant.id, filter, beforeId, query.limit);
         return nameRegexpCi === null ? list(reads) : runRegexp(deps, list);
       },
     }),

@@ -1,6 +1,6 @@
 // /nutzer
 import * as v from 'valibot';
-import type { Sql, Transaction } from '../../db/client.ts';
+import type { Sql } from '../../db/client.ts';
 import { getNutzer, listNutzer, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
 import { hashPassword } from '../../guard/password.ts';
 import type { Deps } from '../context.ts';
@@ -72,7 +72,7 @@ export function nutzerRoutes(deps: Deps): Route[] {
       auth: 'required',
       query: {
         email: v.optional(field.text('eine E-Mail-Adresse')),
-        name_regexp_ci: v.optional(regexp(!deps.isEmbedded)),
+        name_regexp_ci: v.optional(regexp(deps.regexpSql !== sql)),
         status: v.optional(field.flag),
       },
       meanings: { status: '0 gesperrt, 1 aktiv.' },
@@ -86,7 +86,7 @@ export function nutzerRoutes(deps: Deps): Route[] {
       handle({ reader, query, beforeId }) {
         const { email = null, name_regexp_ci: nameRegexpCi = null, status = null } = query;
         const filter = { email, nameRegexpCi, status };
-        const list = (client: Sql | Transaction) => listNutzer(client, reader, filter, beforeId, query.limit);
+        const list = (client: Sql) => listNutzer(client, reader, filter, beforeId, query.limit);
         return nameRegexpCi === null ? list(sql) : runRegexp(deps, list);
       },
     }),

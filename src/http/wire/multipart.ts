@@ -1,7 +1,7 @@
 // multipart/form-data: fields into memory, files to whoever takes them.
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { Busboy, type BusboyFileStream } from '@fastify/busboy';
+import { Busboy } from '@fastify/busboy';
 import { PortalError, sentences } from './portal-error.ts';
 import { addValue, maxFields, type Parameters } from './query.ts';
 
@@ -47,20 +47,9 @@ export async function readMultipart<F>(
     for (const stream of open) stream.destroy(error);
     reject(error);
   };
-  // What fails in an event of the parser would be nobody's error, and this would never end.
-  const onPart =
-    <A extends unknown[]>(take: (...args: A) => void) =>
-    (...args: A) => {
-      try {
-        take(...args);
-      } catch (error) {
-        fail(error instanceof Error ? error : new Error('something was thrown that is no error'));
-      }
-    };
-
   let contentBytes = 0;
   let fieldsBytes = 0;
-  const onField = (name: string | undefined, value: string, nameTruncated: boolean, valueTruncated: boolean) => {
+  busboy.on('field', (name: string | undefined, value, nameTruncated, valueTruncated) => {
     if (name === undefined) {
       problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.nameless });
       return;
@@ -70,9 +59,8 @@ export async function readMultipart<F>(
     if (fieldsBytes > maxFieldsBytes || nameTruncated || valueTruncated)
       problem ??= new PortalError('zu_gross', { [keyOf(name)]: sentences.fieldsTooLarge(maxFieldsBytes) });
     else addValue(fields, name, value);
-  };
-  busboy.on('field', onPart(onField));
-  const onFile = (name: string | undefined, stream: BusboyFileStream) => {
+  });
+  busboy.on('file', (name: string | undefined, stream) => {
     if (name === undefined) {
       problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.nameless });
       stream.resume();
@@ -97,8 +85,7 @@ export async function readMultipart<F>(
         stream.resume();
       }),
     );
-  };
-  busboy.on('file', onPart(onFile));
+  });
   // At once: a megabyte of empty parts would keep the parser busy for half a second.
   busboy.on('partsLimit', () => {
     fail(new PortalError('ungueltiger_parameter', { formular: sentences.tooManyFields(maxFields) }));
