@@ -1,7 +1,6 @@
 // Passwords (D3.17). The client sends a SHA-1; what is stored is Argon2id over it, so that a stolen table can neither be
 // sent as it is nor guessed fast.
 import { argon2, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { Limit } from './limit.ts';
 
@@ -10,9 +9,8 @@ const deriveKey = promisify(argon2);
 // OWASP's minimum for Argon2id: 19 MiB, 2 passes; about 30 ms.
 const cost = { memory: 19456, passes: 2, parallelism: 1 } as const;
 const keyLength = 32;
-// Many more at once than there are cores hash no more passwords. Three at least, so that one network has two and leaves one to others.
-const slots = Math.min(4, Math.max(3, availableParallelism()));
-export const hashBounds = { slots, share: slots - 1, queue: 100, waitMs: 1500 };
+// As many as Node has threads for. Three of a network: while one is counted in the database, two cores hash two.
+export const hashBounds = { slots: 4, share: 3, queue: 100, waitMs: 1500 };
 const hashes = new Limit({ name: 'passwords', ...hashBounds });
 
 /** The SHA-1 that a client sends for a plain password. */

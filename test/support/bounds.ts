@@ -125,7 +125,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
       'link `next`',
     ],
     ['`offset` of `/ogc`', number(maxOffset), '400'],
-    ['passwords hashed at once', '3 or 4, by cores; of a network or an account one fewer', waits(hashBounds)],
+    ['passwords hashed at once', `${hashBounds.slots}; of a network or an account ${hashBounds.share}`, waits(hashBounds)],
     [
       'wrong passwords',
       `${loginLimits.account} of an account from one network, ${loginLimits.strangers} from all from which it did not log in lately; ${loginLimits.network} of a network; in ${loginLimits.windowSeconds / 60} min`,
