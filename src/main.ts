@@ -4,7 +4,7 @@ import { createApp, createWorkerApp } from './app.ts';
 import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import { admitCalls } from './db/admitted.ts';
-import { callBounds, callMs, openDatabase, poolSize, regexpCallBounds, requestSettings, statementMs } from './db/client.ts';
+import { callBounds, callMs, openDatabase, poolSize, regexpCallBounds } from './db/client.ts';
 import { hasMandant, listMandant } from './db/mandant.ts';
 import { readFrom } from './db/reads.ts';
 import { Limit } from './guard/limit.ts';
@@ -24,8 +24,7 @@ import { openStorage } from './media/open-storage.ts';
 import { createMediaThreads } from './media/threads.ts';
 import { createUploads } from './media/uploads.ts';
 import { readBuild } from './observe/build.ts';
-import { surviveDefects } from './observe/defects.ts';
-import { describeStartError } from './observe/fault.ts';
+import { describeStartError, surviveDefects } from './observe/fault.ts';
 import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createProgress } from './observe/progress.ts';
@@ -66,18 +65,9 @@ async function main(): Promise<void> {
         watchFaults(log, 'DATABASE_READ_URL is away: the primary is read'),
       )
     : sql;
-  // The embedded database has one connection, and no time limit for a statement.
-  const regexpSql =
-    database.kind === 'postgres'
-      ? admitCalls(
-          database.connect({
-            max: regexpCallBounds.slots,
-            settings: { ...requestSettings, statement_timeout: statementMs.regexp },
-          }),
-          new Limit({ name: 'regexp', ...regexpCallBounds }),
-          callMs,
-        )
-      : sql;
+  const regexpSql = database.regexp
+    ? admitCalls(database.regexp, new Limit({ name: 'regexp', ...regexpCallBounds }), callMs)
+    : sql;
   const media = {
     uploads: createUploads(join(config.dataDir, 'uploads'), {
       all: config.maxUploads,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, it } from 'node:test';
-import { manifestFile } from '../src/db/code.ts';
+import { manifestFile } from '../src/db/migrate.ts';
 import { root } from './support/child.ts';
 
 /** Path below the repository → text. */

@@ -5,7 +5,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../src/db/client.ts';
-import { readCode } from '../src/db/code.ts';
+import { readCode } from '../src/db/migrate.ts';
 import { root } from './support/child.ts';
 import { breakCode, mutants } from './support/mutants.ts';
 

@@ -54,3 +54,32 @@ end
 $$;
 comment on function api.use_nutzer_loesch_link(bytea, portal.kurztext) is
   'Begins the erasure of the account that a link to the own data belongs to; for instances of release 0.28';
+
+-- The tenants, as outputs name them.
+create or replace function ausgabe.list_mandant()
+  returns table (kuerzel text, name text)
+  language sql
+  stable
+as $$
+  select m.kuerzel, m.name from gis.mandant m order by pg_catalog.lower(m.kuerzel)
+$$;
+comment on function ausgabe.list_mandant() is 'Tenants by abbreviation, as outputs name them';
+
+-- `npm run migrate` of 0.28 asks what analysts have beyond reading. That is told no more.
+create or replace function api.list_recht_auswertung()
+  returns table (rolle text, eigenes bigint, beispiele text[], anweisungen text[])
+  language sql
+  stable
+as $$
+  select null::text, 0::bigint, '{}'::text[], '{}'::text[] where false
+$$;
+comment on function api.list_recht_auswertung() is 'Nothing; for npm run migrate of release 0.28';
+
+create or replace function api.list_zugang_anderswo()
+  returns table (login name, datenbank name)
+  language sql
+  stable
+as $$
+  select null::name, null::name where false
+$$;
+comment on function api.list_zugang_anderswo() is 'Nothing; for npm run migrate of release 0.28';

@@ -13,6 +13,8 @@ export interface Database {
   sql: Sql;
   /** A pool like that of requests, at the address for reading, where there is one. */
   reads: Sql | null;
+  /** A small pool that cuts a statement off after half a second (D1.10); null where the database can't do that. */
+  regexp: Sql | null;
   /** For jobs: two connections of their own, past a pooler; with the embedded database those of requests. */
   work: Sql;
   /** A separate client for work that holds a connection for long, or needs other settings; past a pooler. */
@@ -121,6 +123,9 @@ function databaseOver(target: EmbeddedDatabase | (DatabasePlace & { databaseUrl:
     reads: place?.readDatabaseUrl
       ? open({ max: size + reservedConnections, settings: requestSettings }, hasPooler, { url: place.readDatabaseUrl })
       : null,
+    regexp: embedded
+      ? null
+      : open({ max: regexpCallBounds.slots, settings: { ...requestSettings, statement_timeout: statementMs.regexp } }, false),
     // Requests are as many at once as there are connections (src/guard/limit.ts); jobs count nothing. With one of theirs on the same
     // connections the driver sent a request's statement behind another one that went on for seconds; through PgBouncer, which loses
     // answers then, it waited for ever.

@@ -1,17 +1,26 @@
 // Brings a database to this release: tables by migrations, then sql/code as a whole.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
 import { type Database, DatabaseError, type Sql, type Transaction, withClient } from './client.ts';
-import { readCode } from './code.ts';
 import { completeRaster } from './raster.ts';
 import { checkDatabase } from './requirements.ts';
 import { oneValue } from './row.ts';
 import { isLocked, makeOnce, migrateTables, runPatiently } from './tables.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Names the files, one a line; what follows `#` is for readers. */
+export const manifestFile = 'manifest.txt';
+
+/** Path of each file below the folder → its text, in order. */
+export function readCode(dir: string): Map<string, string> {
+  const lines = readFileSync(join(dir, manifestFile), 'utf8').split('\n');
+  const paths = lines.map((line) => line.replace(/#.*/, '').trim()).filter((path) => path !== '');
+  return new Map(paths.map((path) => [path, readFileSync(join(dir, path), 'utf8')]));
+}
 
 /** What `migrateDatabase` did to the functions, triggers and views. */
 export type CodeOutcome = 'replaced' | 'unchanged' | 'database is newer';
@@ -211,6 +220,6 @@ const hashOf = (texts: string[]) => createHash('sha256').update(texts.join('\0')
 
 /** Of this program, as numbers. */
 export async function readRelease(): Promise<number[]> {
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   return version.split('.').map(Number);
 }

@@ -78,11 +78,10 @@ async function findBigIndex(sql: Sql, statement: string): Promise<IndexChange | 
 
 // Of a table or an index that is there.
 async function isBig(sql: Sql, relation: string): Promise<boolean> {
-  const [row] = await sql<{ big: boolean | null }[]>`
-    select pg_relation_size(coalesce(i.indrelid, c.oid)) > ${bigTableBytes} as big
+  return oneValue<boolean>(sql`
+    select coalesce(bool_or(pg_relation_size(coalesce(i.indrelid, c.oid)) > ${bigTableBytes}), false)
     from pg_class c left join pg_index i on i.indexrelid = c.oid
-    where c.oid = to_regclass(${relation})`;
-  return row?.big === true;
+    where c.oid = to_regclass(${relation})`);
 }
 
 // Waits for all transactions that are older, however long they last: nobody waits for it meanwhile.

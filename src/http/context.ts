@@ -30,14 +30,7 @@ export interface Deps {
   regexpSql: Sql;
   config: Pick<
     Config,
-    | 'publicUrl'
-    | 'defaultTenant'
-    | 'trustedHops'
-    | 'tokenTtlDays'
-    | 'metricsToken'
-    | 'answerCacheBytes'
-    | 'maxUploadsPerAccount'
-    | 'karteHintergrund'
+    'publicUrl' | 'defaultTenant' | 'trustedHops' | 'tokenTtlDays' | 'metricsToken' | 'answerCacheBytes' | 'karteHintergrund'
   >;
   metrics: Metrics;
   queue: Queue;

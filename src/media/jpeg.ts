@@ -4,7 +4,8 @@
 import { readOrientation } from './orientation.ts';
 
 /**
- * Why a picture is refused. `truncated`: it ends early. `unsupported`: no camera writes it so, as with arithmetic, lossless or hierarchical coding, 12 bits, two components. `cmyk`: the decoder knows screens only.
+ * Why a picture is refused. `truncated`: it ends early, or holds less data than a picture of its size needs. `unsupported`: no camera writes
+ * it so, as with arithmetic, lossless or hierarchical coding, 12 bits, two components. `cmyk`: the decoder knows screens only.
  */
 export type JpegRefusal =
   | ('no_jpeg' | 'heic' | 'avif' | 'png' | 'webp' | 'gif')
@@ -32,6 +33,8 @@ export interface Jpeg {
   /** second bytes of the markers of all its segments in order, without those that stand alone (SOI, EOI, RST) */
   segments: number[];
   scans: number;
+  /** bytes from the first scan to the end */
+  scanBytes: number;
   end: 'complete' | 'early' | 'nonsense';
 }
 
@@ -62,8 +65,9 @@ const codings: Record<number, JpegCoding> = {
  */
 export function readJpeg(bytes: Uint8Array): Jpeg | null {
   if (bytes[0] !== 0xff || bytes[1] !== marker.soi || bytes[2] !== 0xff) return null;
-  const jpeg: Jpeg = { frame: null, orientation: 1, segments: [], scans: 0, end: 'early' };
+  const jpeg: Jpeg = { frame: null, orientation: 1, segments: [], scans: 0, scanBytes: 0, end: 'early' };
   let orientation: number | null = null;
+  let firstScan = bytes.length;
   let position = 2;
   for (;;) {
     const at = findMarker(bytes, position);
@@ -96,10 +100,14 @@ export function readJpeg(bytes: Uint8Array): Jpeg | null {
       jpeg.frame = frame;
     } else if (kind === marker.app1) {
       orientation ??= readOrientation(content);
-    } else if (kind === marker.sos) jpeg.scans++;
+    } else if (kind === marker.sos) {
+      jpeg.scans++;
+      firstScan = Math.min(firstScan, next);
+    }
     position = next;
   }
   jpeg.orientation = orientation ?? 1;
+  jpeg.scanBytes = Math.min(position, bytes.length) - Math.min(firstScan, position, bytes.length);
   return jpeg;
 }
 
@@ -129,7 +137,22 @@ export function findRefusal(jpeg: Jpeg | null): JpegRefusal | null {
   if (frame.width * frame.height > maxPixels) return 'too_many_pixels';
   if (jpeg.end === 'nonsense' || jpeg.scans > maxScans) return 'damaged';
   if (jpeg.scans * frame.width * frame.height > maxScannedPixels) return 'damaged';
-  return jpeg.end === 'early' ? 'truncated' : null;
+  return jpeg.end === 'early' || jpeg.scanBytes * 8 < countLeastBits(frame) ? 'truncated' : null;
+}
+
+/**
+ * The bits below which no picture of this size can be: the decoder makes a grey one of what is missing, and says so of the first fault only.
+ * A block of a sequential picture has two at least, its mean and its end; a progressive one has a mean, and the rest in runs. Blocks that
+ * only fill up the edge of an interleaved scan are not counted: scans by component lack them.
+ */
+export function countLeastBits(frame: JpegFrame): number {
+  const { width, height, components } = frame;
+  const across = Math.max(...components.map(({ horizontal }) => horizontal));
+  const down = Math.max(...components.map(({ vertical }) => vertical));
+  let blocks = 0;
+  for (const { horizontal, vertical } of components)
+    blocks += Math.ceil((width * horizontal) / across / 8) * Math.ceil((height * vertical) / down / 8);
+  return blocks * (frame.coding === 'progressive' ? 1 : 2);
 }
 
 /** Index of the next marker's second byte, past fill bytes and entropy-coded data; the length when there is none. */

@@ -1,5 +1,6 @@
 // Faults as operators read them: one clear line when a command can't go on, and what the log says of a defect.
 import { resolve } from 'node:path';
+import type { Log } from './log.ts';
 
 // Raised on purpose with a sentence for the operator.
 const expected = new Set([
@@ -57,4 +58,18 @@ export function describeFault(error: unknown): Record<string, unknown> {
   const source = error.cause instanceof Error ? error.cause : error;
   const frames = source.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
   return { name: source.name, code: codeOfFault(error), frames: frames.slice(0, 6) };
+}
+
+/**
+ * Logs an error that was thrown where nobody waits for it, as the defect that it is, and lets the process go on: it ends the
+ * request that it belongs to, not everybody's.
+ * @param fail ends the request that the code which threw was running for, if there is one
+ */
+export function surviveDefects(log: Log, fail: (error: unknown) => void): void {
+  const survive = (error: unknown) => {
+    log.error(describeFault(error), 'defect: an error that nobody waited for');
+    fail(error);
+  };
+  process.on('uncaughtException', survive);
+  process.on('unhandledRejection', survive);
 }

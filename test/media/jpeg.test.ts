@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { findRefusal, type Jpeg, type JpegFrame, type JpegRefusal, maxPixels, readJpeg } from '../../src/media/jpeg.ts';
+import {
+  countLeastBits,
+  findRefusal,
+  type Jpeg,
+  type JpegFrame,
+  type JpegRefusal,
+  maxPixels,
+  readJpeg,
+} from '../../src/media/jpeg.ts';
 import { readOrientation } from '../../src/media/orientation.ts';
 import { encodeBelow } from '../../src/media/quality.ts';
 import { claimFrame, claimSize, makeBomb, makeInks, makeJpeg, stackJpeg, strangers } from '../support/photo.ts';
@@ -18,9 +26,16 @@ function makeHeader(frame: Partial<JpegFrame>, rest: Partial<Jpeg> = {}): Jpeg {
     orientation: 1,
     segments: [],
     scans: 1,
+    scanBytes: 4_000_000,
     end: 'complete',
     ...rest,
   };
+}
+
+/** With bytes before its scan that the decoder complains of first, and passes over. */
+function strayBefore(jpeg: Buffer): Buffer {
+  const scan = jpeg.indexOf(Buffer.from([0xff, 0xda]));
+  return Buffer.concat([jpeg.subarray(0, scan), Buffer.alloc(4, 1), jpeg.subarray(scan)]);
 }
 
 describe('a JPEG is read', () => {
@@ -155,6 +170,9 @@ describe('a header is refused', () => {
       ['two inks', await makeInks(2), 'unsupported'],
       ['no height', claimSize(jpeg, 64, 0), 'unsupported'],
       ['65500 x 65500 in 700 bytes', await makeBomb(65_500, 65_500), 'too_many_pixels'],
+      ['8000 x 6000 in 700 bytes', await makeBomb(8_000, 6_000), 'truncated'],
+      ['8000 x 6000 in 700 bytes, progressive', await makeBomb(8_000, 6_000, true), 'truncated'],
+      ['with stray bytes before its only scan', strayBefore(await makeBomb(7_700, 7_700)), 'truncated'],
       ['two frames', Buffer.concat([jpeg.subarray(0, -2), jpeg.subarray(2)]), 'damaged'],
       ...Object.entries(strangers).map(([what, file]): [string, Buffer, JpegRefusal] => [what, file, 'no_jpeg']),
     ];
@@ -170,6 +188,8 @@ describe('a header is refused', () => {
       ] as const) {
         const jpeg = readJpeg(await makeJpeg({ width, height, plain: true, ...recipe }));
         assert.equal(findRefusal(jpeg), null, JSON.stringify({ width, height, ...recipe }));
+        if (width !== 1_600) continue;
+        assert.ok(jpeg?.frame && jpeg.scanBytes * 8 < 4 * countLeastBits(jpeg.frame), 'the bound is of use');
       }
     }
   });

@@ -8,7 +8,7 @@ import { currentScope } from '../../src/guard/request.ts';
 import { type Env, scopeMiddleware } from '../../src/http/context.ts';
 import { PortalError } from '../../src/http/wire/portal-error.ts';
 import { replyError } from '../../src/http/wire/reply.ts';
-import { surviveDefects } from '../../src/observe/defects.ts';
+import { surviveDefects } from '../../src/observe/fault.ts';
 import { createLog } from '../../src/observe/log.ts';
 
 const forever = () => new Promise<never>(() => {});

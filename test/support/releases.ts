@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readCode } from '../../src/db/code.ts';
+import { readCode } from '../../src/db/migrate.ts';
 import { root } from './child.ts';
 
 export const releasesPath = join(root, 'sql/releases.json');

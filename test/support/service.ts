@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { getInstallation, watchAbgleich } from '../../src/db/abgleich.ts';
 import { admitCalls } from '../../src/db/admitted.ts';
-import { callMs, type Database, poolSize, requestSettings, type Sql, statementMs } from '../../src/db/client.ts';
+import { callMs, type Database, poolSize, requestSettings, type Sql } from '../../src/db/client.ts';
 import { openClient } from '../../src/db/connection.ts';
 import { readFrom } from '../../src/db/reads.ts';
 import { Limit } from '../../src/guard/limit.ts';
@@ -87,7 +87,6 @@ export const testConfig: Deps['config'] = {
   tokenTtlDays: 30,
   answerCacheBytes: 8 * 1024 * 1024,
   metricsToken: null,
-  maxUploadsPerAccount: 2,
   karteHintergrund: null,
 };
 
@@ -116,10 +115,7 @@ export async function startTestService(overrides: Partial<Deps> = {}, shared?: T
   const deps: Deps = {
     sql,
     reads,
-    regexpSql:
-      database.kind === 'postgres'
-        ? database.served.connect({ max: 2, settings: { ...requestSettings, statement_timeout: statementMs.regexp } })
-        : sql,
+    regexpSql: database.served.regexp ?? sql,
     build: 'test',
     queue: { enqueueMail: async (_tx, job) => void mails.push(job) },
     config: testConfig,

@@ -15,12 +15,3 @@ as $$
 $$;
 comment on function api.is_ausgabe_erlaubt() is 'Whether the role of the service may become gis_public, under which outputs read';
 
--- The tenants, as outputs name them.
-create or replace function ausgabe.list_mandant()
-  returns table (kuerzel text, name text)
-  language sql
-  stable
-as $$
-  select m.kuerzel, m.name from gis.mandant m order by pg_catalog.lower(m.kuerzel)
-$$;
-comment on function ausgabe.list_mandant() is 'Tenants by abbreviation, as outputs name them';

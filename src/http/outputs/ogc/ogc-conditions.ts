@@ -15,7 +15,6 @@ export function makeConditions(deps: Deps) {
     tagOf(stand, `${requestOrigin(c, deps.config.trustedHops)} ${c.req.url} ${format.name}`);
   /** Sets the ETag of what is answered. */
   const setTag = (c: Context<Env>, format: OutputFormat, stand: string) => {
-    c.header('Cache-Control', 'no-cache');
     // Weak, because the time of the answer stands in some of them.
     c.header('ETag', `W/${tagFor(c, format, stand)}`);
   };
@@ -24,6 +23,7 @@ export function makeConditions(deps: Deps) {
     setTag,
     /** @returns 304 where the client has what it would be answered with at present */
     async answerUnchanged(c: Context<Env>, format: OutputFormat, isFixed = false): Promise<Response | null> {
+      c.header('Cache-Control', 'no-cache');
       const known = c.req.header('if-none-match');
       if (known === undefined || namesAny(known)) return null;
       const stand = isFixed ? noStand : await look('gezeigt');
