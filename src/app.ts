@@ -7,7 +7,7 @@ import { methodsOf, protocolMiddleware, refuseOverride } from './http/http-rules
 import { isOutput, outputRoutes } from './http/outputs/outputs.ts';
 import { replyProblem } from './http/outputs/problem.ts';
 import { noteRequests } from './http/request-log.ts';
-import { docsRoutes } from './http/routes/docs.ts';
+import { docsRoutes, sendIcon } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { kontoRoutes } from './http/routes/konto.ts';
 import { kontoDatenRoutes } from './http/routes/konto-daten.ts';
@@ -51,13 +51,8 @@ export function createApp(deps: Deps): Hono<Env> {
   api.route('/', kontoDatenRoutes(deps));
   api.route('/', docsRoutes(deps, routes));
   app.route('/api/v2', api);
-  // Whoever types the address of the service into a browser looks for what there is; a client that asks for nothing gets a 404.
-  app.get('/', async (c) =>
-    (c.req.header('accept') ?? '').includes('text/html')
-      ? c.redirect('/karte', 302)
-      : replyError(c, new PortalError('nicht_gefunden')),
-  );
-  app.get('/favicon.ico', (c) => c.redirect('/api/v2/docs/favicon-32x32.png', 302));
+  app.get('/', (c) => c.redirect('/karte', 302));
+  app.get('/favicon.ico', sendIcon);
   app.get('/api/v2/', (c) => c.redirect('/api/v2', 301));
 
   app.route('/', outputRoutes(deps, answers));

@@ -301,12 +301,6 @@ describe('GET /api/v2 in a browser', { skip: skipDocs }, () => {
     assert.deepEqual(foreign, []);
   });
 
-  it('is not what a client gets that asks the address of the service for no page; an icon is there', async () => {
-    assert.equal((await fetch(origin, { headers: { accept: 'application/json' } })).status, 404);
-    const icon = await fetch(`${origin}/favicon.ico`);
-    assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/png']);
-  });
-
   it('locks what needs a login, not what may be read without', async () => {
     const { page } = await openDocs('/api/v2');
     const lockOf = (id: string) => page.locator(`${id} .authorization__btn`).getAttribute('aria-label');

@@ -25,11 +25,14 @@ describe('an anonymous read', () => {
       const tag = first.headers.get('etag');
       assert.match(tag ?? '', /^"[\w-]+"$/, path);
       assert.equal(first.headers.get('cache-control'), 'no-cache');
-      for (const sent of [tag, `W/${tag}`, `"other", ${tag}`]) {
+      const inside = (suffix: string) => `${tag?.slice(0, -1)}${suffix}"`;
+      const packed = ['-gzip', '-br', '--gzip', '-zstd'].flatMap((suffix) => [inside(suffix), `W/${inside(suffix)}`]);
+      for (const sent of [tag, `W/${tag}`, `"other", ${tag}`, ...packed]) {
         const again = await read(path, sent);
         assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', tag], path);
       }
-      assert.equal((await read(path, '"other"')).status, 200, path);
+      for (const sent of ['"other"', '"other-gzip"', inside('-other'), inside('-gzip-br')])
+        assert.equal((await read(path, sent)).status, 200, sent);
     }
   });
 
@@ -221,5 +224,42 @@ describe('an answer that was the same twice', () => {
     await sql`
       update portal.sichtbeobachtung set status = 'freigegeben', experte_id = (select min(id) from portal.nutzer) where id = ${id}`;
     assert.equal((await get(path)).status, 200);
+  });
+});
+
+describe('beside the interface', () => {
+  const ask = (path: string, headers: Record<string, string> = {}) =>
+    service.app.request(path, { headers: { host: 'fremd.example', ...headers } });
+
+  it('pages and their icon have an ETag, and are 304 without a body to who has them', async () => {
+    for (const [path, host] of [
+      ['/karte', 'fremd.example'],
+      ['/api/v2', 'n.test'],
+      ['/api/v2/openapi.json', 'n.test'],
+      ['/favicon.ico', 'fremd.example'],
+    ] as const) {
+      const first = await ask(path, { host });
+      const tag = first.headers.get('etag') ?? '';
+      assert.deepEqual([first.status, /^"[\w-]{22}"$/.test(tag)], [200, true], path);
+      for (const known of [tag, `W/${tag}`, `${tag.slice(0, -1)}-gzip"`, '*']) {
+        const again = await ask(path, { host, 'if-none-match': known });
+        assert.deepEqual([again.status, await again.text(), again.headers.get('etag')], [304, '', tag], path);
+        assert.equal(again.headers.get('cache-control'), first.headers.get('cache-control'));
+      }
+      assert.equal((await ask(path, { host, 'if-none-match': '"other"' })).status, 200);
+    }
+  });
+
+  it('an icon is there at every host', async () => {
+    const icon = await ask('/favicon.ico');
+    assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/png']);
+    assert.deepEqual([...new Uint8Array(await icon.arrayBuffer()).subarray(1, 4)], [...Buffer.from('PNG')]);
+  });
+
+  it('the address of the service leads every client to the map', async () => {
+    for (const accept of ['text/html', '*/*', 'application/json', undefined]) {
+      const answer = await ask('/', accept === undefined ? {} : { accept });
+      assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/karte'], accept);
+    }
   });
 });

@@ -23,11 +23,27 @@ const service = await startTestService();
 const port = await serveApp(service.app.fetch);
 const jpeg = Buffer.from(await makeJpeg({ width: 64, height: 48, personal: true, orientation: 6 }));
 const photo = new Blob([jpeg]);
+const [small, big] = [
+  await makeJpeg({ width: 64, height: 48, bytes: 32 * 1024 }),
+  await makeJpeg({ width: 640, height: 480, bytes: 3 * mebibyte }),
+];
 
 let places = 0;
 const fields = () => ({ art: '2', lat: '5530000', lon: String(410_000 + ++places), datum: '1.9.2026' });
 const post = (files: Record<string, Blob | string>, on = service): Promise<Answer> =>
   on.request('/sichtbeobachtungen', { as: 'melder', form: { ...fields(), ...files } });
+
+// Written by hand: FormData gives every file a name.
+const part = (disposition: string, content: string | Buffer, type?: string) =>
+  Buffer.concat([
+    Buffer.from(`--grenze\r\nContent-Disposition: form-data; ${disposition}\r\n${type ? `Content-Type: ${type}\r\n` : ''}\r\n`),
+    Buffer.from(content),
+    Buffer.from('\r\n'),
+  ]);
+const end = Buffer.from('--grenze--\r\n');
+const formType = 'multipart/form-data; boundary=grenze';
+const postParts = (parts: Buffer[], path = '/sichtbeobachtungen', method = 'POST') =>
+  service.request(path, { as: 'melder', method, body: Buffer.concat([...parts, end]), headers: { 'content-type': formType } });
 
 const listStored = async (on = service) => (await listFiles(on.mediaDirectory)).sort();
 /** What must be the same after a refusal. */
@@ -59,11 +75,28 @@ describe('a sighting takes', () => {
     assert.equal((await listStored()).length, 5, 'the files as they came are gone');
   });
 
-  it('an empty part as no file', async () => {
-    const answer = await post({ foto: new Blob([]), audio: '' });
+  it('an empty part without the name of a file as no file', async () => {
+    const answer = await post({ foto: new File([], ''), audio: '' });
     assert.equal(answer.status, 201, answer.text);
     assert.equal((await read(answer.json.result[0].id)).foto, null);
   });
+
+  for (const [field, type, content] of [
+    ['foto', 'image/jpeg', small],
+    ['foto', 'image/jpeg', big],
+    ['biotopfoto', 'image/jpeg; charset=binary', big],
+    ['foto_2', 'application/octet-stream', big],
+    ['audio', 'audio/x-wav', makeAudio('wav', { tags: true })],
+    ['audio', 'video/mp4', makeAudio('m4a', { tags: true })],
+    ['audio', 'application/ogg', makeAudio('oga', { tags: true })],
+  ] as const) {
+    it(`a part of ${content.length} bytes without the name of a file, of type ${type}`, async () => {
+      const texts = Object.entries(fields()).map(([name, value]) => part(`name=${name}`, value, 'text/plain; charset=utf-8'));
+      const answer = await postParts([...texts, part(`name=${field}`, content, type)]);
+      assert.equal(answer.status, 201, answer.text);
+      assert.ok((await load((await read(answer.json.result[0].id))[field])).length > 0);
+    });
+  }
 });
 
 describe('a change', () => {
@@ -81,10 +114,36 @@ describe('a change', () => {
     assert.equal((await listStored()).length, files.length);
     assert.equal((await service.app.request(first.foto, { headers: { host: 'n.test' } })).status, 404);
 
-    assert.equal((await service.put(id, { foto: '', foto_2: new Blob([]) })).status, 200);
+    assert.equal((await service.put(id, { foto: '', foto_2: new File([], '') })).status, 200);
     const third = await read(id);
     assert.deepEqual([third.foto, third.foto_2, third.bemerkung], [null, null, 'neu']);
     assert.equal((await listStored()).length, files.length - 2);
+  });
+
+  it('with an empty file that has a name is refused, and the old one stays; so is a report', async () => {
+    const id = await service.makeSichtbeobachtung({ ...fields(), foto: photo, audio: new Blob([makeAudio('mp3')]) });
+    const before = [await read(id), await countAll()];
+    const texts = Object.entries(fields()).map(([name, value]) => part(`name="${name}"`, value));
+    for (const [field, name] of [
+      ['foto', 'filename="IMG_0001.jpg"'],
+      ['audio', `filename*=UTF-8''M%C3%B6we.mp3`],
+    ]) {
+      const empty = part(`name="${field}"; ${name}`, '', 'image/jpeg');
+      for (const answer of [await postParts([empty], `/sichtbeobachtungen/${id}`, 'PUT'), await postParts([...texts, empty])]) {
+        assert.equal(answer.status, 400, answer.text);
+        assert.equal(
+          answer.json.error.fields[field as string],
+          `${field} ist leer: Die Datei hat keinen Inhalt. Soll ${field} leer sein, wird das Feld ohne Datei gesendet.`,
+        );
+      }
+    }
+    assert.deepEqual(
+      [{ ...(await read(id)), foto: '', audio: '' }, await countAll()],
+      [{ ...before[0], foto: '', audio: '' }, before[1]],
+    );
+    for (const unnamed of ['name="foto"; filename=""', 'name="foto"'])
+      assert.equal((await postParts([part(unnamed, '', 'image/jpeg')], `/sichtbeobachtungen/${id}`, 'PUT')).status, 200);
+    assert.equal((await read(id)).foto, null);
   });
 
   it('of someone else’s record leaves nothing behind', async () => {
@@ -201,14 +260,6 @@ describe('what can not be taken now answers 503, without row or file', () => {
 });
 
 describe('over a connection', () => {
-  const boundary = 'grenze';
-  const part = (disposition: string, content: string | Buffer) =>
-    Buffer.concat([
-      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`),
-      Buffer.from(content),
-      Buffer.from('\r\n'),
-    ]);
-  const end = Buffer.from(`--${boundary}--\r\n`);
   const fieldParts = () => Object.entries(fields()).map(([name, value]) => part(`name="${name}"`, value));
   const file = (name: string, content: Buffer) => part(`name="${name}"; filename="../../x\0.jpg"`, content);
 
@@ -224,7 +275,7 @@ describe('over a connection', () => {
       'Connection: close',
       'X-Auth-User: melder',
       `X-Auth-Token: ${await service.tokenOf('melder')}`,
-      `Content-Type: multipart/form-data; boundary=${boundary}`,
+      `Content-Type: ${formType}`,
       chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${breakOff ? length + 1000 : length}`,
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n`);

@@ -6,7 +6,8 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Config } from '../../config.ts';
 import type { Deps, Env } from '../context.ts';
-import { sendForGood, sendPage } from '../wire/reply.ts';
+import { sendHashed } from '../wire/etag.ts';
+import { pageType, sendForGood } from '../wire/reply.ts';
 import { queryReader } from './output-query.ts';
 
 const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
@@ -28,11 +29,13 @@ const readNothing = queryReader({});
 
 export function karteRoutes({ config }: Deps): Hono<Env> {
   const policy = makePolicy(config.karteHintergrund);
+  const { url = '', quelle } = config.karteHintergrund ?? {};
+  const body = String(makePage(url, quelle ?? ''));
   const page = (c: Context<Env>) => {
     readNothing(c);
     c.header('Cache-Control', 'no-cache');
-    const { url = '', quelle } = config.karteHintergrund ?? {};
-    return sendPage(c, makePage(url, quelle ?? ''), policy);
+    c.header('Content-Security-Policy', policy);
+    return sendHashed(c, body, pageType);
   };
   const routes = new Hono<Env>().get('/karte', page).get('/karte/', (c) => c.redirect('/karte', 301));
   const packed = Object.entries(packaged).map(([name, path]) => [name, readFileSync(require.resolve(path))] as const);

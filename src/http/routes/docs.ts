@@ -7,7 +7,8 @@ import { html } from 'hono/html';
 import { type Deps, type Env, requestHost } from '../context.ts';
 import { makeOpenapi } from '../openapi/document.ts';
 import type { Operation } from '../openapi/operation.ts';
-import { send, sendForGood, sendPage } from '../wire/reply.ts';
+import { sendHashed } from '../wire/etag.ts';
+import { pageType, sendForGood } from '../wire/reply.ts';
 
 const base = '/api/v2';
 // No address of a server.
@@ -83,14 +84,21 @@ const { version } = require('swagger-ui-dist/package.json') as { version: string
 // Part of each address, so that browsers may keep the files for good.
 const mark = hash('sha256', `${version}${initializer}${style}`, 'base64url').slice(0, 12);
 
+const icon = readFileSync(require.resolve('swagger-ui-dist/favicon-32x32.png'));
+
+/** What browsers ask for at every address, with or without a tenant behind it. */
+export function sendIcon(c: Context<Env>): Response {
+  c.header('Cache-Control', 'public, max-age=86400');
+  return sendHashed(c, icon, 'image/png');
+}
+
 /** @param operations what the document tells of */
 export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<Env> {
   const page = (c: Context<Env>) => {
     c.header('Cache-Control', 'no-cache');
+    c.header('Content-Security-Policy', policy);
     const { name } = c.get('tenant');
-    return sendPage(
-      c,
-      html`<!doctype html>
+    const body = html`<!doctype html>
 <html lang="de">
 <head>
 <meta charset="utf-8">
@@ -107,9 +115,8 @@ export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<E
 <noscript><p class="kopf">Diese Seite braucht JavaScript. Ohne JavaScript hilft das OpenAPI-Dokument.</p></noscript>
 <div id="swagger-ui"></div>
 </body>
-</html>`,
-      policy,
-    );
+</html>`;
+    return sendHashed(c, String(body), pageType);
   };
   // It takes 5 ms to make, and clients choose the address in the Host header: made once, around the place of the address.
   const [head = '', tail = ''] = JSON.stringify(makeOpenapi(operations, addressMark)).split(JSON.stringify(addressMark));
@@ -117,8 +124,7 @@ export function docsRoutes(deps: Deps, operations: readonly Operation[]): Hono<E
     .get('/', page)
     .get('/openapi.json', (c) => {
       c.header('Cache-Control', 'no-cache');
-      const body = `${head}${JSON.stringify(serverAddress(c, deps))}${tail}`;
-      return send(c, { body, type: 'application/json; charset=utf-8', status: 200 });
+      return sendHashed(c, `${head}${JSON.stringify(serverAddress(c, deps))}${tail}`, 'application/json; charset=utf-8');
     })
     .get('/docs/initializer.js', (c) => sendForGood(c, initializer, assets['swagger-ui-bundle.js']))
     .get('/docs/page.css', (c) => sendForGood(c, style, assets['swagger-ui.css']));

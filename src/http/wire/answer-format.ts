@@ -12,7 +12,7 @@ export const formatFields = {
     v.pipe(
       v.string(),
       v.maxLength(64, 'der Name einer JavaScript-Funktion mit höchstens 64 Zeichen'),
-      v.regex(/^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/, 'der Name einer JavaScript-Funktion'),
+      v.regex(/^[A-Za-z_$][\w$]*(\[\d{1,5}\])*(\.[A-Za-z_$][\w$]*(\[\d{1,5}\])*)*$/, 'der Name einer JavaScript-Funktion'),
     ),
   ),
 };

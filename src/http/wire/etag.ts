@@ -71,10 +71,19 @@ export function answerConditionally(deps: Deps, answers: AnswerCache, addressOf 
 // With the tenant, because a domain may move to another one.
 const addressAtTenant = (c: Context<Env>) => `${c.get('tenant').id} ${c.get('origin')} ${c.req.url}`;
 
-/** Whether an If-None-Match names this tag. */
+/** Whether an If-None-Match names this tag, also as proxies write it that compress: Apache "TAG-gzip". */
 export function matches(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
-  return header.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag);
+  const names = (candidate: string) => candidate === tag || candidate.replace(/--?(?:gzip|br|zstd|deflate)"$/, '"') === tag;
+  return header.split(',').some((candidate) => names(candidate.trim().replace(/^W\//, '')));
+}
+
+/** What is made of nothing in the database, with the hash of its body as ETag; 304 to who has it. */
+export function sendHashed(c: Context<Env>, body: string | Uint8Array<ArrayBuffer>, type: string): Response {
+  const tag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+  c.header('ETag', tag);
+  const known = c.req.header('if-none-match');
+  return matches(known, tag) || namesAny(known) ? c.body(null, 304) : send(c, { body, type, status: 200 });
 }
 
 /** Whether an If-None-Match names whatever there is: only who has read it knows that there is something. */

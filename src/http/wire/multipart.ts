@@ -60,7 +60,7 @@ export async function readMultipart<F>(
       problem ??= new PortalError('zu_gross', { [keyOf(name)]: sentences.fieldsTooLarge(maxFieldsBytes) });
     else addValue(fields, name, value);
   });
-  busboy.on('file', (name: string | undefined, stream) => {
+  busboy.on('file', (name: string | undefined, stream, filename: string | undefined) => {
     if (name === undefined) {
       problem ??= new PortalError('ungueltiger_parameter', { formular: sentences.nameless });
       stream.resume();
@@ -74,7 +74,10 @@ export async function readMultipart<F>(
     stream.on('error', () => fail(new PortalError('ungueltige_anfrage')));
     const take = async () => {
       const file = await takeFirst(stream, () => takeFile(name, stream));
-      if (file === null) addValue(fields, name, '');
+      // A file that was chosen and did not come, not a field that is to be cleared.
+      if (file === null && filename)
+        problem ??= new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.fileEmpty(keyOf(name)) });
+      else if (file === null) addValue(fields, name, '');
       else if (files.has(name))
         problem ??= new PortalError('ungueltiger_parameter', { [keyOf(name)]: sentences.twice(keyOf(name)) });
       else files.set(name, file);
@@ -134,6 +137,9 @@ function makeBusboy(contentType: string, maxFieldsBytes: number): InstanceType<t
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
+      // Many clients name no file (RFC 7578, 4.2).
+      isPartAFile: (_name, type, filename) =>
+        filename !== undefined || /^(?:(?:image|audio|video)\/|application\/(?:octet-stream|ogg)$)/.test(type ?? ''),
       limits: {
         fieldNameSize: 200,
         fieldSize: maxFieldsBytes,

@@ -86,6 +86,8 @@ export const sentences = {
     'cursor gehört nicht zu dieser Anfrage; erlaubt ist die Adresse aus next, mit denselben Filtern und unter demselben Host.',
   both: (name: string, other: string) => `${name} fehlt: ${other} und ${name} werden nur zusammen geändert.`,
   nameless: 'Ein Feld des Formulars hat keinen Namen.',
+  fileEmpty: (name: string) =>
+    `${name} ist leer: Die Datei hat keinen Inhalt. Soll ${name} leer sein, wird das Feld ohne Datei gesendet.`,
   fileExpected: (name: string) => `${name} muss eine Datei sein.`,
   /** @param fileFields the names that do take one */
   fileUnexpected: (name: string, fileFields: readonly string[]) =>

@@ -133,6 +133,8 @@ export function send(
   return c.body(body, status, { 'Content-Type': type });
 }
 
+export const pageType = 'text/html; charset=UTF-8';
+
 /** A page for people, which may load and do no more than its policy says. */
 export async function sendPage(
   c: Context<Env>,
@@ -141,7 +143,7 @@ export async function sendPage(
   status: ContentfulStatusCode = 200,
 ): Promise<Response> {
   c.header('Content-Security-Policy', policy);
-  return send(c, { body: String(await page), type: 'text/html; charset=UTF-8', status });
+  return send(c, { body: String(await page), type: pageType, status });
 }
 
 /** A file whose address changes with it. */

@@ -120,7 +120,6 @@ const asJson = (link: Link): Link => ({ ...link, type: 'application/json' });
 
 function setCrs(c: Context<Env>, crs: string): void {
   c.header('Content-Crs', `<${crs}>`);
-  c.header('Access-Control-Expose-Headers', 'ETag, Retry-After, X-Request-Id, Content-Crs, Link');
 }
 
 function makeCollection(page: FeaturePage, links: readonly Link[], isFirst: boolean): Buffer<ArrayBuffer> {
