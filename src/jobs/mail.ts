@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
-import type { JobWithMetadata } from 'pg-boss';
+import type { JobResult, JobWithMetadata } from 'pg-boss';
 import { setNutzerDatenLink } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
 import { getMailNutzer, type MailNutzer, setNutzerLink } from '../db/nutzer.ts';
@@ -48,22 +48,28 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
     })) as { message?: Buffer };
     if (!options.smtpUrl && info.message) await writeMail(options.directory, info.message);
   };
-  const work = async (jobs: JobWithMetadata<MailJob>[]) => {
-    for (const job of jobs) {
-      try {
-        await send(job);
-      } catch (error) {
-        // Never the server's words: they repeat the address.
-        const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
-        const about = { kind: job.data.kind, job: job.id, code, responseCode, attempt: job.retryCount + 1 };
-        if (job.retryCount < job.retryLimit) options.log.warn(about, 'a mail was not sent, it will be tried again');
-        else options.log.error(about, 'a mail was given up');
-        throw error;
-      }
+  const attempt = async (job: JobWithMetadata<MailJob>): Promise<JobResult> => {
+    try {
+      await send(job);
+      return { id: job.id, status: 'completed' };
+    } catch (error) {
+      // Never the server's words: they repeat the address.
+      const { code, responseCode, command } = error as { code?: unknown; responseCode?: unknown; command?: unknown };
+      // Refused for good, for this mailbox or this mail. What else a server refuses for good is its own, or a wrong setting.
+      const isRefused = Number(responseCode) >= 500 && (command === 'RCPT TO' || command === 'DATA');
+      const about = { kind: job.data.kind, job: job.id, code, responseCode, attempt: job.retryCount + 1 };
+      if (!isRefused && job.retryCount < job.retryLimit) options.log.warn(about, 'a mail was not sent, it will be tried again');
+      else options.log.error(about, 'a mail was given up');
+      return { id: job.id, status: isRefused ? 'deadletter' : 'failed', output: { code, responseCode } };
     }
   };
   const places = { localConcurrency: workers, localGroupConcurrency: workersOfNetwork };
-  await boss.work(mailQueue, { pollingIntervalSeconds: pollSeconds, includeMetadata: true, ...places }, work);
+  const work = (jobs: JobWithMetadata<MailJob>[]) => Promise.all(jobs.map(attempt));
+  await boss.work(
+    mailQueue,
+    { pollingIntervalSeconds: pollSeconds, includeMetadata: true, perJobResults: true, ...places },
+    work,
+  );
 }
 
 // The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.

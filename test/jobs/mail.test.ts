@@ -179,6 +179,53 @@ it('S5.4 one that can not be delivered ends in the dead letter queue', async () 
   assert.equal(lines.filter(({ message }) => message === 'a mail was given up').length, 1);
 });
 
+it('S5.4 one that is refused for good is given up at once; what may pass is tried again', async () => {
+  const { other, queue } = await startQueue();
+  const refuse = (code: number) => Object.assign(new Error('nein'), { responseCode: code });
+  const tried: string[] = [];
+  const { server: mailServer } = makeSmtp({
+    onRcptTo({ address }, _session, done) {
+      tried.push(address);
+      const [, code] = /^rcpt(\d+)@/.exec(address) ?? [];
+      done(code ? refuse(Number(code)) : null);
+    },
+    onData(stream, { envelope }, done) {
+      const [, code] = /^data(\d+)@/.exec(envelope.rcptTo[0]?.address ?? '') ?? [];
+      stream.on('end', () => done(refuse(Number(code)))).resume();
+    },
+  });
+  const smtpUrl = `smtp://127.0.0.1:${await listenAnywhere(mailServer.server)}?ignoreTLS=true`;
+  try {
+    const begin = lines.length;
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
+    const refused = ['rcpt550', 'rcpt553', 'data554', 'data552'];
+    const later = ['rcpt450', 'data451'];
+    for (const name of [...refused, ...later]) {
+      const form = { loginname: name, email: `${name}@example.org`, vorname: 'G', nachname: 'G' };
+      assert.equal((await other.request('/register', { form })).status, 200);
+    }
+    const told = await waitFor('a line about each', async () => {
+      const news = lines.slice(begin);
+      return news.length >= 6 ? news : null;
+    });
+    const givenUp = told.filter(({ message }) => message === 'a mail was given up');
+    assert.deepEqual(givenUp.map(({ responseCode }) => responseCode).sort(), [550, 552, 553, 554]);
+    assert.deepEqual([...tried].sort(), [...refused, ...later].map((name) => `${name}@example.org`).sort(), 'once each');
+    const counts = await waitFor('the dead letters', async () => {
+      const rows = await other.database.sql<{ name: string; n: number }[]>`
+        select name || ' ' || state::text as name, count(*)::integer as n from pgboss.job group by 1`;
+      const found = Object.fromEntries(rows.map(({ name, n }) => [name, n]));
+      return found[`${mailDeadLetter} created`] === 4 ? found : null;
+    });
+    assert.equal(counts[`${mailQueue} retry`], 2);
+    const [outputs] = await other.database.sql`select coalesce(string_agg(output::text, ' '), '') as text from pgboss.job`;
+    assert.ok(!outputs?.text.includes('example.org'), 'no address is kept');
+  } finally {
+    await queue.stop();
+    await close(mailServer);
+  }
+});
+
 it('S2.4 headers can not be injected by a name or the portal, and the mail is text', async () => {
   const before = mails.length;
   const injection = 'A\r\nBcc: opfer@example.org\r\nX: ';
