@@ -134,7 +134,8 @@ begin
     grant gis_public to portal_dienst;
   end if;
 exception
-  when insufficient_privilege then null;
+  -- Another database of the server is migrated at the same time, and gave it meanwhile.
+  when insufficient_privilege or unique_violation then null;
 end
 $$;
 
@@ -146,7 +147,7 @@ begin
     execute format('grant gis_public to %I', current_user);
   end if;
 exception
-  when insufficient_privilege then null;
+  when insufficient_privilege or unique_violation then null;
 end
 $$;
 

@@ -131,5 +131,11 @@ begin
   end loop;
 end
 $$;
-create or replace trigger _900_stand after insert or delete or truncate on portal.protokoll
-  for each statement execute function private.count_change();
+create or replace trigger _900_stand after insert on portal.protokoll
+  referencing new table as changed
+  for each statement execute function private.count_protokoll();
+create or replace trigger _900_stand_delete after delete on portal.protokoll
+  referencing old table as changed
+  for each statement execute function private.count_protokoll();
+create or replace trigger _900_stand_truncate after truncate on portal.protokoll
+  for each statement execute function private.count_protokoll();

@@ -32,7 +32,7 @@ begin
 end
 $$;
 
--- Of the catalogue every write counts, and of the change log. Sightings count where private.set_abgleich finds that somebody sees it.
+-- Of the catalogue every write counts. Sightings count where private.set_abgleich finds that somebody sees it.
 create or replace function private.count_change()
   returns trigger
   language plpgsql
@@ -41,7 +41,26 @@ create or replace function private.count_change()
   set search_path = ''
 as $$
 begin
-  perform private.count_version(shown => (tg_table_name <> 'protokoll')::integer, protokoll => (tg_table_name = 'protokoll')::integer);
+  perform private.count_version(shown => 1, protokoll => 0);
+  return null;
+end
+$$;
+
+-- Of the change log entries count, and not statements: one that touches none would tell that an account was erased, and when.
+create or replace function private.count_protokoll()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  -- A truncation has no transition table.
+  if tg_op = 'TRUNCATE' then
+    perform private.count_version(shown => 0, protokoll => 1);
+  elsif exists (select from changed) then
+    perform private.count_version(shown => 0, protokoll => 1);
+  end if;
   return null;
 end
 $$;

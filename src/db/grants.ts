@@ -1,9 +1,16 @@
 // What the database's administrator still has to do before analysts may log in.
 import type { Sql } from './client.ts';
+import { runPatiently } from './tables.ts';
 
 /** Lets the role of the service use the queue's tables, which are made after the functions. */
 export async function grantWarteschlange(sql: Sql): Promise<void> {
-  await sql`select api.grant_warteschlange()`;
+  await runPatiently(
+    sql,
+    () => {},
+    async (tx) => {
+      await tx`select api.grant_warteschlange()`;
+    },
+  );
 }
 
 /**

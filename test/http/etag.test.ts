@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { admitCalls } from '../../src/db/admitted.ts';
 import { callBounds, callMs } from '../../src/db/client.ts';
+import { finishNutzerLoeschung, setNutzerLoeschung } from '../../src/db/loeschung.ts';
 import { Limit } from '../../src/guard/limit.ts';
 import { runInScope } from '../../src/guard/request.ts';
 import { arten } from '../support/catalogue.ts';
@@ -102,6 +103,31 @@ describe('an anonymous read', () => {
     assert.notEqual(later, log);
     await sql`delete from portal.protokoll where sichtbeobachtung_id = ${id}`;
     assert.notEqual((await read('/protokoll')).headers.get('etag'), later);
+  });
+
+  it('keeps the ETag of the change log where nothing entered it: an erased account without records, statements that touch no row', async () => {
+    await service.makeReleased({ lon: '416003' });
+    const [account] = await sql<{ id: number }[]>`
+      insert into portal.nutzer (loginname, vorname, nachname) values ('Ohne Meldung', 'O', 'M') returning id`;
+    const tag = (await read('/protokoll')).headers.get('etag');
+    for (const [name, change] of [
+      ['no row inserted', () => sql`insert into portal.protokoll (audit, sichtbeobachtung_id) select 'UPDATE', 1 where false`],
+      ['no row deleted', () => sql`delete from portal.protokoll where id < 0`],
+      ['no record changed', () => sql`update portal.sichtbeobachtung set anzahl = 2 where id < 0`],
+      ['no record deleted', () => sql`delete from portal.sichtbeobachtung where id < 0`],
+      [
+        'an account erased',
+        async () => {
+          await setNutzerLoeschung(sql, account?.id ?? 0, 'loeschen');
+          await finishNutzerLoeschung(sql, account?.id ?? 0);
+        },
+      ],
+    ] as const) {
+      await change();
+      assert.equal((await read('/protokoll', tag)).status, 304, name);
+    }
+    await sql`truncate portal.protokoll`;
+    assert.equal((await read('/protokoll', tag)).status, 200);
   });
 
   it('a tag is worth nothing at another address, host or with a login', async () => {

@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { parse } from 'libpg-query';
 import { type Database, openDatabase, type Sql, type Transaction } from '../../src/db/client.ts';
+import { grantWarteschlange } from '../../src/db/grants.ts';
 import { isMigrated, migrateDatabase, readCode } from '../../src/db/migrate.ts';
+import { startBoss } from '../../src/jobs/boss.ts';
 import { root } from '../support/child.ts';
 import { copyCode, leaveOwnerOut } from '../support/code.ts';
 import { createDatabase, onPostgres, openTestDatabase } from '../support/database.ts';
 import { breakCode, mutants } from '../support/mutants.ts';
 import { takeBack } from '../support/records.ts';
 import { hashCode, hashMigrations, readReleases, version } from '../support/releases.ts';
+import { waitFor } from '../support/wait.ts';
 
 const sqlFiles = ['sql/code/**/*.sql', 'sql/migrations/*.sql'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
 
@@ -323,6 +326,56 @@ describe('two migrations at once', () => {
     } finally {
       for (const database of databases) await database.close();
       await drop();
+    }
+  });
+
+  it('one that gives the rights of the queue waits for the other', {
+    skip: onPostgres ? false : 'one process owns an embedded database',
+  }, async () => {
+    const database = await openTestDatabase();
+    await (await startBoss(database, () => {}, { supervise: false, mayChange: true })).stop();
+    let later: Promise<void> | undefined;
+    await database.sql.begin(async (tx) => {
+      await tx`select api.grant_warteschlange()`;
+      later = grantWarteschlange(database.sql);
+      await waitFor('the other to wait', async () => {
+        const [row] = await database.sql`
+          select count(*)::integer as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query ~ 'grant_warteschlange'`;
+        return row?.n === 1;
+      });
+    });
+    await later;
+  });
+
+  it('in two databases of one server: who gives a membership that the other gave meanwhile goes on', {
+    skip: onPostgres ? false : 'one process owns an embedded database',
+  }, async () => {
+    const [, membership = ''] =
+      /\n(do \$\$\nbegin\n {2}if to_regrole\('portal_dienst'\)[\s\S]*?\$\$;)/.exec(
+        readCode(join(root, 'sql/code')).get('grants.sql') ?? '',
+      ) ?? [];
+    assert.match(membership, /grant gis_public to portal_dienst/);
+    // Roles of its own: those of the service are in use by other tests.
+    const [group, member] = [`gruppe_${process.pid}`, `mitglied_${process.pid}`];
+    const statement = membership.replaceAll('gis_public', group).replaceAll('portal_dienst', member);
+    const database = await openTestDatabase();
+    await database.sql.unsafe(`create role ${group}; create role ${member}`).simple();
+    try {
+      let later: Promise<unknown> | undefined;
+      await database.sql.begin(async (tx) => {
+        await tx.unsafe(`grant ${group} to ${member}`);
+        later = database.sql.unsafe(`set local lock_timeout = 0; ${statement}`).simple().execute();
+        await waitFor('the other to wait', async () => {
+          const [row] = await database.sql`
+            select count(*)::integer as n from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${group}%`}`;
+          return row?.n === 1;
+        });
+      });
+      await later;
+    } finally {
+      await database.sql.unsafe(`drop role ${group}; drop role ${member}`).simple();
     }
   });
 });
