@@ -45,8 +45,8 @@ const file: Rules = {
  * The file with every box blanked that isn't needed to play its sound: `udta`, `meta`, `uuid`, `free`, tracks of texts and
  * places and of codecs that few players know, and the bytes of `mdat` that belong to no sound. Times of recording and names of
  * handlers become zero. What is no box ends the file.
- * @throws AudioRefusedError `video` when it has a picture track (also one of still pictures), `damaged` when tracks or samples don't fit into
- * the file, `unsupported` for forms that can't be followed to their samples
+ * @throws AudioRefusedError `video` when it has a picture track (also one of still pictures), `damaged` when tracks or samples don't fit
+ * into the file, `unsupported` for forms that can't be followed to their samples
  */
 export function cleanMp4(bytes: Buffer): Buffer {
   const untagged = cutTrailingTags(bytes);

@@ -75,7 +75,8 @@ const codecs: Codec[] = [
 ];
 
 /**
- * The file with empty comments, and with the end of a recording where it is. Recordings one behind the other are taken, several at once are not.
+ * The file with empty comments, and with the end of a recording where it is. Recordings one behind the other are taken, several at
+ * once are not.
  * @throws AudioRefusedError `damaged` for broken pages or headers, `video` for Theora, `unsupported` for other codecs and
  * for streams side by side
  */

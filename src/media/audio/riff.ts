@@ -1,10 +1,12 @@
-// WAV, and RF64 for the larger ones of field recorders: chunks, of which only the format, the number of samples and the sound itself are kept.
+// WAV, and RF64, in which field recorders keep larger ones: chunks, of which only the format, the number of samples and the sound
+// itself are kept.
 import { hasText, readLittle } from './bytes.ts';
 import { AudioRefusedError } from './refusal.ts';
 import { cutTrailingTags } from './tags.ts';
 
 const chunkHeader = 8;
-// Writers that can't go back (a pipe), or died before they did, leave such a size of the sound, or 0: it means "to the end". RF64 has its sizes elsewhere.
+// Writers that can't go back (a pipe), or died before they did, leave such a size of the sound, or 0: it means
+// "to the end". RF64 has its sizes elsewhere.
 const unknownSize = 0x7f00_0000;
 // PCM, ADPCM, float, A-law, µ-law, IMA ADPCM, GSM, extensible. Not MP3 or AAC in WAV: they have tags of their own inside.
 const formats = new Set([0x1, 0x2, 0x3, 0x6, 0x7, 0x11, 0x31, 0xfffe]);
