@@ -73,8 +73,9 @@ const audioReasons: Record<RefusalReason, string> = {
   empty: 'ist leer',
   unknown: 'ist keine Tonaufnahme, die dieser Dienst kennt',
   damaged: 'ist beschädigt oder unvollständig',
-  unsupported: 'ist in einer Form, aus der sich Ort und Namen nicht entfernen lassen',
-  video: 'ist ein Film',
+  unsupported:
+    'ist in einer Form, aus der sich Ort und Namen nicht entfernen lassen (aus einer Ton-App neu als mp3 oder m4a gespeichert geht es)',
+  video: 'ist ein Film (mit einer Ton-App nur den Ton speichern)',
 };
 
 /**

@@ -1,7 +1,7 @@
 // The proxies of docs/deploy in front of the service: what passes through them arrives as it is meant.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerType } from '@hono/node-server';
 import { loadConfig } from '../../src/config.ts';
 import { maxWaitSeconds } from '../../src/http/outputs/abgleich.ts';
-import { listen } from '../../src/http/server.ts';
+import { keepAliveMs, listen } from '../../src/http/server.ts';
 import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { answerError, type ErrorCode, PortalError } from '../../src/http/wire/portal-error.ts';
 import { fileWaitMs } from '../../src/media/threads.ts';
@@ -338,6 +338,23 @@ describe('the bounds in docs/deploy', () => {
     assert.ok(numberOf(text, /proxy_read_timeout (\d+)s;/) > fileWaitMs / 1000);
     assert.equal(numberOf(text, /limit_conn species_sighting_networks (\d+);/), config.maxConnectionsPerNetwork);
     assert.equal(numberOf(text, /client_header_timeout (\d+)s;/), config.headersTimeoutSeconds);
+  });
+
+  it('end an idle connection before the service does, which may not know of its proxy', async () => {
+    const served: number[] = [];
+    for (const env of [{}, { TRUST_PROXY: '1' }]) {
+      const server = await listen(() => new Response(), '127.0.0.1', 0, loadConfig(env));
+      served.push(server.keepAliveTimeout);
+      server.close();
+    }
+    assert.deepEqual(served, [keepAliveMs.direct, keepAliveMs.proxied]);
+    const shortest = Math.min(...served) / 1000;
+    assert.ok(numberOf(readProxyFile('nginx'), /^ *upstream [^}]*\n *keepalive_timeout (\d+)s;/m) < shortest);
+    assert.ok(numberOf(readProxyFile('caddy'), /\n\t*keepalive (\d+)s\n/) < shortest);
+    const haproxy = /```haproxy\n(.*?)```/s.exec(
+      readFileSync(new URL('../../docs/operations/proxy.md', import.meta.url), 'utf8'),
+    );
+    assert.match(haproxy?.[1] ?? '', /^ *option http-server-close$/m);
   });
 
   it('of Caddy do the same', () => {

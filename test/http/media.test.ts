@@ -12,7 +12,10 @@ import { runInScope } from '../../src/guard/request.ts';
 import { StorageError } from '../../src/media/storage.ts';
 import { MediaUnavailableError } from '../../src/media/threads.ts';
 import { createUploads } from '../../src/media/uploads.ts';
-import { makeAudio } from '../support/audio.ts';
+import { makeAudio, makeWav } from '../support/audio.ts';
+import { makeMp4, sampleEntry } from '../support/audio-mp4.ts';
+import { makeOgg } from '../support/audio-ogg.ts';
+import { planted } from '../support/audio-tags.ts';
 import { serveApp } from '../support/listen.ts';
 import { makeJpeg, strangers } from '../support/photo.ts';
 import { type Answer, countRows, startTestService, type TestService, toFormData } from '../support/service.ts';
@@ -74,6 +77,22 @@ describe('a sighting takes', () => {
     assert.ok(sound.length < audio.length && !sound.includes('TAG'), 'tags are left');
     assert.equal((await listStored()).length, 5, 'the files as they came are gone');
   });
+
+  const sounds = {
+    'in AAC, with a second track in space': makeMp4({
+      ...{ tags: true, brand: 'qt  ', secondTrack: 'soun', secondEntry: sampleEntry('apac') },
+    }),
+    'with something behind its end': Buffer.concat([makeMp4({ tags: true }), Buffer.from([0, 0, 0, 4])]),
+    'whose sizes were never written': makeWav({ tags: true }).fill(0, 4, 8),
+    'without an end': makeOgg({ tags: true, endFlag: 99 }),
+  };
+  for (const [what, sound] of Object.entries(sounds))
+    it(`a sound ${what}`, async () => {
+      const answer = await post({ audio: new Blob([new Uint8Array(sound)]) });
+      assert.equal(answer.status, 201, answer.text);
+      const stored = await load((await read(answer.json.result[0].id)).audio);
+      assert.ok(!planted.some((text) => stored.includes(text)));
+    });
 
   it('an empty part without the name of a file as no file', async () => {
     const answer = await post({ foto: new File([], ''), audio: '' });
@@ -171,6 +190,13 @@ describe('what is refused leaves neither row nor file', () => {
     ['a page as a photo', { foto: text('<html><script>alert(1)</script>') }, /kein JPEG/],
     ['a photo cut in two', { foto_2: new Blob([jpeg.subarray(0, jpeg.length / 2)]) }, /unvollständig|beschädigt/, 'foto_2'],
     ['a photo as a sound', { audio: photo }, /erlaubt sind mp3, wav/, 'audio'],
+    ['a film as a sound', { audio: new Blob([makeMp4({ secondTrack: 'vide' })]) }, /ist ein Film \(.*nur den Ton/, 'audio'],
+    [
+      'a sound of an unknown codec',
+      { audio: new Blob([makeMp4({ brand: 'qt  ', entry: sampleEntry('apac') })]) },
+      /^audio ist in einer Form, aus der sich Ort und Namen nicht entfernen lassen \(.* neu als mp3 oder m4a .*\), erlaubt sind mp3,/,
+      'audio',
+    ],
     ['a sound as a photo', { biotopfoto: new Blob([makeAudio('flac', { tags: true })]) }, /kein JPEG/, 'biotopfoto'],
     [
       'a photo of an iPhone that does not make JPEG',

@@ -7,7 +7,8 @@ import { audioKinds, flacBlock, makeAudio, makeFlac, makeWav, riffChunk, wavSoun
 import { aacSilence, makeAdtsFrames, makeFlacFrames, makeMp3Frames, makeStreamInfo } from '../support/audio-frames.ts';
 import { box, makeMp4, sampleEntry } from '../support/audio-mp4.ts';
 import { makeOgg, type OggCodec, sumOggPage } from '../support/audio-ogg.ts';
-import { concat, littleEndian, makeApe, makeId3v1, makeId3v2, makeLyrics, planted } from '../support/audio-tags.ts';
+import { bigEndian, concat, littleEndian, makeApe, makeId3v1, makeId3v2, makeLyrics, planted } from '../support/audio-tags.ts';
+import { makeDice } from '../support/dice.ts';
 
 const note = Buffer.from(planted.join());
 
@@ -113,12 +114,51 @@ describe('WAV', () => {
   const clean = makeWav();
   const sized = (file: Buffer, riff: number, data: number) => {
     const changed = Buffer.from(file);
-    changed.writeUInt32LE(riff, 4);
-    changed.writeUInt32LE(data, changed.indexOf('data') + 4);
+    changed.writeUInt32LE(riff >>> 0, 4);
+    changed.writeUInt32LE(data >>> 0, changed.indexOf('data') + 4);
     return changed;
   };
   const chunks = (...ids: string[]) => ids.map((id) => riffChunk(id, note));
+  const dataAt = clean.indexOf('data') + 8;
+  // Of an odd length, without the byte that fills it up.
+  const oddSound = wavSound.subarray(0, -1);
+  const oddNote = concat(note, note.length % 2 === 0 ? 'x' : '');
+  const unfilled = (id: string, content: Buffer) => concat(id, littleEndian(content.length, 4), content);
+  const oddWav = (...behind: Buffer[]) =>
+    unfilled('RIFF', concat('WAVE', clean.subarray(12, dataAt - 8), unfilled('data', oddSound), ...behind));
+  const cleanOdd = riffChunk('RIFF', concat('WAVE', clean.subarray(12, dataAt - 8), riffChunk('data', oddSound)));
+  // Sizes as recorders leave them that never came back to their header: of the whole, of the sound.
+  const neverWritten = {
+    'no sizes': [0, 0],
+    'the sizes of a header without sound': [dataAt - 8, 0],
+    'the largest sizes': [0xffff_ffff, 0xffff_ffff],
+    'the size of the whole alone': [clean.length - 8, 0],
+    'the size of the whole, and the largest of the sound': [clean.length - 8, 0xffff_ffff],
+    'the size of the sound alone': [0, wavSound.length],
+  } as const;
   testRows('wav', [
+    ...Object.entries(neverWritten).map(([what, [riff, data]]): Row => [what, sized(clean, riff, data), clean]),
+    ['no sizes, and chunks behind the sound', sized(makeWav({ after: chunks('LIST', 'id3 ', 'LIST') }), 0, 0), clean],
+    ['no sizes, and chunks around it', sized(makeWav({ before: chunks('bext'), after: chunks('iXML') }), 0, 0), clean],
+    ['no sizes, and tags of other formats behind', concat(sized(clean, 0, 0), makeApe(), makeId3v1()), clean],
+    ['no sizes, nor the number of samples', sized(makeWav({ before: [riffChunk('fact', Buffer.alloc(4))] }), 0, 0), clean],
+    ['no sizes, an odd sound', sized(oddWav(), 0, 0), cleanOdd],
+    ['an odd sound that nothing fills up', oddWav(), cleanOdd],
+    ['an odd sound that nothing fills up, with a chunk behind', oddWav(riffChunk('LIST', note)), cleanOdd],
+    [
+      'odd chunks that nothing fills up',
+      makeWav({ before: [unfilled('bext', oddNote)], after: [unfilled('LIST', oddNote)] }),
+      clean,
+    ],
+    ['an odd sound, filled up', cleanOdd, cleanOdd],
+    [
+      'RF64, whose sizes are elsewhere',
+      concat(
+        'RF64',
+        sized(makeWav({ before: [riffChunk('ds64', Buffer.alloc(28))], after: chunks('LIST') }), -1, -1).subarray(4),
+      ),
+      clean,
+    ],
     ['chunks in front of the sound', makeWav({ before: chunks('bext', 'LIST', 'id3 ', 'ID3 ', 'JUNK', 'odd!') }), clean],
     ['chunks behind the sound', makeWav({ after: chunks('iXML', '_PMX', 'cart', 'axml', 'LIST', 'cue ') }), clean],
     ['a second sound and a second format', makeWav({ after: chunks('data', 'fmt ') }), clean],
@@ -159,6 +199,8 @@ describe('Ogg', () => {
         concat(clean, makeOgg({ codec, serial: 8 })),
       ],
       [`${codec}: something behind the last page`, concat(makeOgg({ codec, tags: true }), makeId3v1()), clean],
+      [`${codec}: no end`, makeOgg({ codec, tags: true, endFlag: 99 }), clean],
+      [`${codec}: an end too early`, makeOgg({ codec, tags: true, endFlag: 2 }), clean],
     ]);
   }
 
@@ -171,9 +213,9 @@ describe('Ogg', () => {
   ]);
 
   it('leaves out half a page at the end', () => {
-    const whole = cleanAudio(makeOgg()).bytes;
+    const whole = makeOgg({ endFlag: 1 });
     const cut = cleanAudio(makeOgg({ tags: true }).subarray(0, -10)).bytes;
-    assert.ok(cut.length < whole.length && whole.subarray(0, cut.length).equals(cut));
+    assert.ok(cut.equals(whole.subarray(0, whole.lastIndexOf('OggS'))));
   });
 });
 
@@ -190,6 +232,7 @@ describe('MP4', () => {
     box('wave', box('frma', Buffer.from('mp4a')), box('note', note), Buffer.alloc(8)),
     Buffer.alloc(4),
   );
+  const count = (file: Buffer, text: string) => file.toString('latin1').split(text).length - 1;
   const addToTracks = (file: Buffer, child: Buffer) => {
     const moov = file.indexOf('moov') - 4;
     return concat(file.subarray(0, moov), box('moov', file.subarray(moov + 8), child));
@@ -234,6 +277,49 @@ describe('MP4', () => {
     }
     assert.equal(bytes.toString('latin1').split('trak').length, 2);
   });
+
+  it('blanks a second sound track of a codec that it does not know, with its samples', () => {
+    const spatial = { secondTrack: 'soun', secondEntry: sampleEntry('apac', box('dapa', note)) };
+    for (const aac of [{}, { entry: quickTimeEntry }]) {
+      const alone = cleanAudio(makeMp4({ brand: 'qt  ', ...aac })).bytes;
+      const file = makeMp4({ tags: true, brand: 'qt  ', ...aac, ...spatial });
+      const { kind, bytes } = cleanAudio(file);
+      assert.equal(kind, 'm4a');
+      assertSilentOn(bytes);
+      assert.equal(bytes.length, file.length);
+      assert.equal(bytes.indexOf(sound), file.indexOf(sound));
+      const samplesEnd = bytes.indexOf(sound) + sound.length;
+      assert.ok(bytes.subarray(samplesEnd, samplesEnd + 20).equals(Buffer.alloc(20)));
+      for (const text of ['trak', 'mp4a']) assert.equal(count(bytes, text), count(alone, text));
+      assert.equal(count(bytes, 'apac'), 0);
+    }
+  });
+
+  const random = makeDice(6).roll;
+  const noise = Buffer.from(Array.from({ length: 300 }, () => Math.floor(random() * 256)));
+  const promise = (type: string) => concat(Buffer.from([0x40, 0, 0, 0]), type, note);
+  const tails = {
+    '4 bytes': Buffer.from('\0\0\0\x04'),
+    '7 bytes': Buffer.from('trailer'),
+    zeros: Buffer.alloc(300),
+    '300 bytes of noise': noise,
+    'noise and a tag': concat(noise, makeId3v1()),
+    ...Object.fromEntries(
+      ['free', 'mdat', 'moov', 'uuid', '\0\0\0\0'].map((type) => [
+        `${JSON.stringify(type)} that promises a gigabyte`,
+        promise(type),
+      ]),
+    ),
+    'a long box that promises more': concat(Buffer.from([0, 0, 0, 1]), 'free', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0]), note),
+    'a box that ends before it begins': concat(Buffer.from([0, 0, 0, 5]), 'free', note),
+  };
+  for (const [what, tail] of Object.entries(tails))
+    it(`cuts off ${what} behind the last box`, () => {
+      for (const order of ['sound first', 'tracks first'] as const) {
+        const { bytes } = cleanAudio(concat(makeMp4({ tags: true, order }), tail));
+        assert.ok(bytes.equals(cleanAudio(makeMp4({ tags: true, order })).bytes), order);
+      }
+    });
 
   it('keeps every other byte', () => {
     const plain = makeMp4();
@@ -281,9 +367,18 @@ const otherFiles: [what: string, bytes: Buffer][] = [
   ['UTF-16 text, which begins like layer I', concat(Buffer.from([0xff, 0xfe]), Buffer.from('Notiz'.repeat(90), 'utf16le'))],
   ['a frame of MP3 that no other follows', concat(makeMp3Frames(1), note)],
   ['MP2', makeMp3Frames(5, { header: 'fffd90c4' })],
-  ['RF64', concat('RF64', wav.subarray(4))],
+  ['RIFX', concat('RIFX', wav.subarray(4))],
   ['AVI', change(wav, 8, Buffer.from('AVI '))],
 ];
+
+const emptyWav = (behind: Buffer[]) =>
+  riffChunk('RIFF', concat('WAVE', wav.subarray(12, 36), riffChunk('data', Buffer.alloc(0)), ...behind));
+
+/** Without its last bytes, which its length does not count any more. */
+function shortenData(file: Buffer): Buffer {
+  const at = file.indexOf('mdat') - 4;
+  return change(file.subarray(0, -20), at, bigEndian(file.readUInt32BE(at) - 20, 4));
+}
 
 const damaged: [what: string, bytes: Buffer][] = [
   ['ID3 without sound', makeId3v2()],
@@ -291,6 +386,8 @@ const damaged: [what: string, bytes: Buffer][] = [
   ['AMR without sound', Buffer.from('#!AMR\n')],
   ['AMR with text for sound', Buffer.from('#!AMR-WB\nErika')],
   ['WAV that is broken off', wav.subarray(0, -100)],
+  ['WAV without sizes, without sound', change(wav.subarray(0, -wavSound.length), 4, Buffer.alloc(4)).fill(0, 40, 44)],
+  ['WAV whose sound is empty, with a chunk behind', emptyWav([riffChunk('LIST', note), riffChunk('id3 ', note)])],
   ['WAV without sound', riffChunk('RIFF', concat('WAVE', wav.subarray(12, 36)))],
   ['WAV without a format', riffChunk('RIFF', concat('WAVE', riffChunk('data', wavSound)))],
   ['WAV whose format is too short', makeWav({ format: Buffer.from([1, 0, 1, 0]) })],
@@ -309,6 +406,10 @@ const damaged: [what: string, bytes: Buffer][] = [
   ['Ogg of version 1', change(makeOgg(), 4, Buffer.from([1]))],
   ['MP4 of pictures alone (HEIC)', concat(box('ftyp', Buffer.from('heic')), box('meta', Buffer.alloc(40)), box('mdat', note))],
   ['MP4 that is broken off', makeMp4({ order: 'tracks first' }).subarray(0, -20)],
+  ['MP4 that is broken off within its tracks', makeMp4().subarray(0, -20)],
+  ['MP4 that is broken off within its tracks, with noise behind', concat(makeMp4().subarray(0, -20), note)],
+  ['MP4 whose media data is shorter than its samples', shortenData(makeMp4({ order: 'tracks first' }))],
+  ['MP4 with a fragment that is broken off', makeMp4({ fragmented: true }).subarray(0, -20)],
   ['MP4 without tracks', concat(box('ftyp'), box('moov'), box('mdat', note))],
   ['MP4 without media data', concat(box('ftyp'), box('moov'))],
   ['MP4 with two lists of tracks', concat(makeMp4(), box('moov'))],
@@ -326,6 +427,7 @@ const unsupported: [what: string, bytes: Buffer][] = [
   ['Ogg with another codec', firstOggPage('fishead\0')],
   ['Speex with further headers', announceHeaders(makeOgg({ codec: 'speex' }))],
   ['MP4 with fragments of several kinds', makeMp4({ fragmented: true, secondTrack: 'text' })],
+  ['MP4 whose only sound is of an unknown codec', makeMp4({ entry: sampleEntry('apac') })],
   ['MP4 with an encrypted codec', makeMp4({ entry: sampleEntry('enca') })],
   ['MP4 with its sound elsewhere', change(makeMp4(), makeMp4().indexOf('url ') + 4, Buffer.alloc(4))],
 ];

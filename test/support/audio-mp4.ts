@@ -11,8 +11,9 @@ export interface Mp4Options {
   long?: boolean;
   /** Bytes between the chunks that belong to no sample. */
   leftover?: Buffer;
-  /** A second track with this handler; its samples are the planted texts. */
+  /** A second track with this handler, and this entry in place of the one for AAC; its samples are the planted texts. */
   secondTrack?: string;
+  secondEntry?: Buffer;
   /** The sound comes in a fragment. */
   fragmented?: boolean;
   /** In place of the entry for AAC. */
@@ -156,7 +157,16 @@ export function makeMp4(options: Mp4Options = {}): Buffer {
       makeTrack(options, 1, 'soun', sizes, offsets, samplesPerChunk),
       ...(secondTrack === undefined
         ? []
-        : [makeTrack(options, 2, secondTrack, [note.length], [mediaAt + chunks.length * step], 1)]),
+        : [
+            makeTrack(
+              { ...options, entry: options.secondEntry ?? makeEntry() },
+              2,
+              secondTrack,
+              [note.length],
+              [mediaAt + chunks.length * step],
+              1,
+            ),
+          ]),
       ...(fragmented ? [box('mvex', full('trex', ...[1, 1, 1024, 0, 0].map((n) => bigEndian(n, 4))))] : []),
       ...(tags ? makeTags() : []),
     );

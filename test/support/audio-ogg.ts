@@ -12,6 +12,8 @@ export interface OggOptions {
   serial?: number;
   /** Bytes of Vorbis' set-up. */
   setup?: number;
+  /** Which page of sound says that it is the last, counted from the end; none when there is no such page. */
+  endFlag?: number;
 }
 
 interface Parts {
@@ -72,13 +74,20 @@ function partsOf(codec: OggCodec, tags: boolean, setup: number): Parts {
   }
 }
 
-export function makeOgg({ tags = false, codec = 'opus', picture = 0, serial = 77, setup = 700 }: OggOptions = {}): Buffer {
+export function makeOgg({
+  tags = false,
+  codec = 'opus',
+  picture = 0,
+  serial = 77,
+  setup = 700,
+  endFlag = 0,
+}: OggOptions = {}): Buffer {
   const { first, headers, sound } = partsOf(codec, tags, setup);
   const heads = [...paginate([first]), ...paginate(headers(tags ? makeVorbisComment({ picture }) : emptyComment))];
   const pages = [...heads, ...sound.flatMap((packet) => paginate([packet]))];
   return Buffer.concat(
     pages.map(({ lacing, body, continued }, i) => {
-      const isLast = i === pages.length - 1;
+      const isLast = i === pages.length - 1 - endFlag;
       const flags = (continued ? 1 : 0) | (i === 0 ? 2 : 0) | (isLast ? 4 : 0);
       const granule = lacing.every((size) => size === 255)
         ? Buffer.alloc(8, 0xff)

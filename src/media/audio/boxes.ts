@@ -1,5 +1,5 @@
 // The boxes of MP4: a length, a type of four characters, and what is inside.
-import { readBig } from './bytes.ts';
+import { hasText } from './bytes.ts';
 import { AudioRefusedError } from './refusal.ts';
 
 /** A box of the tree; offsets in the file. */
@@ -11,18 +11,15 @@ export interface Box {
   end: number;
 }
 
-/**
- * The boxes of a file, which have to fill it exactly: one of a wrong length would swallow parts of others. Only the last may
- * be without a length.
- * @throws AudioRefusedError `damaged` when they don't
- */
+/** The boxes of a file up to the first that does not fit into it. The last may be without a length, when it is media data. */
 export function listTopBoxes(bytes: Buffer): Box[] {
   const boxes: Box[] = [];
-  for (let at = 0; at < bytes.length; at = boxes.at(-1)?.end ?? bytes.length) {
-    const isOpen = readBig(bytes, at, 4) === 0 && at + 8 <= bytes.length;
-    const type = bytes.toString('latin1', at + 4, at + 8);
-    boxes.push(isOpen ? { type, start: at, content: at + 8, end: bytes.length } : readBox(bytes, at, bytes.length));
+  let at = 0;
+  for (let box = findBox(bytes, at, bytes.length); box; box = findBox(bytes, at, bytes.length)) {
+    boxes.push(box);
+    at = box.end;
   }
+  if (hasText(bytes, at, '\0\0\0\0mdat')) boxes.push({ type: 'mdat', start: at, content: at + 8, end: bytes.length });
   return boxes;
 }
 
@@ -49,12 +46,16 @@ export function requireChild(bytes: Buffer, parent: Box, ...types: string[]): Bo
  * @throws AudioRefusedError `damaged` when it reaches further
  */
 export function readBox(bytes: Buffer, start: number, limit: number): Box {
-  const short = readBig(bytes, start, 4);
-  const type = bytes.toString('latin1', start + 4, start + 8);
-  const isLong = short === 1;
-  if (isLong && readBig(bytes, start + 8, 4) !== 0) throw new AudioRefusedError('damaged', 'a box of gigabytes');
-  const size = isLong ? readBig(bytes, start + 12, 4) : short;
-  const content = start + (isLong ? 16 : 8);
-  if (start + size < content || start + size > limit) throw new AudioRefusedError('damaged', 'a box does not fit');
-  return { type, start, content, end: start + size };
+  const box = findBox(bytes, start, limit);
+  if (!box) throw new AudioRefusedError('damaged', 'a box does not fit');
+  return box;
+}
+
+function findBox(bytes: Buffer, start: number, limit: number): Box | null {
+  if (start + 8 > limit) return null;
+  const short = bytes.readUInt32BE(start);
+  const content = start + (short === 1 ? 16 : 8);
+  if (content > limit) return null;
+  const end = start + (short === 1 ? Number(bytes.readBigUInt64BE(start + 8)) : short);
+  return end < content || end > limit ? null : { type: bytes.toString('latin1', start + 4, start + 8), start, content, end };
 }

@@ -43,25 +43,31 @@ const file: Rules = {
 
 /**
  * The file with every box blanked that isn't needed to play its sound: `udta`, `meta`, `uuid`, `free`, tracks of texts and
- * places, and the bytes of `mdat` that belong to no sound. Times of recording and names of handlers become zero.
- * @throws AudioRefusedError `video` when it has a picture track (also one of still pictures), `damaged` when boxes or samples don't fit into
- * the file, `unsupported` for forms that can't be followed to their samples
+ * places and of codecs that few players know, and the bytes of `mdat` that belong to no sound. Times of recording and names of
+ * handlers become zero. What is no box ends the file.
+ * @throws AudioRefusedError `video` when it has a picture track (also one of still pictures), `damaged` when tracks or samples don't fit
+ * into the file, `unsupported` for forms that can't be followed to their samples
  */
 export function cleanMp4(bytes: Buffer): Buffer {
-  const cleaned = Buffer.from(cutTrailingTags(bytes));
-  const boxes = listTopBoxes(cleaned);
+  const untagged = cutTrailingTags(bytes);
+  const boxes = listTopBoxes(untagged);
+  const cleaned = Buffer.from(untagged.subarray(0, boxes.at(-1)?.end));
   const [moov, second] = boxes.filter(({ type }) => type === 'moov');
   if (!moov || second || !boxes.some(({ type }) => type === 'mdat'))
     throw new AudioRefusedError('damaged', 'not one list of tracks, or no media data');
   const children = listBoxes(cleaned, moov.content, moov.end);
   const tracks = children.filter(({ type }) => type === 'trak').map((box) => ({ box, handler: readHandler(cleaned, box) }));
   if (tracks.some(({ handler }) => handler === 'vide')) throw new AudioRefusedError('video', 'a picture track');
-  const sounds = tracks.filter(({ handler }) => handler === 'soun').map(({ box }) => box);
-  const others = tracks.filter(({ handler }) => handler !== 'soun').map(({ box }) => box);
-  if (sounds.length === 0) throw new AudioRefusedError('damaged', 'no sound track');
+  const heard = tracks.filter(({ handler }) => handler === 'soun').map(({ box }) => box);
+  if (heard.length === 0) throw new AudioRefusedError('damaged', 'no sound track');
+  // An iPhone records in AAC, and beside it in a codec for sound in space.
+  const sounds = heard.filter((track) => isPlayable(cleaned, track));
+  if (sounds.length === 0) throw new AudioRefusedError('unsupported', 'another codec in MP4');
+  const others = tracks.map(({ box }) => box).filter((box) => !sounds.includes(box));
   if (children.some(({ type }) => type === 'mvex')) {
-    // The samples of fragments are told apart by their fragments alone.
+    // The samples of fragments are told apart by their fragments alone, which fill the file: one of a wrong length would swallow others.
     if (others.length > 0) throw new AudioRefusedError('unsupported', 'fragments of several kinds');
+    if (cleaned.length < untagged.length) throw new AudioRefusedError('damaged', 'a fragment does not fit');
     if (boxes.some((box) => box.type === 'mdat' && readBig(cleaned, box.start, 4) === 0))
       throw new AudioRefusedError('unsupported', 'a fragment without an end');
   } else {
@@ -75,6 +81,11 @@ export function cleanMp4(bytes: Buffer): Buffer {
 function readHandler(bytes: Buffer, track: Box): string {
   const { content, end } = requireChild(bytes, requireChild(bytes, track, 'mdia'), 'hdlr');
   return bytes.toString('latin1', content + 8, Math.min(content + 12, end));
+}
+
+function isPlayable(bytes: Buffer, track: Box): boolean {
+  const { content, end } = ['mdia', 'minf', 'stbl', 'stsd'].reduce((box, type) => requireChild(bytes, box, type), track);
+  return listBoxes(bytes, content + 8, end).every(({ type }) => sampleEntries.has(type));
 }
 
 function applyRules(bytes: Buffer, boxes: Box[], rules: Rules): void {
@@ -134,7 +145,6 @@ function cleanDescriptions(bytes: Buffer, { content, end }: Box): void {
   // Version 1 of this box, as ISO has it, changes what version 1 of an entry means.
   const isIso = readBig(bytes, content, 1) === 1;
   for (const entry of listBoxes(bytes, content + 8, end)) {
-    if (!sampleEntries.has(entry.type)) throw new AudioRefusedError('unsupported', 'another codec in MP4');
     const version = readBig(bytes, entry.content + 8, 2);
     const extra = version === 2 ? 36 : version === 1 && !isIso ? 16 : 0;
     cleanExtensions(bytes, entry.content + 28 + extra, entry.end, extensions);

@@ -7,6 +7,7 @@ const pageHeader = 27;
 const sumAt = 22;
 const continued = 1;
 const firstOfStream = 2;
+const lastOfStream = 4;
 
 interface Page {
   flags: number;
@@ -74,7 +75,8 @@ const codecs: Codec[] = [
 ];
 
 /**
- * The file with empty comments. Recordings one behind the other are taken, several at once are not.
+ * The file with empty comments, and with the end of a recording where it is. Recordings one behind the other are taken, several at
+ * once are not.
  * @throws AudioRefusedError `damaged` for broken pages or headers, `video` for Theora, `unsupported` for other codecs and
  * for streams side by side
  */
@@ -87,7 +89,10 @@ export function cleanOgg(bytes: Buffer): Buffer {
     else throw new AudioRefusedError('unsupported', 'several streams at once');
   }
   if (streams.length === 0) throw new AudioRefusedError('damaged', 'no page');
-  return Buffer.concat(streams.flatMap(cleanStream).map(writePage));
+  const cleaned = Buffer.concat(streams.flatMap(cleanStream).map(writePage));
+  // An empty comment is as short as one may be: where it is longer than what it stands for, that was none.
+  if (cleaned.length > bytes.length) throw new AudioRefusedError('damaged', 'a comment that is too short');
+  return cleaned;
 }
 
 function cleanStream(pages: Page[]): Page[] {
@@ -101,7 +106,13 @@ function cleanStream(pages: Page[]): Page[] {
   const [head = Buffer.alloc(0), ...others] = codec.clean(first.body, packets);
   const headers = [...writePackets([head], first, 0, firstOfStream), ...writePackets(others, first, 1, 0)];
   const moved = headers.length - pageCount;
-  return [...headers, ...sound.map((page) => ({ ...page, sequence: (page.sequence + moved) >>> 0 }))];
+  const renumber = (page: Page, index: number): Page => ({
+    ...page,
+    // A recorder that died has not told the end, one that went on has told it before: a player stops there.
+    flags: (page.flags & continued) | (index === sound.length - 1 ? lastOfStream : 0),
+    sequence: (page.sequence + moved) >>> 0,
+  });
+  return [...headers, ...sound.map(renumber)];
 }
 
 // The sound begins on a page of its own: all four codecs demand it.

@@ -1,9 +1,12 @@
-// WAV: chunks, of which only the format, the number of samples and the sound itself are kept.
+// WAV, and RF64, in which field recorders keep larger ones: chunks, of which only the format, the number of samples and the sound
+// itself are kept.
 import { hasText, readLittle } from './bytes.ts';
 import { AudioRefusedError } from './refusal.ts';
+import { cutTrailingTags } from './tags.ts';
 
 const chunkHeader = 8;
-// Writers that can't go back (a pipe) put such sizes into both headers; in a file of one mebibyte they mean "to the end".
+// Writers that can't go back (a pipe), or died before they did, leave such a size of the sound, or 0: it means
+// "to the end". RF64 has its sizes elsewhere.
 const unknownSize = 0x7f00_0000;
 // PCM, ADPCM, float, A-law, µ-law, IMA ADPCM, GSM, extensible. Not MP3 or AAC in WAV: they have tags of their own inside.
 const formats = new Set([0x1, 0x2, 0x3, 0x6, 0x7, 0x11, 0x31, 0xfffe]);
@@ -15,8 +18,7 @@ const pcmFormat = 0x1;
  * @throws AudioRefusedError `damaged` when it is broken off or has no sound, `unsupported` for sound in another format
  */
 export function cleanWav(bytes: Buffer): Buffer {
-  const chunks = readChunks(bytes);
-  const { format, fact, data } = chunks;
+  const { format, fact, data } = readChunks(bytes);
   if (!format || !data || data.length === 0) throw new AudioRefusedError('damaged', 'no format or no sound');
   const body = Buffer.concat([
     Buffer.from('WAVE'),
@@ -35,29 +37,57 @@ interface Chunks {
 
 function readChunks(bytes: Buffer): Chunks {
   const found: Chunks = {};
-  const declared = readLittle(bytes, 4, 4);
-  let at = 12;
-  while (at < bytes.length && !isEnd(at, declared)) {
+  const declared = chunkHeader + readLittle(bytes, 4, 4);
+  let at = chunkHeader + 4;
+  while (at < bytes.length && !(found.data && isEnd(at, declared))) {
     const start = at + chunkHeader;
     const size = readLittle(bytes, at + 4, 4);
-    const isData = hasText(bytes, at, 'data');
-    const reachesEnd = isData && declared >= unknownSize && size >= unknownSize;
-    const end = reachesEnd ? bytes.length : start + size;
+    const isData = hasText(bytes, at, 'data') && !found.data;
+    if (isData && (size === 0 || size >= unknownSize)) {
+      found.data = bytes.subarray(start, findEnd(bytes, start, declared));
+      // The number of samples is as unknown, and players do without.
+      delete found.fact;
+      break;
+    }
+    const end = start + size;
     // Chunks have to join up to the end, also those behind the sound: with a wrong length it would swallow them.
     if (end > bytes.length) throw new AudioRefusedError('damaged', 'a chunk is broken off');
     const content = bytes.subarray(start, end);
-    if (isData) found.data ??= content;
+    if (isData) found.data = content;
     else if (hasText(bytes, at, 'fmt ')) found.format ??= content;
     else if (hasText(bytes, at, 'fact')) found.fact ??= content;
-    at = end + (size % 2);
+    // Some writers forget the byte that fills up a chunk of odd length.
+    at = end + (isId(bytes, end) ? 0 : size % 2);
   }
   return found;
 }
 
-// Some writers get the size of the whole wrong: the end of the file will do as well. What hangs behind is left out. Some forget
-// the byte that fills up a last chunk of odd length.
+// Some writers get the size of the whole wrong: the end of the file will do as well. What hangs behind is left out.
 function isEnd(at: number, declared: number): boolean {
-  return at === chunkHeader + declared || at === chunkHeader + declared + (declared % 2);
+  return at === declared || at === declared + (declared % 2);
+}
+
+// Where a sound without a size ends: before the tags, and before the chunks that join up to the end.
+function findEnd(bytes: Buffer, start: number, declared: number): number {
+  const isWritten = declared > start && declared < unknownSize;
+  if (isWritten && declared > bytes.length) throw new AudioRefusedError('damaged', 'the whole is broken off');
+  const whole = bytes.subarray(0, isWritten ? declared : bytes.length);
+  let end = Math.max(start, cutTrailingTags(whole).length);
+  const joins = new Uint8Array(whole.length + 1);
+  joins[end] = 1;
+  joins[whole.length] = 1;
+  for (let at = whole.length - chunkHeader; at >= start; at--) {
+    const size = readLittle(whole, at + 4, 4);
+    const next = at + chunkHeader + size;
+    if (!(joins[next] || joins[next + (size % 2)]) || !isId(whole, at)) continue;
+    joins[at] = 1;
+    end = Math.min(end, at);
+  }
+  return end;
+}
+
+function isId(bytes: Buffer, at: number): boolean {
+  return /^[ -~]{4}$/.test(bytes.toString('latin1', at, at + 4));
 }
 
 // As long as the format says and no longer.
