@@ -157,6 +157,37 @@ describe('sightings of /ogc', () => {
     assert.deepEqual(await listed('?bbox=-180,-90,180,90'), await listed(''));
   });
 
+  it('O2.13 are found in a box that goes beyond the earth, or once more around it', async () => {
+    const all = await listed('');
+    const west = await listed('?bbox=7.5,49,8.2,51');
+    assert.ok(west.length > 0 && west.length < all.length);
+    const mercator = 'bbox-crs=http://www.opengis.net/def/crs/EPSG/0/3857';
+    const northFirst = 'bbox-crs=http://www.opengis.net/def/crs/EPSG/0/4326';
+    for (const [query, expected] of [
+      ['bbox=-259,-70,400,90.1', all],
+      ['bbox=-180.0000000001,-90,180.0000000001,90', all],
+      ['bbox=-1e308,-1e308,1e308,1e308', all],
+      ['bbox=365,49,370,51', await listed('?bbox=5,49,10,51')],
+      ['bbox=367.5,49,368.2,51', west],
+      ['bbox=-352.5,49,-351.8,51', west],
+      ['bbox=727.5,49,-1,728.2,51,1', west],
+      ['bbox=190,49,368.2,95', west],
+      ['bbox=-300,49,8.2,51', west],
+      ['bbox=368.2,49,540,51', await listed('?bbox=8.2,49,180,51')],
+      ['bbox=1e308,49,1e308,51', []],
+      ['bbox=179,49,190,51', []],
+      [`${northFirst}&bbox=49,367.5,90.1,368.2`, west],
+      [`${mercator}&bbox=40909913,6.27e6,40987836,6.6e6`, west],
+      [`${mercator}&bbox=-3e7,-3e7,3e7,3e7`, all],
+    ] as [string, number[]][])
+      assert.deepEqual(await listed(`?${query}`), expected, query);
+    const grid = '/collections/raster_5km/items';
+    assert.deepEqual(
+      idsOf(await walkOgc(service, `${grid}?bbox=367.5,49,368.2,51`)),
+      idsOf(await walkOgc(service, `${grid}?bbox=7.5,49,8.2,51`)),
+    );
+  });
+
   it('O2 come page by page, also those of a box, and none twice while others are written', async () => {
     const queries = ['?limit=1', '?limit=2&mandant=N', '?limit=1&bbox=-180,-90,180,90', `?limit=1&art=${arten.wanderfalke}`];
     for (const query of queries) {
