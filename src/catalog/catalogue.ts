@@ -14,6 +14,7 @@ import {
   type NewMandant,
 } from '../db/catalogue.ts';
 import { codeOf, type Database, type Sql } from '../db/client.ts';
+import { describePart } from '../guard/collection.ts';
 import { countCrossings, maxCrossings } from '../guard/geometry.ts';
 import type { Progress } from '../observe/progress.ts';
 import { column, ImportError, optional, type Problem, type Row, readCsv } from './csv.ts';
@@ -244,8 +245,10 @@ async function readMandanten(path: string, problems: Problem[], warn: (sentence:
   const file = mandantenFile;
   let features: unknown[];
   try {
-    const collection = v.parse(v.object({ features: v.array(v.unknown()) }), JSON.parse(await readFile(path, 'utf8')));
+    const collection = v.parse(v.looseObject({ features: v.array(v.unknown()) }), JSON.parse(await readFile(path, 'utf8')));
     features = collection.features;
+    const part = describePart(collection, features.length);
+    if (part !== null) problems.push({ file, line: 1, message: `Die Datei enthält ${part}` });
   } catch {
     problems.push({ file, line: 1, message: 'Die Datei ist keine FeatureCollection in GeoJSON' });
     return [];

@@ -51,9 +51,13 @@ export interface FeaturePage {
 
 export type Gitter = '5km' | 'eea10' | 'mtb' | 'mtbq';
 
+/** Sightings that are points, or masked ones, which are squares; null for both. */
+export type Form = 'punkt' | 'quadrat' | null;
+
 /** A page of sightings. Fails with MANUN. */
 export function listSichtbeobachtungFeature(
   sql: Sql,
+  form: Form,
   { filter, after, skip, limit, system }: FeatureQuery,
 ): Promise<Versioned<FeaturePage>> {
   const { art, artengruppe_id, datum_von, datum_bis, mandant, box } = filter;
@@ -65,7 +69,7 @@ export function listSichtbeobachtungFeature(
         datum_bis => ${datum_bis ?? null}::date, mandant => ${mandant ?? null}::text,
         box => ${toArray(box?.sides)}::float8[], box_srid => ${box?.srid ?? null}::integer,
         after_key => ${toArray(after?.split('_'))}::bigint[], skip => ${skip}::integer, row_limit => ${limit}::integer, srid => ${system.srid}::integer,
-        north_first => ${system.isNorthFirst}::boolean) f`,
+        north_first => ${system.isNorthFirst}::boolean, form => ${form}::text) f`,
   );
 }
 
@@ -101,13 +105,17 @@ export function listMandantFeature(
   );
 }
 
-/** One sighting; null where everybody may see none. */
+/** One sighting; null where everybody may see none of this form. */
 export function getSichtbeobachtungFeature(
   sql: Sql,
+  form: Form,
   id: number,
   { srid, isNorthFirst }: OutputSystem,
 ): Promise<Versioned<Buffer | null>> {
-  return readOne(sql, (tx) => tx`select ausgabe.get_sichtbeobachtung(${id}::bigint, ${srid}::integer, ${isNorthFirst}::boolean)`);
+  return readOne(
+    sql,
+    (tx) => tx`select ausgabe.get_sichtbeobachtung(${id}::bigint, ${srid}::integer, ${isNorthFirst}::boolean, ${form}::text)`,
+  );
 }
 
 /** One square; null where it holds no record. */

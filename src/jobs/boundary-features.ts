@@ -1,6 +1,7 @@
 // What the boundary job takes from the GeoJSON of its source. The geometries themselves are the database's to judge.
 import * as v from 'valibot';
 import type { NewGebiet } from '../db/grenzlauf.ts';
+import { describePart } from '../guard/collection.ts';
 import { countCrossings, maxCrossings } from '../guard/geometry.ts';
 import { BoundaryError } from './boundary-source.ts';
 
@@ -11,13 +12,7 @@ export interface FeatureFilter {
 }
 
 const crsMember = v.object({ properties: v.object({ name: v.string() }) });
-const collectionSchema = v.object({
-  type: v.literal('FeatureCollection'),
-  features: v.array(v.unknown()),
-  crs: v.nullish(v.unknown()),
-  // of a WFS that answers in pages
-  numberMatched: v.optional(v.unknown()),
-});
+const collectionSchema = v.looseObject({ type: v.literal('FeatureCollection'), features: v.array(v.unknown()) });
 const featureSchema = v.object({
   properties: v.nullable(v.record(v.string(), v.unknown())),
   geometry: v.nullable(v.looseObject({ type: v.string() })),
@@ -30,11 +25,11 @@ const featureSchema = v.object({
  * @throws BoundaryError that says what was wrong
  */
 export function readFeatures(bytes: Buffer, key: string, filter: FeatureFilter | null): NewGebiet[] {
-  const { features, crs, numberMatched } = readCollection(bytes);
-  const srid = readSrid(crs);
-  if (typeof numberMatched === 'number' && numberMatched > features.length) {
-    throw new BoundaryError('unvollstaendig', `Die Quelle liefert nur ${features.length} von ${numberMatched} Features.`);
-  }
+  const collection = readCollection(bytes);
+  const { features } = collection;
+  const srid = readSrid(collection.crs);
+  const part = describePart(collection, features.length);
+  if (part !== null) throw new BoundaryError('unvollstaendig', `Die Quelle liefert ${part}.`);
   const gebiete: NewGebiet[] = [];
   let keyed = 0;
   for (const [index, feature] of features.entries()) {

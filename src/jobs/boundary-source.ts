@@ -113,9 +113,12 @@ async function readHttp(start: URL, request: Request): Promise<Buffer> {
   for (let hop = 0; hop <= maxRedirects; hop++) {
     const response = await open(url, request);
     const status = response.statusCode ?? 0;
-    if (status === 200) return readBody(response, request);
+    const { location, link } = response.headers;
+    const isPart = /;\s*rel="?next\b/i.test(String(link));
+    if (status === 200 && !isPart) return readBody(response, request);
     response.destroy();
-    const { location } = response.headers;
+    if (status === 200)
+      throw new BoundaryError('unvollstaendig', 'Die Quelle liefert nur einen Teil: sie nennt eine nächste Seite.');
     if (status < 300 || status > 399 || location === undefined) {
       throw new BoundaryError('status', `Die Quelle antwortet mit Status ${status}.`);
     }

@@ -73,7 +73,7 @@ function itemsCase(name: string, title: string, srid: 25832 | 4326): Case {
         return getCall(
           `/ogc/collections/sichtbeobachtung/items?f=json&limit=${limit}&bbox=${sides.join()}${asked}`,
           (client) =>
-            listSichtbeobachtungFeature(client, {
+            listSichtbeobachtungFeature(client, null, {
               filter: { box: { sides, srid } },
               after: null,
               skip: 0,

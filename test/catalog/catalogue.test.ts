@@ -48,8 +48,8 @@ const database = await openTestDatabase();
 const dir = await copyKatalog();
 
 /** What the import says, or the warnings that it gives. */
-async function load(features: object[], force = false): Promise<string[]> {
-  await writeFile(join(dir, 'mandanten.geojson'), JSON.stringify({ type: 'FeatureCollection', features }));
+async function load(features: object[], force = false, more: object = {}): Promise<string[]> {
+  await writeFile(join(dir, 'mandanten.geojson'), JSON.stringify({ type: 'FeatureCollection', features, ...more }));
   const warnings: string[] = [];
   try {
     await importCatalogue(database, dir, { ...options, force, warn: (sentence) => warnings.push(sentence) });
@@ -133,6 +133,20 @@ describe('the first import', () => {
       for (const sentence of said) assert.match(sentence, /^refused /);
       assert.deepEqual(await readAreas(), {});
     });
+  }
+});
+
+it('a file of tenants that is a part by its own words is refused', async () => {
+  for (const [more, says] of [
+    [{ numberMatched: 3 }, 'nur 2 von 3 Features'],
+    [
+      { properties: { exceededTransferLimit: true } },
+      'nur 2 Features: sie sagt selbst, dass es mehr gibt (exceededTransferLimit)',
+    ],
+    [{ links: [{ rel: 'next', href: 'x' }] }, 'nur 2 Features: sie sagt selbst, dass es mehr gibt (next)'],
+  ] as const) {
+    assert.deepEqual(await load(fine, false, more), [`refused mandanten.geojson:1: Die Datei enthält ${says}`]);
+    assert.deepEqual(await readAreas(), {});
   }
 });
 

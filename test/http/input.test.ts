@@ -114,6 +114,7 @@ const kinds = {
       '(a)\\1',
       '((a)(b))\\2',
       '\\c[(?:a)(b)',
+      ...['a\\vb', '\\aamsel', '\\e', '\\x006f', '[^\\B]', '[a\\b]', '[]\\b]', '[\\]\\b]', '\\c\\[\\b'],
       '[\\c][](a)\\1',
       'a'.repeat(regexpLength + 1),
     ].concat(
@@ -125,6 +126,7 @@ const kinds = {
             ...['([[:<:]]|a){0,255}', '(a[[:>:]]){2}', 'a{32}', 'a{10}b{20,}.{3,14}', '(abc){15}', '((ab)c{5}d){6}'],
             ...['^^\\m\\yb$', '[[:<:]]a[[:>:]]\\A^b$', '\\c[(^|a|$){0,20}', '(\\c)a*)*', '\\c\\(a*)*', '\\c[.{0,100}z'],
             ...['[\\c][].{0,100}z', '(.|..){0,255}z', 'a{32,}', '.{1,99}?', '(x()){9}', '(a||b)*', '(ab)?(a(b)?)?'],
+            ...['\\ba\\Bb\\bc\\bd\\b'],
           ],
     ),
     allowed: new RegExp(`regulärer Ausdruck mit höchstens ${regexpLength} Zeichen`),
@@ -205,6 +207,12 @@ describe('values that only the database can judge', () => {
     ['/arten', 'name_regexp_ci', 'a{2,1}', /regulärer Ausdruck/],
     ['/arten', 'name_regexp_ci', 'a\\', /regulärer Ausdruck/],
     ['/arten', 'name_regexp_ci', '[[:nix:]]', /regulärer Ausdruck/],
+    ...['\\z', '\\Qa', '\\Ga', '\\h', '\\p{L}', '\\x{41}', '\\u{41}', '[\\A]', '[\\y]'].map((value): (typeof rows)[number] => [
+      '/arten',
+      'name_regexp_ci',
+      value,
+      /Rückstrich steht vor einem ungültigen Zeichen|\{…\}/,
+    ]),
   ];
   const ask = (path: string, name: string, value: string) =>
     service.request(addQuery(path, `${name}=${encodeURIComponent(value)}`));
@@ -217,6 +225,16 @@ describe('values that only the database can judge', () => {
     const [open, brace] = await Promise.all([ask('/arten', 'name_regexp_ci', '('), ask('/arten', 'name_regexp_ci', 'a{2,1}')]);
     const strip = (answer: Answer, value: string) => answer.json.error.fields.name_regexp_ci.replace(value, '');
     assert.notEqual(strip(open, '('), strip(brace, 'a{2,1}'), 'two different mistakes get the same sentence');
+  });
+  it('an escape that means something else in PostgreSQL is named (D1.10)', async () => {
+    for (const [value, named] of [
+      ['a\\vb', '\\v'],
+      ['\\x006f', '\\x006f'],
+      ['x[\\B]', '[\\B]'],
+    ] as const) {
+      const { json } = await ask('/arten', 'name_regexp_ci', value);
+      assert.ok(json.error.message.includes(`ohne ${named}: das hieße in PostgreSQL etwas anderes`), json.error.message);
+    }
   });
   it('S3.2 an expression that could run long ends quickly', {
     skip: !onPostgres && 'refused before it reaches the database',

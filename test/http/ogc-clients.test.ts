@@ -35,7 +35,16 @@ const root = `http://127.0.0.1:${await serveApp(service.app.fetch)}/ogc`;
 const directory = await mkdtemp(join(tmpdir(), 'sighting-ogc-'));
 after(() => rm(directory, { recursive: true }));
 
-const names = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'];
+const names = [
+  'sichtbeobachtung',
+  'sichtbeobachtung_punkt',
+  'sichtbeobachtung_quadrat',
+  'raster_5km',
+  'raster_eea10',
+  'raster_mtb',
+  'raster_mtbq',
+  'mandant',
+];
 
 describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no OAPIF driver' }, () => {
   const copy = async (layer: string, ...options: string[]): Promise<Json[]> => {
@@ -79,13 +88,33 @@ describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no 
   });
 
   it('O2 copies counts and boundaries', async () => {
-    for (const name of names.slice(1)) {
+    for (const name of names.slice(3)) {
       const expected = await walkOgc(service, `/collections/${name}/items`);
       const key = name === 'mandant' ? 'kuerzel' : 'code';
       const features = await copy(name, '-oo', 'PAGE_SIZE=7');
       assert.deepEqual(sorted(features.map(({ properties }) => properties[key])), sorted(expected.map(({ id }) => id)), name);
     }
   });
+});
+
+describe('GDAL to a shapefile', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no OAPIF driver' }, () => {
+  // A shapefile is of one kind of geometry.
+  for (const [name, type] of [
+    ['sichtbeobachtung_punkt', 'Point'],
+    ['sichtbeobachtung_quadrat', 'Polygon'],
+    ['raster_mtbq', 'Polygon'],
+    ['mandant', 'Polygon'],
+  ] as const) {
+    it(`O2.14 copies ${name} whole`, async () => {
+      const file = join(directory, `${name}.shp`);
+      await run('ogr2ogr', ['-oo', 'PAGE_SIZE=20', file, `OAPIF:${root}`, name], { timeout: 60_000 });
+      const { stdout } = await run('ogrinfo', ['-so', file, name], { timeout: 60_000 });
+      const expected = await walkOgc(service, `/collections/${name}/items`);
+      assert.ok(expected.length > 1);
+      assert.match(stdout, new RegExp(`^Geometry: ${type}$`, 'm'));
+      assert.match(stdout, new RegExp(`^Feature Count: ${expected.length}$`, 'm'));
+    });
+  }
 });
 
 describe('QGIS', { skip: hasQgis ? false : 'PyQGIS is not installed (python3-qgis)' }, () => {

@@ -161,8 +161,10 @@ describe('Part 1, core', () => {
     assert.ok(rels.includes('self') && rels.includes('alternate'));
   });
   it('/req/core/fc-md-items', async () => {
-    const ids = ['sichtbeobachtung', 'raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'];
-    assert.deepEqual(idsOf(collections), ids);
+    assert.deepEqual(idsOf(collections), [
+      ...['sichtbeobachtung', 'sichtbeobachtung_punkt', 'sichtbeobachtung_quadrat'],
+      ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'],
+    ]);
   });
   itOfEach('/req/core/fc-md-items-links', (each) => {
     const items = each.links.filter(({ rel }: Json) => rel === 'items');
@@ -238,7 +240,12 @@ describe('Part 1, core', () => {
       const rels = relsOf((await ask(`${itemsOf(each)}?limit=1`)).json);
       for (const rel of ['self', 'alternate', 'next']) assert.ok(rels.includes(rel), `${each.id} ${rel}`);
     }
-    assert.ok(!relsOf((await ask(`${sightings}?limit=13`)).json).includes('next'));
+    for (const [path, all] of [
+      [sightings, 13],
+      [`/collections/sichtbeobachtung_punkt/items`, 10],
+      [`/collections/sichtbeobachtung_quadrat/items`, 3],
+    ] as const)
+      assert.ok(!relsOf((await ask(`${path}?limit=${all}`)).json).includes('next'), path);
   });
   it('/req/core/fc-rel-type', async () => {
     for (const { type } of (await ask(`${sightings}?limit=1`)).json.links) assert.match(type, /^[a-z]+\/[a-z+.-]+$/);

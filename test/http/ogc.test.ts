@@ -157,6 +157,37 @@ describe('sightings of /ogc', () => {
     assert.deepEqual(await listed('?bbox=-180,-90,180,90'), await listed(''));
   });
 
+  it('O2.13 are found in a box that goes beyond the earth, or once more around it', async () => {
+    const all = await listed('');
+    const west = await listed('?bbox=7.5,49,8.2,51');
+    assert.ok(west.length > 0 && west.length < all.length);
+    const mercator = 'bbox-crs=http://www.opengis.net/def/crs/EPSG/0/3857';
+    const northFirst = 'bbox-crs=http://www.opengis.net/def/crs/EPSG/0/4326';
+    for (const [query, expected] of [
+      ['bbox=-259,-70,400,90.1', all],
+      ['bbox=-180.0000000001,-90,180.0000000001,90', all],
+      ['bbox=-1e308,-1e308,1e308,1e308', all],
+      ['bbox=365,49,370,51', await listed('?bbox=5,49,10,51')],
+      ['bbox=367.5,49,368.2,51', west],
+      ['bbox=-352.5,49,-351.8,51', west],
+      ['bbox=727.5,49,-1,728.2,51,1', west],
+      ['bbox=190,49,368.2,95', west],
+      ['bbox=-300,49,8.2,51', west],
+      ['bbox=368.2,49,540,51', await listed('?bbox=8.2,49,180,51')],
+      ['bbox=1e308,49,1e308,51', []],
+      ['bbox=179,49,190,51', []],
+      [`${northFirst}&bbox=49,367.5,90.1,368.2`, west],
+      [`${mercator}&bbox=40909913,6.27e6,40987836,6.6e6`, west],
+      [`${mercator}&bbox=-3e7,-3e7,3e7,3e7`, all],
+    ] as [string, number[]][])
+      assert.deepEqual(await listed(`?${query}`), expected, query);
+    const grid = '/collections/raster_5km/items';
+    assert.deepEqual(
+      idsOf(await walkOgc(service, `${grid}?bbox=367.5,49,368.2,51`)),
+      idsOf(await walkOgc(service, `${grid}?bbox=7.5,49,8.2,51`)),
+    );
+  });
+
   it('O2 come page by page, also those of a box, and none twice while others are written', async () => {
     const queries = ['?limit=1', '?limit=2&mandant=N', '?limit=1&bbox=-180,-90,180,90', `?limit=1&art=${arten.wanderfalke}`];
     for (const query of queries) {
@@ -181,6 +212,77 @@ describe('sightings of /ogc', () => {
     const rest = idsOf(await walkOgc(service, next.slice(next.indexOf('/ogc') + 4)));
     assert.ok(!rest.includes(late) && !rest.some((id) => idsOf(first.json.features).includes(id)));
     await sql`delete from portal.sichtbeobachtung where id = ${late}`;
+  });
+});
+
+describe('points and squares of /ogc apart', () => {
+  const kinds = [
+    ['sichtbeobachtung_punkt', 'Point'],
+    ['sichtbeobachtung_quadrat', 'Polygon'],
+  ] as const;
+
+  it('O2.14 are the features of the mixed collection of that kind, whatever is asked for', async () => {
+    const queries = [
+      '',
+      `art=${arten.wanderfalke}`,
+      'artengruppe_id=1',
+      'jahr=2021',
+      'datetime=2020-12-31/2021-06-30',
+      'mandant=S',
+    ].concat([
+      'bbox=7.5,49,8.2,51',
+      `mandant=N&bbox=7.5,49,8.2,51`,
+      `bbox=-180,-90,180,90&art=${arten.uhu}`,
+      `crs=${epsg25832}`,
+      'offset=2',
+    ]);
+    for (const query of queries) {
+      // Skipped are those of the collection that is asked.
+      const mixed = await walkOgc(service, `${items}?${query.replace(/offset=\d/, '')}`);
+      for (const [name, type] of kinds) {
+        const expected = mixed.filter(({ geometry }) => geometry.type === type).slice(query === 'offset=2' ? 2 : 0);
+        for (const limit of [1, 2, 1000])
+          assert.deepEqual(
+            await walkOgc(service, `/collections/${name}/items?limit=${limit}&${query}`),
+            expected,
+            `${name} ${query}`,
+          );
+      }
+    }
+  });
+
+  it('O2.14 have a feature in one of them alone', async () => {
+    for (const { id, geometry } of await walkOgc(service, items))
+      for (const [name, type] of kinds) {
+        const answer = await ask(`/collections/${name}/items/${id}`);
+        if (geometry.type === type) assert.deepEqual(answer.json.geometry, geometry);
+        else assertProblem(answer, 404);
+      }
+    for (const [name] of kinds)
+      for (const id of [ids.private, ids.waiting, ids.deleted, 'x'])
+        assertProblem(await ask(`/collections/${name}/items/${id}`), 404);
+  });
+
+  it('O2.14 have a record elsewhere as soon as it is protected, and no more', async () => {
+    const id = ids.butterfly ?? 0;
+    const whereIs = async () => {
+      const found = await Promise.all(kinds.map(async ([name]) => idsOf(await walkOgc(service, `/collections/${name}/items`))));
+      return found.map((each) => each.includes(id));
+    };
+    assert.deepEqual(await whereIs(), [true, false]);
+    await sql`update portal.sichtbeobachtung set sensibel = true where id = ${id}`;
+    assert.deepEqual(await whereIs(), [false, true]);
+    await sql`update portal.sichtbeobachtung set sensibel = false where id = ${id}`;
+    assert.deepEqual(await whereIs(), [true, false]);
+  });
+
+  it('O2.14 come as table and page too, and know no cursor of another walk', async () => {
+    for (const [name, type] of kinds) {
+      const { text } = await ask(`/collections/${name}/items?f=csv`);
+      assert.deepEqual([text.includes('POINT ('), text.includes('POLYGON (')], [type === 'Point', type === 'Polygon']);
+      assert.equal((await ask(`/collections/${name}/items?f=html`)).status, 200);
+      assertProblem(await ask(`/collections/${name}/items?cursor=1_2_3`), 400, 'cursor');
+    }
   });
 });
 
@@ -266,6 +368,39 @@ describe('counts of /ogc', () => {
       const { links: _, ...same } = json;
       assert.deepEqual(same, feature);
     }
+  });
+
+  it('O2.15 with a slash in their code are found without escapes, and without the slash', async () => {
+    for (const grid of ['raster_5km', 'raster_mtbq']) {
+      const [feature] = await walkOgc(service, `/collections/${grid}/items`);
+      assert.match(feature.id, /\//);
+      for (const fid of [
+        feature.id,
+        feature.id.replace('/', '-'),
+        feature.id.replace('/', '%2F'),
+        feature.id.replace('/', '%2f'),
+      ]) {
+        const { json } = await ask(`/collections/${grid}/items/${fid}`);
+        assert.deepEqual([json.id, json.properties], [feature.id, feature.properties], fid);
+      }
+      for (const fid of [
+        feature.id.replace('/', '//'),
+        `${feature.id}/`,
+        `/${feature.id}`,
+        `${feature.id}-1`,
+        feature.id.replace('/', '--'),
+      ])
+        assertProblem(await ask(`/collections/${grid}/items/${fid}`), 404);
+      // What pages lead to passes every proxy.
+      const { text } = await ask(`/collections/${grid}/items?f=html`);
+      assert.doesNotMatch(text, /%2F/i);
+      const [, path = ''] = /href="[^"]*?\/ogc(\/collections\/[^"]*\/items\/[^"]*)"/.exec(text) ?? [];
+      assert.equal((await ask(path)).status, 200, path);
+    }
+    await sql`update portal.mandant set kuerzel = 'W/1' where kuerzel = 'W'`;
+    for (const fid of ['W/1', 'w%2F1']) assert.equal((await ask(`/collections/mandant/items/${fid}`)).json.id, 'W/1');
+    assertProblem(await ask('/collections/mandant/items/W-1'), 404);
+    await sql`update portal.mandant set kuerzel = 'W' where kuerzel = 'W/1'`;
   });
 
   it('O2 go on behind a square that holds nothing any more, and know no other cursors', async () => {

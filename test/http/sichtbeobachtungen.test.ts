@@ -372,6 +372,15 @@ describe('text filters of GET /sichtbeobachtungen match the whole name, in any c
     // As much as the embedded database takes: places, braces that are none, 64 characters.
     assert.deepEqual(await ids('^\\muhu\\M$'), [1]);
     assert.deepEqual(await ids('u[{21}h]u$'), [1]);
+    // Edges of words as Perl and JavaScript write them; a backslash and a letter, and what stands in brackets, are none.
+    assert.deepEqual(await ids('\\bRot'), [4]);
+    assert.deepEqual(await ids('milan\\b'), [4]);
+    assert.deepEqual(await ids('Rot\\B'), [4]);
+    assert.deepEqual(await ids('[\\w]\\bbubo|\\Brot'), []);
+    assert.deepEqual(await ids('\\[?\\bbubo[[:alpha:]]?\\b'), [1]);
+    assert.deepEqual(await ids('\\c[\\bio|\\bio'), [5]);
+    assert.deepEqual(await ids('\\\\bRot'), []);
+    assert.deepEqual(await ids('R\\x6ft\\u006D'), [4]);
     assert.deepEqual(await ids(`${'x'.repeat(60)}|uhu`), [1]);
     if (!onPostgres) return;
     assert.deepEqual(await ids('^[a-z]{3}$|z{18}|(yx){6}'), [1]);

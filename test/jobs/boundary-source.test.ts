@@ -118,6 +118,12 @@ describe('a source that is refused', () => {
       'inhalt',
       /Kompression/,
     ],
+    [
+      'a page that names the next one in its head',
+      (_request, response) => response.writeHead(200, { link: '</a>; rel="self", </b>; title="x"; rel="next"' }).end('{}'),
+      'unvollstaendig',
+      /nur einen Teil/,
+    ],
     ['a connection that is cut', (_request, response) => void response.destroy(), 'unerreichbar', /Verbindung abgebrochen/],
   ];
   for (const [what, answer, fault, message] of table) {
@@ -246,6 +252,39 @@ describe('a document that is no usable source', () => {
     ['a feature that is none', makeCollection([one, 7 as unknown as object]), /Feature 2 der Quelle/],
     ['a collection without features', makeCollection([]), /kein Feature mit der Eigenschaft kuerzel/],
     ['a page of a WFS', { ...makeCollection([one]), numberMatched: 16, numberReturned: 1 }, /nur 1 von 16/],
+    ['a page of a WFS that counts in words', { ...makeCollection([one]), numberMatched: '16' }, /nur 1 von 16 Features\.$/],
+    [
+      'a page of GeoServer',
+      { ...makeCollection([one]), totalFeatures: 43, numberMatched: 'unknown' },
+      /nur 1 von 43 Features\.$/,
+    ],
+    ['fewer than the source says to return', { ...makeCollection([one]), numberReturned: 2 }, /nur 1 von 2/],
+    ['a page of a portal', { ...makeCollection([one]), properties: { total_count: 17 } }, /nur 1 von 17/],
+    [
+      'a page of ArcGIS',
+      { ...makeCollection([one]), exceededTransferLimit: true },
+      /nur 1 Features: .* \(exceededTransferLimit\)\.$/,
+    ],
+    [
+      'a page of ArcGIS that says so elsewhere',
+      { ...makeCollection([one]), properties: { exceededTransferLimit: true } },
+      /nur 1 Features: .* \(exceededTransferLimit\)\.$/,
+    ],
+    [
+      'a page of an OGC API',
+      {
+        ...makeCollection([one]),
+        numberReturned: 1,
+        links: [
+          { rel: 'self', href: 'x' },
+          { rel: 'next', href: 'y' },
+        ],
+      },
+      /nur 1 Features: .* \(next\)\.$/,
+    ],
+    ['a page of a REST service', { ...makeCollection([one]), next: 'https://example.org/?page=2' }, /nur 1 Features/],
+    ['a page of a REST service with links', { ...makeCollection([one]), links: { self: 'x', next: 'y' } }, /nur 1 Features/],
+    ['a page of a REST service with _links', { ...makeCollection([one]), _links: { next: { href: 'y' } } }, /nur 1 Features/],
     ['UTM zone 33', crs('urn:ogc:def:crs:EPSG::25833'), /„urn:ogc:def:crs:EPSG::25833“, erlaubt sind EPSG:4326/],
     ['web Mercator', crs('EPSG:3857'), /„EPSG:3857“/],
     ['a link to a system', makeCollection([one], { type: 'link', properties: { href: 'x' } }), /unlesbar/],
@@ -258,6 +297,17 @@ describe('a document that is no usable source', () => {
       );
     });
   }
+
+  it('no part: what says that it is all of it', () => {
+    for (const more of [
+      { numberMatched: 1, numberReturned: 1, totalFeatures: 1, count: 1 },
+      { numberMatched: 'unknown', totalFeatures: null, count: {}, properties: null },
+      { exceededTransferLimit: false, properties: { exceededTransferLimit: false, total: 'viele' } },
+      { links: [{ rel: 'self', href: 'x' }, { rel: 'prev', href: 'x' }, null, 7], next: null, _links: { next: null } },
+      { links: { self: 'x', next: null }, next: '' },
+    ])
+      assert.equal(readFeatures(toBytes({ ...makeCollection([one]), ...more }), 'kuerzel', null).length, 1, JSON.stringify(more));
+  });
 
   it('not UTF-8', () => {
     assert.throws(() => readFeatures(Buffer.from([0x7b, 0xe4, 0x7d]), 'kuerzel', null), /nicht UTF-8/);

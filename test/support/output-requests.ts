@@ -16,7 +16,7 @@ export const outputRoutes = [
   '/ogc/collections',
   '/ogc/collections/:collection',
   '/ogc/collections/:collection/items',
-  '/ogc/collections/:collection/items/:fid',
+  '/ogc/collections/:collection/items/:fid{.+}',
   '/tiles/v1/tiles.json',
   '/tiles/v1/:z/:x/:file',
   '/atlas/v1/phaenologie',
@@ -41,6 +41,9 @@ export interface Placed {
 }
 
 const rasters = ['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq'] as const;
+const sightings = ['sichtbeobachtung', 'sichtbeobachtung_punkt', 'sichtbeobachtung_quadrat'] as const;
+const isSighting = (collection: string): collection is (typeof sightings)[number] =>
+  sightings.some((each) => each === collection);
 const years = ['2020', '2021', '2022', '2023'];
 const arten = ['1', '2', '3', '4', '5'];
 
@@ -76,20 +79,19 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
   const form = () => dice.pick([{}, {}, {}, { accept: 'text/html' }]);
 
   const items = () => {
-    const collection = dice.pick(['sichtbeobachtung', 'sichtbeobachtung', ...rasters]);
-    const own =
-      collection === 'sichtbeobachtung'
-        ? some(
-            {
-              art,
-              artengruppe_id: gid,
-              jahr: year,
-              mandant: () => dice.pick(['N', 'S', 'W']),
-              datetime: () => dice.pick(['2021-01-01/2022-06-30', '../2022-01-01', '2023-05-11', '2021-06-01T00:00:00Z/..']),
-            },
-            0.2,
-          )
-        : some({ art, artengruppe_id: gid, jahr_von: year, jahr_bis: () => '2023' }, 0.25);
+    const collection = dice.pick([...sightings, ...sightings, ...rasters]);
+    const own = isSighting(collection)
+      ? some(
+          {
+            art,
+            artengruppe_id: gid,
+            jahr: year,
+            mandant: () => dice.pick(['N', 'S', 'W']),
+            datetime: () => dice.pick(['2021-01-01/2022-06-30', '../2022-01-01', '2023-05-11', '2021-06-01T00:00:00Z/..']),
+          },
+          0.2,
+        )
+      : some({ art, artengruppe_id: gid, jahr_von: year, jahr_bis: () => '2023' }, 0.25);
     const page = some({
       crs,
       limit: () => dice.pick(['1', '3', '10', '1000', '10000']),
@@ -99,10 +101,10 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
   };
   const item = () => {
     const { record, codes } = near();
-    const collection = dice.pick(['sichtbeobachtung', ...rasters] as const);
-    const fid = collection === 'sichtbeobachtung' ? String(record.id) : dice.pick(codes[collection]);
+    const collection = dice.pick([...sightings, ...rasters] as const);
+    const fid = isSighting(collection) ? String(record.id) : dice.pick(codes[collection]);
     return join(
-      `/ogc/collections/${collection}/items/${encodeURIComponent(fid)}`,
+      `/ogc/collections/${collection}/items/${dice.pick([encodeURIComponent(fid), fid, fid.replace('/', '-')])}`,
       some({ crs, f: () => dice.pick(['json', 'html']) }),
     );
   };
@@ -124,9 +126,9 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
     '/ogc/api': [1, () => '/ogc/api'],
     '/ogc/conformance': [1, () => '/ogc/conformance'],
     '/ogc/collections': [2, () => join('/ogc/collections', some({ f: () => 'html' }))],
-    '/ogc/collections/:collection': [3, () => `/ogc/collections/${dice.pick(['sichtbeobachtung', ...rasters, 'mandant'])}`],
+    '/ogc/collections/:collection': [3, () => `/ogc/collections/${dice.pick([...sightings, ...rasters, 'mandant'])}`],
     '/ogc/collections/:collection/items': [40, items],
-    '/ogc/collections/:collection/items/:fid': [15, item],
+    '/ogc/collections/:collection/items/:fid{.+}': [15, item],
     '/tiles/v1/tiles.json': [1, () => '/tiles/v1/tiles.json'],
     '/tiles/v1/:z/:x/:file': [30, tile],
     '/atlas/v1/phaenologie': [

@@ -12,10 +12,11 @@
 -- Ids of the sightings that match, in the order of the page.
 --   box        left, bottom, right, top in the unit of box_srid, easting or longitude first
 --   after_key  key of the last feature of the page before
+--   form       punkt: what is not masked, quadrat: what is; null for both
 -- errors       MANUN (column mandant) no such tenant
 create or replace function ausgabe.list_sichtbeobachtung_id(
     art integer, gid integer, datum_von date, datum_bis date, mandant text, box float8[], box_srid integer, after_key bigint[],
-    row_limit integer)
+    row_limit integer, form text)
   returns bigint[]
   language plpgsql
   stable
@@ -46,6 +47,11 @@ begin
   end if;
   if datum_von is not null or datum_bis is not null then
     v_chosen := v_chosen || ' and g.datum between coalesce($2, ''-infinity'') and coalesce($3, ''infinity'')';
+  end if;
+  if form = 'quadrat' then
+    v_chosen := v_chosen || ' and g.unschaerfe_m > 0';
+  elsif form = 'punkt' then
+    v_where := v_where || ' and g.unschaerfe_m = 0';
   end if;
   if mandant is not null then
     select m.boundary into v_boundary from gis.mandant m where pg_catalog.lower(m.kuerzel) = pg_catalog.lower(mandant);
@@ -82,9 +88,9 @@ begin
         coalesce(after_key, case when v_extent is null then array[9223372036854775807] else array[-1e9, -1e9, 0]::bigint[] end), row_limit;
   elsif box is not null then
     v_id := ausgabe.list_sichtbeobachtung_id_of_box(
-      v_art, coalesce(datum_von, '-infinity'), coalesce(datum_bis, 'infinity'), v_boundary, box, box_srid, after_key, row_limit);
+      v_art, coalesce(datum_von, '-infinity'), coalesce(datum_bis, 'infinity'), v_boundary, box, box_srid, after_key, row_limit, form);
   elsif v_extent is null then
-    execute 'select array(select g.id from gis.sichtbeobachtung g where g.id < $4' || v_chosen || ' order by g.id desc limit $5)'
+    execute 'select array(select g.id from gis.sichtbeobachtung g where g.id < $4' || v_chosen || v_where || ' order by g.id desc limit $5)'
       into v_id using v_art, datum_von, datum_bis, coalesce(after_key[1], 9223372036854775807), row_limit;
   else
     -- Column by column of the grid: those behind the page are never looked at.
@@ -104,8 +110,8 @@ begin
   return v_id;
 end
 $$;
-comment on function ausgabe.list_sichtbeobachtung_id(integer, integer, date, date, text, float8[], integer, bigint[], integer) is
-  'Sightings by species, group, days, tenant and box, in the order of a page';
+comment on function ausgabe.list_sichtbeobachtung_id(integer, integer, date, date, text, float8[], integer, bigint[], integer, text) is
+  'Sightings by species, group, days, tenant, box and kind, in the order of a page';
 
 -- Sightings as GeoJSON features, in the order of their ids as given.
 --   srid, north_first  as in ausgabe.to_geojson
@@ -185,7 +191,7 @@ comment on function ausgabe.to_feature_page(text[], text[], integer) is 'Feature
 --   skip  so many are left out at its beginning
 create or replace function ausgabe.list_sichtbeobachtung(
     art integer, gid integer, datum_von date, datum_bis date, mandant text, box float8[], box_srid integer, after_key bigint[],
-    skip integer, row_limit integer, srid integer, north_first boolean)
+    skip integer, row_limit integer, srid integer, north_first boolean, form text)
   returns table (features text, last_key text, returned integer)
   language plpgsql
   stable
@@ -195,7 +201,7 @@ as $$
 declare
   v_by_cell constant boolean := box is not null or mandant is not null;
   v_id bigint[] := ausgabe.list_sichtbeobachtung_id(
-    art, gid, datum_von, datum_bis, mandant, box, box_srid, after_key, skip + row_limit + 1);
+    art, gid, datum_von, datum_bis, mandant, box, box_srid, after_key, skip + row_limit + 1, form);
 begin
   v_id := v_id[skip + 1:];
   -- Put together as it is rendered: an array of its features was a fifth of the time.
@@ -216,14 +222,18 @@ begin
 end
 $$;
 comment on function ausgabe.list_sichtbeobachtung(
-  integer, integer, date, date, text, float8[], integer, bigint[], integer, integer, integer, boolean) is
-  'Sightings as a page of GeoJSON features, by species, group, days, tenant and box';
+  integer, integer, date, date, text, float8[], integer, bigint[], integer, integer, integer, boolean, text) is
+  'Sightings as a page of GeoJSON features, by species, group, days, tenant, box and kind';
 
-create or replace function ausgabe.get_sichtbeobachtung(id bigint, srid integer, north_first boolean)
+create or replace function ausgabe.get_sichtbeobachtung(id bigint, srid integer, north_first boolean, form text)
   returns text
   language sql
   stable
 as $$
-  select r.feature from ausgabe.render_sichtbeobachtung(array[get_sichtbeobachtung.id], srid, north_first) r
+  select r.feature
+  from gis.sichtbeobachtung g
+  cross join lateral ausgabe.render_sichtbeobachtung(array[g.id], srid, north_first) r
+  where g.id = get_sichtbeobachtung.id and (form is null or (g.unschaerfe_m > 0) = (form = 'quadrat'))
 $$;
-comment on function ausgabe.get_sichtbeobachtung(bigint, integer, boolean) is 'One sighting as a GeoJSON feature, null where everybody may see none';
+comment on function ausgabe.get_sichtbeobachtung(bigint, integer, boolean, text) is
+  'One sighting as a GeoJSON feature, null where everybody may see none of this kind';

@@ -7,9 +7,10 @@
 --   mandant_grenze        EPSG:25832: only what lies in it; null for everywhere
 --   box, box_srid         as in ausgabe.list_sichtbeobachtung_id
 --   after_key             cell_x, cell_y, id: what lies behind that
+--   form                  as in ausgabe.list_sichtbeobachtung_id
 create or replace function ausgabe.list_sichtbeobachtung_id_of_box(
     arten integer[], datum_von date, datum_bis date, mandant_grenze public.geometry, box float8[], box_srid integer,
-    after_key bigint[], row_limit integer)
+    after_key bigint[], row_limit integer, form text)
   returns bigint[]
   language plpgsql
   stable
@@ -85,6 +86,7 @@ begin
           from gis.sichtbeobachtung_raster g
           where g.cell_x = v_x and g.cell_y between v_y and v_upto and (g.cell_y, g.id) > (v_y, v_after_id)
             and g.datum between datum_von and datum_bis and (arten is null or g.art = any (arten))
+            and (form is null or (g.unschaerfe_m > 0) = (form = 'quadrat'))
             and (mandant_grenze is null or public.st_intersects(mandant_grenze, g.place))
           order by g.cell_y, g.id
           limit v_rest);
@@ -110,6 +112,7 @@ begin
                   order by g.cell_y, g.id
                   limit v_walk) w
                 where w.datum between datum_von and datum_bis and (arten is null or w.art = any (arten))
+                  and (form is null or (w.unschaerfe_m > 0) = (form = 'quadrat'))
                   and (w.unschaerfe_m > 0 or w.place operator(public.&&) v_near)
                   and (mandant_grenze is null or public.st_intersects(mandant_grenze, w.place))
                   and ausgabe.is_shown_in(w.place, w.unschaerfe_m, v_envelope, v_area)
@@ -123,7 +126,7 @@ begin
                 from (
                   select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
                   from gis.sichtbeobachtung_raster g
-                  where g.place operator(public.&&) v_near and g.unschaerfe_m = 0
+                  where g.place operator(public.&&) v_near and g.unschaerfe_m = 0 and form is distinct from 'quadrat'
                   offset 0) n
                 where n.cell_x = v_x and n.cell_y = v_y
                   and n.datum between datum_von and datum_bis and (arten is null or n.art = any (arten))
@@ -136,6 +139,7 @@ begin
                   select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
                   from gis.sichtbeobachtung_raster g
                   where g.place operator(public.&&) public.st_expand(public.st_centroid(v_cell), 1) and g.unschaerfe_m > 0
+                    and form is distinct from 'punkt'
                   offset 0) n
                 where n.cell_x = v_x and n.cell_y = v_y
                   and n.datum between datum_von and datum_bis and (arten is null or n.art = any (arten))
@@ -168,5 +172,5 @@ begin
 end
 $$;
 comment on function ausgabe.list_sichtbeobachtung_id_of_box(
-  integer[], date, date, public.geometry, float8[], integer, bigint[], integer) is
-  'Sightings in a box by species, days and boundary, in the order of a page';
+  integer[], date, date, public.geometry, float8[], integer, bigint[], integer, text) is
+  'Sightings in a box by species, days, boundary and kind, in the order of a page';

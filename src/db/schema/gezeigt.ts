@@ -40,6 +40,7 @@ export const sichtbeobachtungGezeigt = portal.table(
     index('sichtbeobachtung_gezeigt_tk').on(t.tk, t.art, t.datum, t.unschaerfe_m),
     index('sichtbeobachtung_gezeigt_lage').on(t.cell_x, t.cell_y, t.id),
     index('sichtbeobachtung_gezeigt_tag').on(t.datum, t.stadium_id),
+    index('sichtbeobachtung_gezeigt_quadrat').on(t.id).where(sql`${t.unschaerfe_m} > 0`),
   ],
 );
 

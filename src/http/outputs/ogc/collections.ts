@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import {
   type FeaturePage,
   type FeatureQuery,
+  type Form,
   type Gitter,
   getMandantFeature,
   getRasterFeature,
@@ -33,6 +34,7 @@ export interface Collection {
   properties: Record<string, Property>;
   /** Filters beside those that every collection has. */
   filters: Entries;
+  idType: 'integer' | 'string';
   /** What a feature's id is. */
   idDescription: string;
   geometry: string;
@@ -53,11 +55,10 @@ const speciesFilters = { art: v.optional(field.id), artengruppe_id: v.optional(f
 const integer = (description: string): Property => ({ type: 'integer', description });
 const text = (description: string): Property => ({ type: 'string', nullable: true, description });
 
-const sichtbeobachtung: Collection = {
-  id: 'sichtbeobachtung',
-  title: 'Sichtbeobachtungen',
-  description:
-    'Öffentliche freigegebene Meldungen. Von geschützten Funden zeigt sie statt eines Punktes das Quadrat der Rasterzelle von 5 km, in der sie liegen (unschaerfe_m ist dann 3536), und keine Bemerkung.',
+const sichtbeobachtungOf = (form: Form, title: string, description: string, geometry: string): Collection => ({
+  id: form === null ? 'sichtbeobachtung' : `sichtbeobachtung_${form}`,
+  title,
+  description,
   properties: {
     id: integer('Nummer der Meldung'),
     guid: { type: 'string', format: 'uuid', description: 'bleibende Kennung der Meldung' },
@@ -79,16 +80,17 @@ const sichtbeobachtung: Collection = {
     phaenogramm: { type: 'boolean', description: 'ob die Meldung in der Jahreskurve zählt' },
   },
   filters: { ...speciesFilters, jahr: yearField, mandant: v.optional(field.text('das Kürzel eines Mandanten')) },
+  idType: 'integer',
   idDescription: 'Nummer der Meldung',
-  geometry: 'Punkt; bei geschützten Funden das Quadrat der Rasterzelle',
+  geometry,
   margin: 0,
   isTimed: true,
   key: (hasArea) => (hasArea ? /^-?\d{1,9}_-?\d{1,9}_\d{1,16}$/ : /^\d{1,16}$/),
-  list: listSichtbeobachtungFeature,
+  list: (sql, query) => listSichtbeobachtungFeature(sql, form, query),
   async get(sql, id, system) {
-    return /^\d{1,15}$/.test(id) ? getSichtbeobachtungFeature(sql, Number(id), system) : null;
+    return /^\d{1,15}$/.test(id) ? getSichtbeobachtungFeature(sql, form, Number(id), system) : null;
   },
-};
+});
 
 /** Codes of squares, which name where a page begins. */
 const keys: Record<Gitter, RegExp> = {
@@ -112,7 +114,8 @@ function rasterOf(gitter: Gitter, id: string, title: string, square: string, cod
       verschleiert: integer('wie viele der Meldungen geschützt sind und deshalb auch daneben liegen können'),
     },
     filters: { ...speciesFilters, jahr_von: yearField, jahr_bis: yearField },
-    idDescription: `${code}; / steht im Pfad als %2F`,
+    idType: 'string',
+    idDescription: code,
     geometry: `Fläche: ${square}`,
     // From a cell to the far corner of a sheet that it touches.
     margin: gitter === '5km' ? 0 : 16_000,
@@ -120,7 +123,8 @@ function rasterOf(gitter: Gitter, id: string, title: string, square: string, cod
     key: () => keys[gitter],
     list: (sql, query) => listRasterFeature(sql, gitter, query),
     async get(sql, code, system) {
-      return code.length <= 30 ? getRasterFeature(sql, gitter, code, system) : null;
+      // Some proxies refuse a slash in an id, however it is written (O2.15).
+      return code.length <= 30 ? getRasterFeature(sql, gitter, code.replace(/^(-?\d+)-(?=-?\d+$)/, '$1/'), system) : null;
     },
   };
 }
@@ -137,6 +141,7 @@ const mandant: Collection = {
     stand: { type: 'string', format: 'date-time', description: 'seit wann die Grenze so ist' },
   },
   filters: {},
+  idType: 'string',
   idDescription: 'Kürzel des Mandanten',
   geometry: 'Fläche, auch aus mehreren Teilen',
   margin: 0,
@@ -148,8 +153,28 @@ const mandant: Collection = {
   },
 };
 
+const protectedSquare =
+  'das Quadrat der Rasterzelle von 5 km, in der sie liegen (unschaerfe_m ist dann 3536), und keine Bemerkung.';
+
 export const collections: readonly Collection[] = [
-  sichtbeobachtung,
+  sichtbeobachtungOf(
+    null,
+    'Sichtbeobachtungen',
+    `Öffentliche freigegebene Meldungen. Von geschützten Funden zeigt sie statt eines Punktes ${protectedSquare}`,
+    'Punkt; bei geschützten Funden das Quadrat der Rasterzelle',
+  ),
+  sichtbeobachtungOf(
+    'punkt',
+    'Sichtbeobachtungen: Punkte',
+    'Nur die Meldungen mit genauem Ort, für Programme, die in einer Ebene nur Punkte haben. Geschützte Funde stehen in sichtbeobachtung_quadrat.',
+    'Punkt',
+  ),
+  sichtbeobachtungOf(
+    'quadrat',
+    'Sichtbeobachtungen: Quadrate',
+    `Nur die geschützten Funde, für Programme, die in einer Ebene nur Flächen haben: statt eines Punktes ${protectedSquare}`,
+    'Quadrat der Rasterzelle',
+  ),
   rasterOf('5km', 'raster_5km', 'Raster 5 km', 'jeder Rasterzelle von 5 km (EPSG:25832)', 'Spalte und Zeile der Zelle: 80/1096'),
   rasterOf(
     'eea10',

@@ -28,6 +28,9 @@ export function systemOf(crs: string): OutputSystem {
 
 export const crsField = v.optional(field.oneOf(crsNames), crs84);
 
+/** Once around the earth: maps that are dragged on go further, and pass on where they have come to (O2.13). */
+const turns: Partial<Record<OutputSystem['srid'], number>> = { 4326: 360, 3857: 40_075_016.685578488 };
+
 const allowedBox =
   'minx,miny,maxx,maxy oder mit Höhe minx,miny,minz,maxx,maxy,maxz: vier oder sechs Zahlen in der Achsenfolge von bbox-crs, die kleineren zuerst';
 
@@ -51,9 +54,14 @@ export function toBox(corners: readonly number[], crs: string): OutputBox {
   const [first1 = 0, second1 = 0, first2 = 0, second2 = 0] = corners;
   const sides = isNorthFirst ? [second1, first1, second2, first2] : [first1, second1, first2, second2];
   const [west = 0, south = 0, east = 0, north = 0] = sides;
-  if (srid === 4326 && (west < -180 || east > 180 || south < -90 || north > 90))
+  if (srid === 4326 && (south > 90 || north < -90))
     throw new PortalError('ungueltiger_parameter', {
-      bbox: `bbox liegt außerhalb der Erde: erlaubt sind Längen von -180 bis 180 und Breiten von -90 bis 90${isNorthFirst ? ', hier die Breite zuerst' : ', hier die Länge zuerst'}.`,
+      bbox: `bbox liegt jenseits der Pole: erlaubt sind Breiten von -90 bis 90, ${isNorthFirst ? 'hier die Breite zuerst' : 'hier die Länge zuerst'}.`,
     });
-  return { sides, srid };
+  const turn = turns[srid];
+  if (turn === undefined) return { sides, srid };
+  // The copy of the box whose middle lies on the first turn around the earth.
+  const shift = east - west >= turn ? 0 : Math.round((west / 2 + east / 2) / turn) * turn;
+  const within = (value: number) => Math.max(-turn / 2, Math.min(value, turn / 2));
+  return { sides: [within(west - shift), south, within(east - shift), north], srid };
 }

@@ -21,7 +21,7 @@ const masked = (features: readonly Feature[]) =>
 const pathTo = ({ id, title }: Collection) => [home, toCollections, [`/collections/${id}`, title] as const];
 
 const addressOf = ({ root }: Addresses, { id }: Collection, feature: Feature) =>
-  `${root}/collections/${id}/items/${encodeURIComponent(feature.id)}?f=html`;
+  `${root}/collections/${id}/items/${encodeURIComponent(feature.id).replaceAll('%2F', '/')}?f=html`;
 
 export function makeItemsPage(
   c: Context<Env>,

@@ -74,7 +74,7 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
       )(c);
     })
     .get('/collections/:collection/items', (c) => answerItems(c, conditions, findCollection(c)))
-    .get('/collections/:collection/items/:fid', (c) => answerItem(c, conditions, findCollection(c)));
+    .get('/collections/:collection/items/:fid{.+}', (c) => answerItem(c, conditions, findCollection(c)));
   // The root as programs put it together from the document: its server and a slash.
   return new Hono<Env>().route('/', pages).get(`${base}/`, (c) => c.redirect(`${base}${new URL(c.req.url).search}`, 301));
 }

@@ -183,13 +183,13 @@ function makeSchemas(): Node {
   };
 }
 
-function schemasOf({ id, properties, geometry, idDescription }: Collection, links: Node): [string, Node][] {
+function schemasOf({ id, properties, geometry, idType, idDescription }: Collection, links: Node): [string, Node][] {
   return [
     [
       id,
       object(['type', 'id', 'geometry', 'properties'], {
         type: { type: 'string', enum: ['Feature'] },
-        id: { description: idDescription, type: id === 'sichtbeobachtung' ? 'integer' : 'string' },
+        id: { description: idDescription, type: idType },
         geometry: { description: geometry, allOf: [ref('schemas', 'geometry')] },
         properties: { type: 'object', properties },
         links,

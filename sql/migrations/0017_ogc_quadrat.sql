@@ -1,0 +1,1 @@
+CREATE INDEX "sichtbeobachtung_gezeigt_quadrat" ON "portal"."sichtbeobachtung_gezeigt" USING btree ("id") WHERE "portal"."sichtbeobachtung_gezeigt"."unschaerfe_m" > 0;
