@@ -9,7 +9,7 @@ import type { Database } from '../db/client.ts';
 import { countNutzerSaetze, setNutzerLoeschung } from '../db/loeschung.ts';
 import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from '../db/nutzer.ts';
 import { hashPassword, sha1OfPlain } from '../guard/password.ts';
-import { type Command, countOf, exists, progress, requireOption } from './command.ts';
+import { type Command, countOf, exists, progress, requireOption, warn } from './command.ts';
 import { UsageError } from './line.ts';
 
 export const nutzerCommands: Record<string, Command> = {
@@ -17,7 +17,11 @@ export const nutzerCommands: Record<string, Command> = {
     if (!path) throw new UsageError('Die Datei fehlt: nutzer import DATEI.csv');
     const { importNutzer } = await import('../catalog/nutzer.ts');
     const dryRun = Boolean(values['dry-run']);
-    const { created, known } = await importNutzer(database, path, { dryRun, ignoreColumns: Boolean(values['ignore-columns']) });
+    const { created, known } = await importNutzer(database, path, {
+      dryRun,
+      ignoreColumns: Boolean(values['ignore-columns']),
+      warn,
+    });
     const outcome = dryRun ? 'in Ordnung, nichts wurde angelegt (--dry-run)' : 'angelegt';
     const left = known > 0 ? `, ${countOf(known, 'Konto gab es', 'Konten gab es')} schon` : '';
     console.log(`${countOf(created, 'Konto', 'Konten')} ${outcome}${left}.`);

@@ -1,8 +1,8 @@
 // Accounts of another portal, many at once: without a password, and free for nobody else.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ImportError } from '../../src/catalog/csv.ts';
 import { importNutzer } from '../../src/catalog/nutzer.ts';
+import { ImportError } from '../../src/catalog/problems.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { idOf, problemsOf, withFile } from '../support/import.ts';
 import { startTestService } from '../support/service.ts';
@@ -11,9 +11,9 @@ const service = await startTestService();
 const { sql } = service.database;
 
 const header = 'loginname,email,vorname,nachname,anonymisiert,rolle,artengruppen';
-const load = (content: string, options: { dryRun?: boolean; ignoreColumns?: boolean } = {}) =>
+const load = (content: string, options: { dryRun?: boolean; ignoreColumns?: boolean; warn?(sentence: string): void } = {}) =>
   withFile('leute.csv', content, (path) =>
-    importNutzer(service.database, path, { dryRun: false, ignoreColumns: false, ...options }),
+    importNutzer(service.database, path, { dryRun: false, ignoreColumns: false, warn() {}, ...options }),
   );
 
 async function countAccounts(): Promise<number> {
@@ -86,6 +86,19 @@ ohne.adresse,,Clara,Neu,0,administrator,
 });
 
 describe('a file of accounts', () => {
+  it('is loaded as a spreadsheet leaves it: mixed line ends, columns without names, rows without content', async () => {
+    const rows = ['excel1,excel1@example.org,"Ä,B",C,,,,,', 'excel2,,D,E,,expert,"1,2",,', ',,,,,,,,', ', ,,  ,,,,,'];
+    for (const [ends, known] of [
+      [['\r\n', '\n'], 0],
+      [['\n', '\r\n'], 2],
+    ] as const) {
+      const hints: string[] = [];
+      const content = `${header},,${ends[0]}${[...rows, ...Array(40).fill(',,,,,,,,')].join(ends[1])}`;
+      assert.deepEqual(await load(content, { warn: (sentence) => hints.push(sentence) }), { created: 2 - known, known });
+      assert.deepEqual(hints, ['leute.csv: 42 leere Zeilen ausgelassen']);
+    }
+  });
+
   const refused: [what: string, content: string, ...problems: string[]][] = [
     ['without its columns', 'loginname\na\n', '1: Spalte vorname fehlt', '1: Spalte nachname fehlt'],
     [
