@@ -4,16 +4,16 @@ import { basename } from 'node:path';
 import * as v from 'valibot';
 import type { Database } from '../db/client.ts';
 import { createNutzerOfImport, type NutzerImportFehler } from '../db/nutzer.ts';
+import { mailAddress } from '../guard/mail-address.ts';
 import { column, optional, readCsv } from './csv.ts';
 import { ImportError, type Problem } from './problems.ts';
 
 const anonymisiert = v.pipe(v.string(), v.trim(), v.picklist(['', '0', '1'], '0 oder 1'), v.transform(Number));
 const word = v.pipe(column.text, v.maxLength(254, 'ein Text mit höchstens 254 Zeichen'));
-const email = v.pipe(word, v.regex(/^[^\s@]+@[^\s@]+$/, 'eine E-Mail-Adresse'));
 /** The columns of a file of accounts. */
 export const nutzerColumns = {
   loginname: word,
-  email: optional(email),
+  email: optional(mailAddress),
   vorname: word,
   nachname: word,
   anonymisiert,

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import type { Database } from '../db/client.ts';
 import { countNutzerSaetze, setNutzerLoeschung } from '../db/loeschung.ts';
 import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from '../db/nutzer.ts';
+import { readMailAddress } from '../guard/mail-address.ts';
 import { hashPassword, sha1OfPlain } from '../guard/password.ts';
 import { type Command, countOf, exists, progress, requireOption, warn } from './command.ts';
 import { UsageError } from './line.ts';
@@ -41,11 +42,12 @@ export const nutzerCommands: Record<string, Command> = {
     if (!artengruppen.every((part) => /^\d{1,9}$/.test(part))) {
       throw new UsageError(`--artengruppen ist „${values.artengruppen}“, erlaubt sind ids mit Komma dazwischen.`);
     }
-    const email = requireOption(values, 'email');
-    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new UsageError(`--email ist „${email}“, erlaubt ist eine E-Mail-Adresse.`);
+    const given = requireOption(values, 'email');
+    const email = readMailAddress(given);
+    if ('allowed' in email) throw new UsageError(`--email ist „${given}“, erlaubt ist ${email.allowed}.`);
     const id = await createNutzer(database.sql, {
       loginname: requireOption(values, 'loginname'),
-      email,
+      email: email.address,
       vorname: requireOption(values, 'vorname'),
       nachname: requireOption(values, 'nachname'),
       anonymisiert: 0,

@@ -105,7 +105,7 @@ describe('a file of accounts', () => {
       'with wrong cells',
       `${header}\n,x,,N,2,chef,"1,x"\n`,
       '2: loginname ist leer, erlaubt ist ein Text',
-      '2: email ist „x“, erlaubt ist eine E-Mail-Adresse',
+      '2: email ist „x“, erlaubt ist eine E-Mail-Adresse wie name@example.org',
       '2: vorname ist leer, erlaubt ist ein Text',
       '2: anonymisiert ist „2“, erlaubt ist 0 oder 1',
       '2: rolle ist „chef“, erlaubt ist expert oder administrator',
@@ -118,6 +118,12 @@ describe('a file of accounts', () => {
       '3: email „0@example.org“ gehört zu einem anderen Konto',
       '5: loginname „X1“ steht schon in Zeile 4',
       '6: email „X@example.org“ steht schon in Zeile 4',
+    ],
+    [
+      'with addresses that are none, or one in two spellings',
+      `${header}\nm1,"o'neill@müller.example",A,B,,,\nm2,O'Neill@xn--mller-kva.example,A,B,,,\nm3,a@b,A,B,,,\n`,
+      "3: email „O'Neill@xn--mller-kva.example“ steht schon in Zeile 2",
+      '4: email ist „a@b“, erlaubt ist eine E-Mail-Adresse mit einer Domain wie example.org hinter dem @',
     ],
     [
       'with groups that there are not',
