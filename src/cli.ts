@@ -1,6 +1,7 @@
 // Operator commands (D5).
 import { writeFile } from 'node:fs/promises';
-import { describeProblems, formatProblems, ImportError } from './catalog/csv.ts';
+import { formatProblems } from './catalog/csv.ts';
+import { describeProblems, ImportError } from './catalog/problems.ts';
 import { backupCommands, plainBackupCommands } from './cli/backup.ts';
 import { catalogCommands, plainCatalogCommands } from './cli/catalog.ts';
 import { type Command, ownersAddress, type PlainCommand, progress, sayNewEmbedded } from './cli/command.ts';

@@ -374,7 +374,6 @@ describe('the SQL of the functions', () => {
 const maxLines = 300;
 const longFiles: Record<string, string> = {
   'src/catalog/catalogue.ts': 'all files of a catalogue are read and checked together, because they refer to each other',
-  'src/catalog/csv.ts': 'every reader of CSV, in one place',
   'src/config.ts': 'each setting with its default, meaning and check; the table is most of it',
   'src/db/embedded/bridge.ts': "the server's side of one protocol, whose states depend on each other",
   'sql/code/sichtbeobachtung/import.sql':

@@ -159,6 +159,10 @@ describe('from an empty database to the first sighting', () => {
         /kein Konto mit dem Anmeldenamen „niemand“/,
       );
     }
+    assert.equal(
+      (await create('Karl', 'a@b')).err,
+      '--email ist „a@b“, erlaubt ist eine E-Mail-Adresse mit einer Domain wie example.org hinter dem @.\n',
+    );
     assert.equal((await create('Karl', 'k@example.org', '--rolle', 'chef')).code, 1);
     assert.match(
       (await runCli(site, ['nutzer', 'create', '--loginname', 'x'])).err,

@@ -5,7 +5,8 @@ import * as v from 'valibot';
 import { type CatalogueTable, listPresentMandant, listPresentRows } from '../db/catalogue.ts';
 import type { Sql } from '../db/client.ts';
 import { catalogueFiles, type FileName, mandantenFile, requiredFiles } from './catalogue.ts';
-import { ImportError, toCsvLine } from './csv.ts';
+import { toCsvLine } from './csv.ts';
+import { ImportError } from './problems.ts';
 
 interface FileFormat {
   table: CatalogueTable;
@@ -96,7 +97,7 @@ export function describeFormat(): string {
   const lines = [
     'catalog import VERZEICHNIS [--force], catalog export VERZEICHNIS, catalog template VERZEICHNIS',
     '',
-    'Ein Katalog ist ein Verzeichnis mit diesen Dateien; * muss da sein. Tabellen sind CSV: UTF-8, Kommas, eine Kopfzeile mit den',
+    'Ein Katalog ist ein Verzeichnis mit diesen Dateien; * muss da sein. Tabellen sind CSV, auch aus Excel: eine Kopfzeile mit den',
     'Namen der Spalten, in beliebiger Reihenfolge. Spalten ohne * dürfen fehlen oder leer sein. Am Ende steht jeweils ein Beispiel.',
     '',
     `${mandantenFile} *   eine FeatureCollection in EPSG:4326, Länge vor Breite; ein Mandant je Feature (Polygon, MultiPolygon)`,

@@ -17,7 +17,8 @@ import { codeOf, type Database, type Sql } from '../db/client.ts';
 import { describePart } from '../guard/collection.ts';
 import { countCrossings, maxCrossings } from '../guard/geometry.ts';
 import type { Progress } from '../observe/progress.ts';
-import { column, ImportError, optional, type Problem, type Row, readCsv } from './csv.ts';
+import { column, optional, type Row, readCsv } from './csv.ts';
+import { ImportError, type Problem } from './problems.ts';
 
 const portrait = [
   'bluetenmerkmale',
@@ -122,7 +123,7 @@ export async function readCatalogue(
   if (problems.length > 0) throw new ImportError(problems);
 
   const read = async <N extends FileName>(name: N): Promise<Row<(typeof catalogueFiles)[N]>[] | null> =>
-    present.has(name) ? readCsv(join(dir, name), catalogueFiles[name], problems) : null;
+    present.has(name) ? readCsv(join(dir, name), catalogueFiles[name], problems, { warn }) : null;
   const mandanten = await readMandanten(join(dir, mandantenFile), problems, warn);
   const artengruppen = (await read('artengruppen.csv')) ?? [];
   const arten = (await read('arten.csv')) ?? [];
@@ -245,7 +246,9 @@ async function readMandanten(path: string, problems: Problem[], warn: (sentence:
   const file = mandantenFile;
   let features: unknown[];
   try {
-    const collection = v.parse(v.looseObject({ features: v.array(v.unknown()) }), JSON.parse(await readFile(path, 'utf8')));
+    // Which knows the mark that Windows puts before UTF-8.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
+    const collection = v.parse(v.looseObject({ features: v.array(v.unknown()) }), JSON.parse(text));
     features = collection.features;
     const part = describePart(collection, features.length);
     if (part !== null) problems.push({ file, line: 1, message: `Die Datei enthält ${part}` });

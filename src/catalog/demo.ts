@@ -11,8 +11,9 @@ import { hashPassword, sha1OfPlain } from '../guard/password.ts';
 import type { Progress } from '../observe/progress.ts';
 import { listFeld } from '../sichtbeobachtung-felder.ts';
 import { readCatalogue } from './catalogue.ts';
-import { ImportError, type Problem, readCsv } from './csv.ts';
+import { readCsv } from './csv.ts';
 import { nutzerColumns } from './nutzer.ts';
+import { ImportError, type Problem } from './problems.ts';
 import { columns } from './sichtbeobachtung-columns.ts';
 
 const demoDir = fileURLToPath(new URL('../../sql/demo', import.meta.url));

@@ -10,7 +10,7 @@ import type { StagedMedia } from '../db/sichtbeobachtung-import.ts';
 import { describeRefusal, makeMedium, maxFileBytes } from '../media/medium.ts';
 import type { Storage } from '../media/storage.ts';
 import { type MediaThreads, MediaUnavailableError } from '../media/threads.ts';
-import { describeCell, type ProblemList } from './csv.ts';
+import { describeCell, type ProblemList } from './problems.ts';
 import { columns } from './sichtbeobachtung-columns.ts';
 
 export interface ImportMedia {

@@ -4,15 +4,16 @@ import { basename } from 'node:path';
 import * as v from 'valibot';
 import type { Database } from '../db/client.ts';
 import { createNutzerOfImport, type NutzerImportFehler } from '../db/nutzer.ts';
-import { column, ImportError, optional, type Problem, readCsv } from './csv.ts';
+import { mailAddress } from '../guard/mail-address.ts';
+import { column, optional, readCsv } from './csv.ts';
+import { ImportError, type Problem } from './problems.ts';
 
 const anonymisiert = v.pipe(v.string(), v.trim(), v.picklist(['', '0', '1'], '0 oder 1'), v.transform(Number));
 const word = v.pipe(column.text, v.maxLength(254, 'ein Text mit höchstens 254 Zeichen'));
-const email = v.pipe(word, v.regex(/^[^\s@]+@[^\s@]+$/, 'eine E-Mail-Adresse'));
 /** The columns of a file of accounts. */
 export const nutzerColumns = {
   loginname: word,
-  email: optional(email),
+  email: optional(mailAddress),
   vorname: word,
   nachname: word,
   anonymisiert,
@@ -41,7 +42,7 @@ export function describeNutzerFormat(): string {
   return [
     'nutzer import DATEI.csv [--ignore-columns] [--dry-run] [--errors DATEI]',
     '',
-    'Eine Zeile je Konto. CSV: UTF-8, Kommas, eine Kopfzeile mit den Namen der Spalten, in beliebiger Reihenfolge. Spalten ohne * dürfen',
+    'Eine Zeile je Konto. CSV, auch aus Excel: eine Kopfzeile mit den Namen der Spalten, in beliebiger Reihenfolge. Spalten ohne * dürfen',
     'fehlen oder leer sein. Angelegt werden alle oder keines; Konten, die es mit Anmeldename und Adresse schon gibt, bleiben, wie sie sind.',
     'Die neuen haben kein Passwort: Anmelden kann sich, wer sich über „Passwort vergessen“ eines setzt.',
     '',
@@ -65,7 +66,7 @@ const maxFileBytes = 32 * 1024 * 1024;
 export async function importNutzer(
   database: Database,
   path: string,
-  options: { dryRun: boolean; ignoreColumns: boolean },
+  options: { dryRun: boolean; ignoreColumns: boolean; warn(sentence: string): void },
 ): Promise<{ created: number; known: number }> {
   const file = basename(path);
   const problems: Problem[] = [];
@@ -75,7 +76,8 @@ export async function importNutzer(
   else if (entry.size > maxFileBytes) add(0, `Die Datei ist zu groß, erlaubt sind ${maxFileBytes / 1024 / 1024} MB`);
   if (problems.length > 0) throw new ImportError(problems);
 
-  const rows = (await readCsv(path, nutzerColumns, problems, options.ignoreColumns)).map(({ line, values }) => ({
+  const read = { ignoreUnknown: options.ignoreColumns, warn: options.warn };
+  const rows = (await readCsv(path, nutzerColumns, problems, read)).map(({ line, values }) => ({
     ...values,
     zeile: line,
     artengruppen: values.artengruppen ?? [],

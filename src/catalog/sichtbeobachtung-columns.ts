@@ -27,7 +27,8 @@ function double(allowed: string): Kind {
   return {
     allowed,
     read(cell) {
-      const value = cell.trim();
+      // As a German spreadsheet writes it too; where it separates thousands the place lies elsewhere.
+      const value = cell.trim().replace(',', '.');
       if (!/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(value)) return null;
       const number = Number(value);
       return Number.isFinite(number) ? String(number) : null;
@@ -39,8 +40,8 @@ const boolean: Kind = {
   allowed: 'true oder false',
   read(cell) {
     const value = cell.trim().toLowerCase();
-    if (value === 'true' || value === '1') return 'true';
-    return value === 'false' || value === '0' ? 'false' : null;
+    if (['true', 'wahr', '1'].includes(value)) return 'true';
+    return ['false', 'falsch', '0'].includes(value) ? 'false' : null;
   },
 };
 
@@ -174,7 +175,7 @@ export function describeColumns(): string {
     'sichtbeobachtungen import DATEI.csv [--loginname L] [--quelle NAME] [--dateien VERZEICHNIS]',
     '    [--skip-duplicates] [--ignore-columns] [--dry-run] [--errors DATEI]',
     '',
-    'Eine Zeile je Beobachtung. CSV: UTF-8, Kommas, eine Kopfzeile mit den Namen der Spalten, in beliebiger Reihenfolge. Spalten ohne *',
+    'Eine Zeile je Beobachtung. CSV, auch aus Excel: eine Kopfzeile mit den Namen der Spalten, in beliebiger Reihenfolge. Spalten ohne *',
     'dürfen fehlen oder leer sein. Geladen wird alles oder nichts; Fotos und Töne, die schon umgewandelt sind, findet ein neuer Versuch',
     'innerhalb von sechs Tagen wieder.',
     '',

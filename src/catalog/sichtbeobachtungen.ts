@@ -12,16 +12,9 @@ import {
   stagedColumns,
 } from '../db/sichtbeobachtung-import.ts';
 import type { Progress } from '../observe/progress.ts';
-import {
-  describeCell,
-  ImportError,
-  keptProblems,
-  keptProblemsOfFile,
-  listHeaderProblems,
-  ProblemList,
-  streamCsv,
-} from './csv.ts';
+import { listHeaderProblems, streamCsv } from './csv.ts';
 import { type ImportMedia, type MediumKey, storeImportMedia } from './import-media.ts';
+import { describeCell, ImportError, keptProblems, keptProblemsOfFile, ProblemList } from './problems.ts';
 import {
   type ColumnName,
   columnNames,
@@ -62,6 +55,8 @@ export interface SichtbeobachtungenOptions {
   ignoreColumns: boolean;
   /** Keep all problems, not only what a terminal shows and counts. */
   keepAllProblems: boolean;
+  /** Told what was put right, a sentence. */
+  warn(sentence: string): void;
 }
 
 /**
@@ -133,14 +128,14 @@ async function* readRows(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<(string | null)[]> {
   let columns: Column[] | null = null;
-  let width = 0;
-  for await (const { line, fields } of streamCsv(path, problems, onBytes)) {
+  const read = { ignoreUnknown: options.ignoreColumns, report: onBytes };
+  // With photos it is read twice, the second time with their names.
+  for await (const { line, fields } of streamCsv(path, problems, names === null ? { ...read, warn: options.warn } : read)) {
     if (columns) {
-      if (fields.length === width) yield readRow(line, fields, columns, names, problems);
-      else problems.add(line, `${fields.length} Felder statt ${width}`);
+      yield readRow(line, fields, columns, names, problems);
       continue;
     }
-    const header = fields.map((name) => name.trim());
+    const header = fields;
     for (const message of listHeaderProblems(header, columnNames, requiredColumns, options.ignoreColumns))
       problems.add(line, message);
     // Columns that mean nothing without an option that was not given.
@@ -156,7 +151,6 @@ async function* readRows(
     if (options.quelle !== null && !header.includes('quelle_id'))
       problems.add(line, 'Spalte quelle_id fehlt, die zu --quelle gehört');
     if (problems.total > 0) return;
-    width = header.length;
     columns = columnNames.map((name) => {
       const { allowed, read, empty } = columnsOfFile[name];
       const special: { [name in ColumnName]?: string | null } = {

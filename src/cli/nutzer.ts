@@ -8,8 +8,9 @@ import { text } from 'node:stream/consumers';
 import type { Database } from '../db/client.ts';
 import { countNutzerSaetze, setNutzerLoeschung } from '../db/loeschung.ts';
 import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from '../db/nutzer.ts';
+import { readMailAddress } from '../guard/mail-address.ts';
 import { hashPassword, sha1OfPlain } from '../guard/password.ts';
-import { type Command, countOf, exists, progress, requireOption } from './command.ts';
+import { type Command, countOf, exists, progress, requireOption, warn } from './command.ts';
 import { UsageError } from './line.ts';
 
 export const nutzerCommands: Record<string, Command> = {
@@ -17,7 +18,11 @@ export const nutzerCommands: Record<string, Command> = {
     if (!path) throw new UsageError('Die Datei fehlt: nutzer import DATEI.csv');
     const { importNutzer } = await import('../catalog/nutzer.ts');
     const dryRun = Boolean(values['dry-run']);
-    const { created, known } = await importNutzer(database, path, { dryRun, ignoreColumns: Boolean(values['ignore-columns']) });
+    const { created, known } = await importNutzer(database, path, {
+      dryRun,
+      ignoreColumns: Boolean(values['ignore-columns']),
+      warn,
+    });
     const outcome = dryRun ? 'in Ordnung, nichts wurde angelegt (--dry-run)' : 'angelegt';
     const left = known > 0 ? `, ${countOf(known, 'Konto gab es', 'Konten gab es')} schon` : '';
     console.log(`${countOf(created, 'Konto', 'Konten')} ${outcome}${left}.`);
@@ -37,11 +42,12 @@ export const nutzerCommands: Record<string, Command> = {
     if (!artengruppen.every((part) => /^\d{1,9}$/.test(part))) {
       throw new UsageError(`--artengruppen ist „${values.artengruppen}“, erlaubt sind ids mit Komma dazwischen.`);
     }
-    const email = requireOption(values, 'email');
-    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new UsageError(`--email ist „${email}“, erlaubt ist eine E-Mail-Adresse.`);
+    const given = requireOption(values, 'email');
+    const email = readMailAddress(given);
+    if ('allowed' in email) throw new UsageError(`--email ist „${given}“, erlaubt ist ${email.allowed}.`);
     const id = await createNutzer(database.sql, {
       loginname: requireOption(values, 'loginname'),
-      email,
+      email: email.address,
       vorname: requireOption(values, 'vorname'),
       nachname: requireOption(values, 'nachname'),
       anonymisiert: 0,

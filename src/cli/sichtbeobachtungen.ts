@@ -3,7 +3,7 @@ import type { ImportMedia } from '../catalog/import-media.ts';
 import { importSichtbeobachtungen } from '../catalog/sichtbeobachtungen.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/client.ts';
-import { type Command, countOf, progress, requireOption } from './command.ts';
+import { type Command, countOf, progress, requireOption, warn } from './command.ts';
 import { UsageError } from './line.ts';
 import { requireLogin } from './nutzer.ts';
 
@@ -24,6 +24,7 @@ export const sichtbeobachtungCommands: Record<string, Command> = {
       skipDuplicates: Boolean(values['skip-duplicates']),
       ignoreColumns: Boolean(values['ignore-columns']),
       keepAllProblems: values.errors !== undefined,
+      warn,
     }).finally(() => media?.threads.close());
     progress.end();
     const outcome = dryRun ? 'in Ordnung, nichts wurde geladen (--dry-run)' : 'geladen';

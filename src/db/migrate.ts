@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
 import { type Database, DatabaseError, type Sql, type Transaction, withClient } from './client.ts';
+import { completeEmails } from './nutzer.ts';
 import { completeRaster } from './raster.ts';
 import { checkDatabase } from './requirements.ts';
 import { oneValue } from './row.ts';
@@ -47,7 +48,9 @@ export async function migrateDatabase(database: Database, options: CodeOptions =
       if (!isKnown) return 'database is newer';
       await sql`insert into portal.installation (guid_namespace) values (${v4()}) on conflict do nothing`;
       const outcome = await replaceCode(sql, options, report);
-      if (outcome !== 'database is newer') await completeRaster(sql, report);
+      if (outcome === 'database is newer') return outcome;
+      await completeEmails(sql);
+      await completeRaster(sql, report);
       return outcome;
     });
   });

@@ -1,3 +1,4 @@
+import { toMailAddress } from '../guard/mail-address.ts';
 import type { Sql, Transaction } from './client.ts';
 import { type Page, toPage } from './page.ts';
 import { oneRow, oneValue } from './row.ts';
@@ -108,6 +109,20 @@ export async function createNutzer(sql: Sql | Transaction, nutzer: NewNutzer): P
       artengruppen => ${`{${nutzer.artengruppen}}`}::integer[], password_hash => ${nutzer.passwordHash}::text)`);
 }
 
+/** Addresses that were stored with a domain that is not ASCII, in the one spelling by which they are looked for now. */
+export async function completeEmails(sql: Sql): Promise<void> {
+  const rows = await sql<{ id: number; email: string }[]>`select id, email from portal.nutzer where email ~ '[^ -~]'`;
+  for (const { id, email } of rows) {
+    const address = toMailAddress(email);
+    // Where both spellings have an account, the other one is found.
+    if (address !== email)
+      await sql`
+        update portal.nutzer set email = ${address}
+        where id = ${id} and email = ${email}
+          and not exists (select from portal.nutzer o where o.email_key = lower(${address}))`;
+  }
+}
+
 /** Gives an account a new password; false when there is no such account. */
 export async function setPasswordHash(sql: Sql, loginname: string, passwordHash: string): Promise<boolean> {
   return oneValue<boolean>(sql`
@@ -161,7 +176,8 @@ export async function getNutzerOf(
   by: { loginname: string | null; email: string | null },
 ): Promise<{ id: number; emailKey: string } | null> {
   const [row] = await sql<{ id: number; emailKey: string }[]>`
-    select n.id, n.email_key as "emailKey" from api.get_nutzer_of(loginname => ${by.loginname}::text, email => ${by.email}::text) n`;
+    select n.id, n.email_key as "emailKey" from api.get_nutzer_of(
+      loginname => ${by.loginname}::text, email => ${by.email && toMailAddress(by.email)}::text) n`;
   return row ?? null;
 }
 
@@ -209,7 +225,7 @@ export async function listNutzer(
   return toPage(
     await sql`
     select * from api.list_nutzer(
-      reader => ${reader}::bigint, email => ${f.email}::text, name_regexp_ci => ${f.nameRegexpCi}::text,
+      reader => ${reader}::bigint, email => ${f.email && toMailAddress(f.email)}::text, name_regexp_ci => ${f.nameRegexpCi}::text,
       status => ${f.status}::integer, before_id => ${beforeId}::bigint, row_limit => ${limit}::integer)`,
   );
 }

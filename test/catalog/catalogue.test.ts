@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { importCatalogue } from '../../src/catalog/catalogue.ts';
-import { ImportError } from '../../src/catalog/csv.ts';
+import { ImportError } from '../../src/catalog/problems.ts';
 import { arten } from '../support/catalogue.ts';
 import { closeAtEnd, onPostgres, openTestDatabase } from '../support/database.ts';
 import { makeSite, runCli, type Site } from '../support/process.ts';
@@ -230,6 +230,25 @@ describe('a catalogue', () => {
       assert.match(error.problems[0]?.message ?? '', /^mandant, art_id „aue 901“ steht schon in Zeile \d+$/);
       return true;
     });
+  });
+
+  it('is loaded as programs on Windows save it: their letters, line ends, rows and columns without content', async () => {
+    const database = await openTestDatabase();
+    const dir = await copyKatalog();
+    await writeFile(join(dir, 'mandanten.geojson'), `\ufeff${await readFile(join(dir, 'mandanten.geojson'), 'utf8')}`);
+    for (const name of ['artengruppen.csv', 'arten.csv', 'stadien.csv']) {
+      const [header, ...rows] = (await readFile(join(dir, name), 'utf8')).trimEnd().split('\n');
+      const content = `${header},,\r\n${rows.join('\n')}\n${',,,,,,\r\n'.repeat(40)}`;
+      await writeFile(join(dir, name), Buffer.from(content, 'latin1'));
+    }
+    const hints: string[] = [];
+    await importCatalogue(database, dir, { ...options, warn: (sentence) => hints.push(sentence) });
+    assert.deepEqual(
+      hints,
+      ['artengruppen.csv', 'arten.csv', 'stadien.csv'].map((name) => `${name}: 40 leere Zeilen ausgelassen`),
+    );
+    const [art] = await database.sql`select name_deutsch, lebensraum from portal.art where id = 100`;
+    assert.deepEqual({ ...art }, { name_deutsch: 'Grünes Heupferd', lebensraum: 'Gärten, Äcker\nund Gebüsch' });
   });
 
   it('tables of records keep no statistics of their emptiness, by which plans would read all of them ever after; those that hold many get new ones', async () => {

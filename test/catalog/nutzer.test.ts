@@ -1,8 +1,8 @@
 // Accounts of another portal, many at once: without a password, and free for nobody else.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ImportError } from '../../src/catalog/csv.ts';
 import { importNutzer } from '../../src/catalog/nutzer.ts';
+import { ImportError } from '../../src/catalog/problems.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { idOf, problemsOf, withFile } from '../support/import.ts';
 import { startTestService } from '../support/service.ts';
@@ -11,9 +11,9 @@ const service = await startTestService();
 const { sql } = service.database;
 
 const header = 'loginname,email,vorname,nachname,anonymisiert,rolle,artengruppen';
-const load = (content: string, options: { dryRun?: boolean; ignoreColumns?: boolean } = {}) =>
+const load = (content: string, options: { dryRun?: boolean; ignoreColumns?: boolean; warn?(sentence: string): void } = {}) =>
   withFile('leute.csv', content, (path) =>
-    importNutzer(service.database, path, { dryRun: false, ignoreColumns: false, ...options }),
+    importNutzer(service.database, path, { dryRun: false, ignoreColumns: false, warn() {}, ...options }),
   );
 
 async function countAccounts(): Promise<number> {
@@ -86,13 +86,26 @@ ohne.adresse,,Clara,Neu,0,administrator,
 });
 
 describe('a file of accounts', () => {
+  it('is loaded as a spreadsheet leaves it: mixed line ends, columns without names, rows without content', async () => {
+    const rows = ['excel1,excel1@example.org,"Ä,B",C,,,,,', 'excel2,,D,E,,expert,"1,2",,', ',,,,,,,,', ', ,,  ,,,,,'];
+    for (const [ends, known] of [
+      [['\r\n', '\n'], 0],
+      [['\n', '\r\n'], 2],
+    ] as const) {
+      const hints: string[] = [];
+      const content = `${header},,${ends[0]}${[...rows, ...Array(40).fill(',,,,,,,,')].join(ends[1])}`;
+      assert.deepEqual(await load(content, { warn: (sentence) => hints.push(sentence) }), { created: 2 - known, known });
+      assert.deepEqual(hints, ['leute.csv: 42 leere Zeilen ausgelassen']);
+    }
+  });
+
   const refused: [what: string, content: string, ...problems: string[]][] = [
     ['without its columns', 'loginname\na\n', '1: Spalte vorname fehlt', '1: Spalte nachname fehlt'],
     [
       'with wrong cells',
       `${header}\n,x,,N,2,chef,"1,x"\n`,
       '2: loginname ist leer, erlaubt ist ein Text',
-      '2: email ist „x“, erlaubt ist eine E-Mail-Adresse',
+      '2: email ist „x“, erlaubt ist eine E-Mail-Adresse wie name@example.org',
       '2: vorname ist leer, erlaubt ist ein Text',
       '2: anonymisiert ist „2“, erlaubt ist 0 oder 1',
       '2: rolle ist „chef“, erlaubt ist expert oder administrator',
@@ -105,6 +118,12 @@ describe('a file of accounts', () => {
       '3: email „0@example.org“ gehört zu einem anderen Konto',
       '5: loginname „X1“ steht schon in Zeile 4',
       '6: email „X@example.org“ steht schon in Zeile 4',
+    ],
+    [
+      'with addresses that are none, or one in two spellings',
+      `${header}\nm1,"o'neill@müller.example",A,B,,,\nm2,O'Neill@xn--mller-kva.example,A,B,,,\nm3,a@b,A,B,,,\n`,
+      "3: email „O'Neill@xn--mller-kva.example“ steht schon in Zeile 2",
+      '4: email ist „a@b“, erlaubt ist eine E-Mail-Adresse mit einer Domain wie example.org hinter dem @',
     ],
     [
       'with groups that there are not',

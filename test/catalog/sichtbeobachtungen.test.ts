@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { v5 } from 'uuid';
-import { describeProblems, formatProblems, ImportError } from '../../src/catalog/csv.ts';
+import { formatProblems } from '../../src/catalog/csv.ts';
+import { describeProblems, ImportError } from '../../src/catalog/problems.ts';
 import { listFeld } from '../../src/sichtbeobachtung-felder.ts';
 import type { Account } from '../support/catalogue.ts';
 import { twoOf } from '../support/felder.ts';
@@ -227,7 +228,7 @@ describe('a cell', () => {
     ['99999999999,5530000,420000,,,,,,,,,', 'art ist „99999999999“, erlaubt ist eine ganze Zahl von 0 bis 2147483647'],
     ['4711,5530000,420000,,,,,,,,,', 'art ist „4711“: diese Art definiert kein Mandant'],
     ['2,,420000,,,,,,,,,', `lat ist leer, ${number} (Hochwert im Koordinatensystem aus srid)`],
-    ['2,"5530000,5",420000,,,,,,,,,', `lat ist „5530000,5“, ${number} (Hochwert im Koordinatensystem aus srid)`],
+    ['2,"5,530,000",420000,,,,,,,,,', `lat ist „5,530,000“, ${number} (Hochwert im Koordinatensystem aus srid)`],
     ['2,5530000,NaN,,,,,,,,,', `lon ist „NaN“, ${number} (Rechtswert im Koordinatensystem aus srid)`],
     ['2,5530000,Infinity,,,,,,,,,', `lon ist „Infinity“, ${number} (Rechtswert im Koordinatensystem aus srid)`],
     ['2,5530000,1e999,,,,,,,,,', `lon ist „1e999“, ${number} (Rechtswert im Koordinatensystem aus srid)`],
@@ -276,7 +277,6 @@ describe('a cell', () => {
 describe('a file', () => {
   const files: [name: string, content: string | Buffer, problems: string[]][] = [
     ['that is empty', '', [`1: Die Kopfzeile fehlt, erwartet: ${allowed}`]],
-    ['with semicolons', 'art;lat;lon\n', ['1: Die Spalten sind durch Semikolon getrennt, nötig ist das Komma']],
     ['without lon', 'art,lat\n2,5530000\n', ['1: Spalte lon fehlt']],
     [
       'with an unknown and a doubled column',
@@ -292,9 +292,9 @@ describe('a file', () => {
       ['2: Die Zeile ist kein gültiges CSV; ein Anführungszeichen wird nicht geschlossen'],
     ],
     [
-      'in latin-1',
-      Buffer.from(`art,lat,lon,bemerkung\n${good},gut\n2,5530000,420001,über\n`, 'latin1'),
-      ['3: Die Zeile ist nicht UTF-8'],
+      'in UTF-8 with a line in latin-1',
+      Buffer.concat([Buffer.from(`art,lat,lon,bemerkung\n${good},schön\n`), Buffer.from('2,5530000,420001,über\n', 'latin1')]),
+      ['3: Die Zeile ist nicht UTF-8; in Excel: Speichern unter, „CSV UTF-8 (durch Trennzeichen getrennt)“'],
     ],
     [
       'with the same report twice, line breaks before it',
@@ -307,6 +307,19 @@ describe('a file', () => {
   ];
   for (const [name, content, problems] of files) it(`${name} is refused`, () => assertRefused(content, problems));
 
+  it('of a German Excel is loaded as it was saved, with what that leaves empty', async () => {
+    const rows = ['art;lat;lon;srid;datum;sensibel;bemerkung;;', '2;49,9;8,1;EPSG:4326;01.03.2021;WAHR;Größe: 3,5 cm;;'];
+    const csv = [...rows, ...Array(40).fill(';;;;;;;;'), ''].join('\r\n');
+    const hints: string[] = [];
+    const warn = (sentence: string) => hints.push(sentence);
+    assert.deepEqual(await importCsvWith(database, Buffer.from(csv, 'latin1'), { warn }, 'nachbarin'), counts(1));
+    assert.deepEqual(hints, ['liste.csv: 40 leere Zeilen ausgelassen']);
+    const [record] = await sql`
+      select bemerkung, sensibel, st_x(st_transform(point, 4326))::numeric(9, 6)::text as lon
+      from portal.sichtbeobachtung order by id desc limit 1`;
+    assert.deepEqual({ ...record }, { bemerkung: 'Größe: 3,5 cm', sensibel: true, lon: '8.100000' });
+  });
+
   it('with a report that the account has made already is refused, for another account it is not', async () => {
     assert.equal(await importCsv(database, `art,lat,lon,datum\n${good},1.2.2020\n`), 1);
     const [record] = await sql`select max(id)::integer as id from portal.sichtbeobachtung`;
@@ -318,7 +331,7 @@ describe('a file', () => {
   });
 
   it('with many errors tells all of them in the order of the lines, on a terminal a hundred and how many of each kind', async () => {
-    const rows = Array.from({ length: 300 }, (_, index) => (index % 2 === 0 ? '4711,5530000,420000' : '2,5530000,ost'));
+    const rows = Array.from({ length: 300 }, (_, index) => (index % 2 === 0 ? '4711,5530000,420000' : `2,5530000,ost${index}`));
     const before = await countRows(service);
     await assert.rejects(importCsv(database, `art,lat,lon\n${rows.join('\n')}\n`), (error) => {
       assert.ok(error instanceof ImportError);
@@ -328,9 +341,9 @@ describe('a file', () => {
       const sorted = [...lines].sort((a, b) => a - b);
       assert.deepEqual(lines, sorted);
       const shown = describeProblems(error.problems);
-      assert.equal(shown[0], 'liste.csv:2: art ist „4711“: diese Art definiert kein Mandant');
+      assert.equal(shown[0], 'liste.csv:2: art ist „4711“: diese Art definiert kein Mandant (ebenso in 149 weiteren Zeilen)');
       assert.deepEqual(shown.slice(100), [
-        '… und 349 weitere; alle als CSV mit --errors DATEI. Nach Art:',
+        '… und 52 weitere; alle als CSV mit --errors DATEI. Nach Art:',
         '     150 × liste.csv: art ist „…“: diese Art definiert kein Mandant',
         '     150 × liste.csv: lon ist „…“, erlaubt ist eine Zahl (Rechtswert im Koordinatensystem aus srid)',
         '     149 × liste.csv: Diese Beobachtung steht schon in Zeile …: gleiche Art, gleicher Ort, gleiches Datum',
@@ -396,19 +409,17 @@ describe('with an option', () => {
 
 describe('a file of another kind', () => {
   const kinds: [what: string, content: Buffer, says: string][] = [
-    ['UTF-16', Buffer.from('\ufeffart,lat,lon\n', 'utf16le'), 'Die Datei ist UTF-16, nötig ist CSV in UTF-8'],
     [
       'a workbook',
       Buffer.from('PK\x03\x04\x14\0\x06\0', 'latin1'),
-      'Die Datei ist eine Arbeitsmappe (.xlsx, .ods) oder ein ZIP-Archiv, nötig ist CSV in UTF-8',
+      'Die Datei ist eine Arbeitsmappe (.xlsx, .ods) oder ein ZIP-Archiv',
     ],
-    [
-      'an old workbook',
-      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
-      'Die Datei ist eine Arbeitsmappe von Excel (.xls), nötig ist CSV in UTF-8',
-    ],
+    ['an old workbook', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'Die Datei ist eine Arbeitsmappe von Excel (.xls)'],
   ];
   for (const [what, content, says] of kinds) {
-    it(`is called what it is: ${what}`, () => assertRefused(content, [`1: ${says}`]));
+    it(`is called what it is: ${what}`, () =>
+      assertRefused(content, [
+        `1: ${says}, nötig ist CSV; in Excel: Speichern unter, „CSV UTF-8 (durch Trennzeichen getrennt)“`,
+      ]));
   }
 });

@@ -6,8 +6,42 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { coalesce } from '../../src/guard/coalesce.ts';
 import { countCrossings, maxCrossings } from '../../src/guard/geometry.ts';
 import { Limit, type LimitOptions, OverloadError } from '../../src/guard/limit.ts';
+import { readMailAddress } from '../../src/guard/mail-address.ts';
 import { currentScope, runInScope, runOutsideScope } from '../../src/guard/request.ts';
 import { openTestDatabase } from '../support/database.ts';
+
+describe('the address of a mailbox', () => {
+  const taken: [given: string, address?: string][] = [
+    ["o'neill@example.org"],
+    ['Anna+ff@Example.org'],
+    ['a!#$%&*/=?^_`{|}~-b.c@x.co.uk'],
+    ['info@xn--mller-kva.example'],
+    ['anna@müller.example', 'anna@xn--mller-kva.example'],
+    ['anna@MÜLLER.example', 'anna@xn--mller-kva.example'],
+    ['anna@mu\u0308ller.example', 'anna@xn--mller-kva.example'],
+    ['a@straße.de', 'a@xn--strae-oqa.de'],
+    ['a@пример.рф', 'a@xn--e1afmkfd.xn--p1ai'],
+  ];
+  for (const [given, address = given] of taken) it(`is ${given}`, () => assert.deepEqual(readMailAddress(given), { address }));
+
+  const refused: [given: string, reason: string][] = [
+    ['', ' wie name@example.org'],
+    ['a@b@example.org', ' wie name@example.org'],
+    ['a b@example.org', ' wie name@example.org'],
+    ['jörg@example.org', ' ohne „ö“ vor dem @, das viele Mailserver nicht annehmen'],
+    ['a\u200bb@example.org', ' ohne „·“ vor dem @, das viele Mailserver nicht annehmen'],
+    ['"a"@example.org', ' ohne „"“ vor dem @'],
+    ['a..b@example.org', ' ohne Punkt am Anfang, am Ende oder neben einem anderen vor dem @'],
+    [`${'a'.repeat(243)}@example.org`, ' mit höchstens 254 Zeichen'],
+    [`${'a'.repeat(231)}@${'ü'.repeat(9)}.example`, ' mit höchstens 254 Zeichen'],
+    ...['a@b', 'a@1.2.3.4', 'a@[::1]', 'a@x..de', 'a@-x.de', 'a@x_y.de', 'a@ü/x.de', 'a@ü%2e.de', `a@${'x'.repeat(64)}.de`].map(
+      (given): [string, string] => [given, ' mit einer Domain wie example.org hinter dem @'],
+    ),
+  ];
+  for (const [given, reason] of refused)
+    it(`is not ${JSON.stringify(given.slice(0, 40))}`, () =>
+      assert.deepEqual(readMailAddress(given), { allowed: `eine E-Mail-Adresse${reason}` }));
+});
 
 const wide: LimitOptions = { slots: 2, queue: 100, waitMs: 10_000 };
 const refusedFor = (reason: string) => (error: unknown) => error instanceof OverloadError && error.reason === reason;

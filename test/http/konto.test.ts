@@ -1,6 +1,7 @@
 // Registration, lost passwords and the own data, each with the page behind its link (D3.18, D3.22, D7.3, S2.4, S2.5).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { completeEmails } from '../../src/db/nutzer.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { makeToken } from '../../src/guard/token.ts';
 import { limits } from '../../src/http/too-often.ts';
@@ -96,6 +97,56 @@ describe('GET /register', () => {
     assert.deepEqual(Object.keys(missing.json.error.fields).sort(), ['email', 'loginname', 'nachname', 'vorname']);
     const [after] = await sql`select count(*)::integer as n from portal.nutzer`;
     assert.equal(after?.n, before?.n);
+  });
+
+  it('takes what mail servers take; both spellings of a domain with umlauts are one mailbox', async () => {
+    for (const [loginname, email, stored] of [
+      ['Adresse 1', "o'neill@example.org", "o'neill@example.org"],
+      ['Adresse 2', 'info@xn--mller-kva.example', 'info@xn--mller-kva.example'],
+      ['Adresse 3', 'anna@müller.example', 'anna@xn--mller-kva.example'],
+    ] as const) {
+      const answer = await register({ loginname, email });
+      assert.deepEqual([answer.status, answer.json.email], [200, stored], answer.text);
+      assert.equal(service.mails.at(-1)?.kind, 'registrierung');
+    }
+    for (const email of ['ANNA@xn--mller-kva.example', 'anna@MÜLLER.example']) {
+      assert.equal((await register({ loginname: `Zweite ${email.slice(5, 7)}`, email })).status, 200);
+      assert.equal(service.mails.at(-1)?.kind, 'adresse vergeben', email);
+    }
+    const [anna] = await sql`select id from portal.nutzer where loginname = 'Adresse 3'`;
+    assert.equal((await service.request('/passwort', { form: { email: 'anna@müller.example' } })).status, 200);
+    assert.equal((await post('/konto', { konto: ' Anna@MÜLLER.example ' })).status, 200);
+    assert.deepEqual(pluck(service.mails.slice(-2), 'nutzerId', 'kind'), [
+      [anna?.id, 'passwort'],
+      [anna?.id, 'daten'],
+    ]);
+    const said = (await register({ email: 'jörg@example.org' })).json.error.fields.email;
+    assert.equal(
+      said,
+      'email ist „jörg@example.org“, erlaubt ist eine E-Mail-Adresse ohne „ö“ vor dem @, das viele Mailserver nicht annehmen.',
+    );
+  });
+
+  it('the database refuses what is none, and leaves what was stored before', async () => {
+    const set = (email: string) => sql`update portal.nutzer set email = ${email} where loginname = 'Adresse 2'`;
+    for (const email of ['a@b', 'nirgends', 'a@müller.example', 'jörg@example.org', 'a@x.de, b@x.de', `${'a'.repeat(250)}@x.de`])
+      await assert.rejects(set(email), { code: '23514' }, email);
+    // As databases have them whose accounts were made before.
+    await sql`alter table portal.nutzer disable trigger _100_key`;
+    await sql`update portal.nutzer set email = 'alt@b', email_key = 'alt@b' where loginname = 'Adresse 2'`;
+    await sql`
+      update portal.nutzer set email = 'Alt@Größe.example', email_key = 'alt@größe.example' where loginname = 'Adresse 1'`;
+    await sql`alter table portal.nutzer enable trigger _100_key`;
+    await sql`update portal.nutzer set vorname = 'Nora' where loginname = 'Adresse 2'`;
+    await completeEmails(sql);
+    const rows = await sql`select email, email_key from portal.nutzer where loginname like 'Adresse _' order by loginname`;
+    assert.deepEqual(pluck([...rows], 'email', 'email_key').slice(0, 2), [
+      ['Alt@xn--gre-6ka8i.example', 'alt@xn--gre-6ka8i.example'],
+      ['alt@b', 'alt@b'],
+    ]);
+    await service.request('/passwort', { form: { email: 'alt@b' } });
+    const [old] = await sql`select id from portal.nutzer where loginname = 'Adresse 2'`;
+    assert.equal(service.mails.at(-1)?.nutzerId, old?.id);
   });
 
   it('S2.4 a Cyrillic twin is another name', async () => {

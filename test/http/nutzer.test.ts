@@ -138,6 +138,21 @@ describe('PUT /nutzer/{id}', () => {
     assert.equal((await put(id, { vorname: 'Ödön', nachname: 'Ünal', email: '4@example.org' }, 'admin')).status, 200);
   });
 
+  it('takes the addresses that mail servers take, and finds them in either spelling', async () => {
+    for (const [email, stored, sought] of [
+      ["o'neill@example.org", "o'neill@example.org", "O'Neill@example.org"],
+      ['anna@müller.example', 'anna@xn--mller-kva.example', 'anna@xn--mller-kva.example'],
+      ['info@xn--mller-kva.example', 'info@xn--mller-kva.example', 'info@Müller.example'],
+    ] as const) {
+      const answer = await put(ids.get('gesperrt'), { email }, 'admin');
+      assert.equal(answer.status, 200, answer.text);
+      const { json } = await service.request(`/nutzer?email=${encodeURIComponent(sought)}`, { as: 'admin' });
+      assert.deepEqual(pluck(json.result, 'loginname', 'email'), [['gesperrt', stored]]);
+    }
+    assert.equal((await put(ids.get('nachbarin'), { email: 'info@müller.example' }, 'admin')).status, 409);
+    assert.equal((await put(ids.get('gesperrt'), { email: 'a@b' }, 'admin')).status, 400);
+  });
+
   it('refuses an address that another account has with 409', async () => {
     const answer = await put(ids.get('melder'), { email: '0@Example.ORG' }, 'melder');
     assert.equal(answer.status, 409);

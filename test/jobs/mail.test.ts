@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { format } from 'node:util';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Database } from '../../src/db/client.ts';
 import { type Boss, mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
@@ -55,7 +56,12 @@ let service: TestService;
 let port: number;
 /** What the server says to the next mails instead of taking them. */
 const refusals: string[] = [];
-const { server, mails } = makeSmtp({}, () => refusals.shift());
+/** What clients said to it: it shows addresses with umlauts itself. */
+const said: string[] = [];
+const silent = () => {};
+const listener = { info: silent, warn: silent, error: silent, trace: silent, fatal: silent };
+const logger = { ...listener, debug: (_: unknown, form: string, ...values: unknown[]) => said.push(format(form, ...values)) };
+const { server, mails } = makeSmtp({ logger } as never, () => refusals.shift());
 let directory: string;
 /** What the log was told. */
 const lines: Record<string, unknown>[] = [];
@@ -159,6 +165,19 @@ it('S5.4 arrives once, after a server that is down and one that refuses; its lin
   const token = link.slice('/konto/'.length);
   const [jobs] = await database.sql`select coalesce(string_agg(j::text, ' '), '') as text from pgboss.job j`;
   assert.ok(!jobs?.text.includes(token) && jobs?.text.includes('nutzerId'));
+});
+
+it('reaches mailboxes with an apostrophe and a domain with umlauts, by an envelope of ASCII', async () => {
+  for (const [loginname, email] of [
+    ['Apostroph', "o'neill@example.org"],
+    ['Umlaut', 'anna@xn--mller-kva.example'],
+  ] as const) {
+    const before = mails.length;
+    await register(loginname, email);
+    await waitFor('the mail', () => mails.length > before);
+    assert.ok(said.includes(`C: RCPT TO:<${email}>`), said.join('\n'));
+    assert.match(mails.at(-1)?.raw ?? '', new RegExp(`^To: .*<${email}>\r$`, 'm'));
+  }
 });
 
 it('S5.4 one that can not be delivered ends in the dead letter queue', async () => {

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ImportError } from '../../src/catalog/csv.ts';
+import { ImportError } from '../../src/catalog/problems.ts';
 import { importSichtbeobachtungen, type SichtbeobachtungenOptions } from '../../src/catalog/sichtbeobachtungen.ts';
 import type { Database } from '../../src/db/client.ts';
 import type { Progress } from '../../src/observe/progress.ts';
@@ -54,6 +54,7 @@ export async function importCsvWith(
     skipDuplicates: false,
     ignoreColumns: false,
     keepAllProblems: false,
+    warn() {},
     ...options,
   };
   return withFile('liste.csv', content, (path) => importSichtbeobachtungen(database, path, progress, all));

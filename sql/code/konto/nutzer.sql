@@ -38,6 +38,12 @@ as $$
 begin
   new.loginname_key := private.to_account_key(new.loginname);
   new.email_key := private.to_account_key(nullif(new.email, ''));
+  -- The bounds of src/guard/mail-address.ts. What was stored before there were any stays.
+  if new.email <> '' and new.email is distinct from old.email
+    and (octet_length(new.email) > 254
+      or new.email !~* '^[!-?A-~]+@([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]*[a-z][a-z0-9-]*$') then
+    raise exception 'no address of a mailbox' using errcode = '23514', column = 'email';
+  end if;
   return new;
 end
 $$;

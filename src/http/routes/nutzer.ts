@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import type { Sql } from '../../db/client.ts';
 import { getNutzer, listNutzer, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
+import { mailAddress } from '../../guard/mail-address.ts';
 import { hashPassword } from '../../guard/password.ts';
 import type { Deps } from '../context.ts';
 import { formErrors, meaning, own, unknown } from '../openapi/operation.ts';
@@ -12,7 +13,7 @@ import { regexp } from '../wire/regexp.ts';
 import { override, type Route, readPathId, route } from './route.ts';
 
 const changeNutzerFields = {
-  email: v.optional(field.orEmpty(field.email)),
+  email: v.optional(field.orEmpty(mailAddress)),
   passwort: v.optional(field.sha1),
   nachname: v.optional(field.orEmpty(field.name('ein Name'))),
   vorname: v.optional(field.orEmpty(field.name('ein Name'))),

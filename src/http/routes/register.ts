@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import type { Mandant } from '../../db/mandant.ts';
 import { getNutzerOf, registerNutzer } from '../../db/nutzer.ts';
+import { mailAddress } from '../../guard/mail-address.ts';
 import type { MailJob } from '../../jobs/boss.ts';
 import { type Deps, publicOrigin } from '../context.ts';
 import { formErrors } from '../openapi/operation.ts';
@@ -13,7 +14,7 @@ import { type Asked, type Route, route } from './route.ts';
 
 const registerFields = {
   loginname: field.loginname,
-  email: field.email,
+  email: mailAddress,
   vorname: field.name('der Vorname'),
   nachname: field.name('der Nachname'),
   anonymisiert: v.optional(field.flag, '0'),

@@ -106,8 +106,6 @@ export const loginname = (() => {
   );
 })();
 
-export const email = v.pipe(trimmed, v.maxLength(254, 'eine E-Mail-Adresse'), v.email('eine E-Mail-Adresse'));
-
 /** 0 or 1. */
 export const flag = v.pipe(
   trimmed,
