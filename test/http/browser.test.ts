@@ -161,6 +161,55 @@ describe('GET /karte in a browser', { skip: skipMap }, () => {
     assert.match(await page.locator('#legende').innerText(), new RegExp(reason));
   });
 
+  it('draws the lines of a square across the edges of tiles, and lists a point there once', async () => {
+    const { sql } = service.database;
+    const [center] = await sql<{ lat: number; lon: number }[]>`
+      select st_y(p) as lat, st_x(p) as lon from st_transform(st_setsrid(st_makepoint(427500, 5537500), 25832), 4326) p`;
+    for (const z of [14, 14.4]) {
+      const { page } = await openMap(`#z=${z}&lat=${center?.lat}&lon=${center?.lon}`);
+      await tell(page, 'Im Ausschnitt: 1 Quadrat.');
+      // Lines that rise at half a right angle: a step along them changes nothing, but where they break; one across them often does.
+      const look = () =>
+        page.evaluate<{ along: number; across: number }>(`(() => {
+          const canvas = document.querySelector('#karte canvas');
+          const side = 320;
+          const [x, y] = [canvas.width / 2 - side / 2, canvas.height / 2 - side / 2];
+          const { data } = canvas.getContext('2d').getImageData(x, y, side, side);
+          const differ = (i, j, k, l) => Math.abs(data[4 * (j * side + i) + 1] - data[4 * (l * side + k) + 1]) > 90;
+          const seen = { along: 0, across: 0 };
+          for (let j = 1; j < side; j++)
+            for (let i = 0; i < side - 1; i++) {
+              if (differ(i, j, i + 1, j - 1)) seen.along++;
+              if (differ(i, j - 1, i + 1, j)) seen.across++;
+            }
+          return seen;
+        })()`);
+      // Between clearing and drawing it shows nothing.
+      const until = Date.now() + 20_000;
+      let seen = await look();
+      while ((seen.across < 5000 || seen.along > 0) && Date.now() < until) {
+        await sleep(50);
+        seen = await look();
+      }
+      assert.ok(seen.across >= 5000, JSON.stringify(seen));
+      assert.equal(seen.along, 0, `zoom ${z}`);
+    }
+    // Half a pixel beside the edge of two tiles, away from all others.
+    const [edge] = await sql<{ x: number; y: number; lat: number; lon: number }[]>`
+      select st_x(u) as x, st_y(u) as y, st_y(g) as lat, st_x(g) as lon
+      from (select st_transform(p, 25832), st_transform(p, 4326)
+        from (select st_setsrid(st_makepoint(st_xmin(t) + (st_xmax(t) - st_xmin(t)) / 512, st_ymin(t) + (st_ymax(t) - st_ymin(t)) / 2), 3857)
+          from st_tileenvelope(14, 8560, 5550) t) e (p)) q (u, g)`;
+    assert.ok(edge && edge.x > 402000 && edge.x < 450000 && edge.y > 5500000 && edge.y < 5558000, JSON.stringify(edge));
+    const id = await service.makeReleased({ lat: String(edge.y), lon: String(edge.x) });
+    const { page } = await openMap(`#z=14&lat=${edge.lat}&lon=${edge.lon}`);
+    await tell(page, 'Im Ausschnitt: 1 Meldung.');
+    await page.locator('summary').click();
+    await page.getByRole('button', { name: /^Amsel/ }).waitFor();
+    assert.equal(await page.locator('#liste li').count(), 1);
+    await sql`delete from portal.sichtbeobachtung where id = ${id}`;
+  });
+
   it('restores a view from its link', async () => {
     const { page } = await openMap(`#z=11&${here}&art=2&von=2018&bis=2019`);
     await tell(page, 'Im Ausschnitt: 1 Meldung.');

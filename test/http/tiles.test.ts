@@ -49,6 +49,7 @@ async function tileOf(x: number, y: number, z: number) {
   };
 }
 
+const isWithin = (coordinate = Number.NaN) => coordinate >= 0 && coordinate < 4096;
 const pointsOf = (layers: Layers) =>
   (layers.sichtbeobachtung ?? []).map(({ properties }) => properties.id).sort((a, b) => Number(a) - Number(b));
 
@@ -89,12 +90,48 @@ describe('a tile from zoom 10', () => {
     }
   });
 
-  it('has a record in one tile only, however tiles meet', async () => {
+  it('has a record within one tile only, however tiles meet', async () => {
     const { z, x, y } = (await tileOf(420000, 5530000, 15)).tile;
     const all: unknown[] = [];
     for (const across of [-1, 0, 1])
-      for (const down of [-1, 0, 1]) all.push(...pointsOf(await read(`${z}/${x + across}/${y + down}.mvt`)));
+      for (const down of [-1, 0, 1]) {
+        const { sichtbeobachtung = [] } = await read(`${z}/${x + across}/${y + down}.mvt`);
+        const within = sichtbeobachtung.filter(({ rings }) => isWithin(rings[0]?.[0]?.x) && isWithin(rings[0]?.[0]?.y));
+        all.push(...pluck(within, 'properties').map(({ id }) => id));
+      }
     assert.deepEqual(all.sort(), [exact, old].sort());
+  });
+
+  it('O3.4 repeats what lies at most 8 pixels beside it, so that a circle can be drawn whole tile by tile', async () => {
+    const { x, y } = (await tileOf(440000, 5520000, 14)).tile;
+    // Pixels of 256 from the north-western corner of the tile.
+    const make = async (right: number, down: number, more: Record<string, string> = {}) => {
+      const [place] = await sql<{ x: number; y: number }[]>`
+        select st_x(p) as x, st_y(p) as y
+        from (select st_transform(st_translate(st_setsrid(st_makepoint(st_xmin(t), st_ymax(t)), 3857), ${right}::float8 * m, -${down}::float8 * m), 25832)
+          from (select t, (st_xmax(t) - st_xmin(t)) / 256 from st_tileenvelope(14, ${x}, ${y}) t) e (t, m)) q (p)`;
+      return service.makeReleased({ lat: String(place?.y), lon: String(place?.x), ...more });
+    };
+    const made = {
+      right: await make(0.5, 100),
+      left: await make(-0.5, 120),
+      near: await make(7.5, 140),
+      far: await make(8.5, 160),
+      corner: await make(3, -4),
+      masked: await make(0.5, 180, { sensibel: 'true' }),
+    };
+    const here = Object.values(made);
+    const idsIn = async (across: number, down: number) =>
+      pointsOf(await read(`14/${x + across}/${y + down}.mvt`)).filter((id) => here.includes(Number(id)));
+    assert.deepEqual(await idsIn(0, 0), [made.right, made.left, made.near, made.far, made.corner]);
+    assert.deepEqual(await idsIn(-1, 0), [made.right, made.left, made.near, made.corner]);
+    assert.deepEqual(await idsIn(0, -1), [made.corner]);
+    // It holds nothing of its own.
+    assert.deepEqual(await idsIn(-1, -1), [made.corner]);
+    const { sichtbeobachtung = [] } = await read(`14/${x - 1}/${y}.mvt`);
+    const places = sichtbeobachtung.map(({ properties, rings }) => [properties.id, Math.round(rings[0]?.[0]?.x ?? 0)]);
+    assert.deepEqual(new Map(places as [number, number][]).get(made.right), 4096 + 8);
+    for (const id of here) await sql`delete from portal.sichtbeobachtung where id = ${id}`;
   });
 
   it('filters by species, group and years', async () => {

@@ -13,7 +13,9 @@ as $$
 declare
   v_tile public.geometry := public.st_tileenvelope(z, x, y);
   v_scale float8 := 4096 / (public.st_xmax(v_tile) - public.st_xmin(v_tile));
-  v_box public.geometry := ausgabe.to_tile_box(z, x, y, 0);
+  -- 8 of 256 pixels: whoever draws tile by tile draws whole what lies beside an edge (O3.4).
+  v_margin constant float8 := 128;
+  v_box public.geometry := ausgabe.to_tile_box(z, x, y, v_margin / 4096);
   v_of_cell bigint := ausgabe.get_tile_dichte(z, v_box, art, artengruppe_id, jahr_von, jahr_bis, teilung);
 begin
   if list_tile_sichtbeobachtung.z < 10 or v_box is null then
@@ -33,8 +35,7 @@ begin
     ) s
     cross join lateral (select public.st_transform(s.place, 3857) as p offset 0) p
     offset 0) k
-  -- Half-open, so that a record is in one tile.
-  where k.i >= 0 and k.i < 4096 and k.j >= 0 and k.j < 4096
+  where k.i >= -v_margin and k.i < 4096 + v_margin and k.j >= -v_margin and k.j < 4096 + v_margin
   order by k.id;
 end
 $$;

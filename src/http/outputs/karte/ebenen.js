@@ -31,18 +31,19 @@ export function farbeOf(count, klassen) {
   return klassen.length === 0 ? 2 : Math.round((klasse * (farben.length - 1)) / klassen.length);
 }
 
-/** Diagonal lines: an area, and no place in it. */
+/** Diagonal lines: an area, and no place in it. Of 8 pixels, which tiles are whole numbers of: so they go on from one to the next. */
 function makeSchraffur() {
+  const side = 8;
   const canvas = document.createElement('canvas');
-  canvas.width = canvas.height = 10;
+  canvas.width = canvas.height = side;
   const context = canvas.getContext('2d');
   if (!context) return schutz;
   context.strokeStyle = schutz;
   context.lineWidth = 1.4;
-  for (const at of [-10, 0, 10]) {
+  for (const at of [-side, 0, side]) {
     context.beginPath();
-    context.moveTo(at, 10);
-    context.lineTo(at + 10, 0);
+    context.moveTo(at, side);
+    context.lineTo(at + side, 0);
     context.stroke();
   }
   return context.createPattern(canvas, 'repeat') ?? schutz;
