@@ -98,7 +98,7 @@ declare
     'create_token', 'delete_medium_entfernt', 'delete_nutzer', 'delete_nutzer_saetze', 'delete_sichtbeobachtung', 'delete_token',
     'get_abgleich_kopf', 'get_abgleich_lag', 'get_art', 'get_grenzlauf_alter', 'get_grenzlauf_stand', 'get_installation', 'get_login',
     'get_mail_nutzer', 'get_medium', 'get_nutzer', 'get_nutzer_auskunft', 'get_nutzer_daten_link', 'get_nutzer_link', 'get_nutzer_of',
-    'get_protokoll_stand', 'get_reader', 'get_release', 'get_server', 'get_sichtbeobachtung', 'get_stand_gezeigt', 'get_stand_protokoll',
+    'get_protokoll_stand', 'get_reader', 'get_release', 'get_sichtbeobachtung', 'get_stand_gezeigt', 'get_stand_protokoll',
     'get_transaktionen', 'get_zugangsstand', 'is_medium_gesperrt', 'list_abgleich', 'list_aktivitaet', 'list_art', 'list_artengruppe', 'list_auskunft_protokoll',
     'list_auskunft_qs', 'list_auskunft_sichtbeobachtung', 'list_grenzlauf_mangel', 'list_mandant', 'list_medium_entfernt',
     'list_medium_unbekannt', 'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'register_nutzer',
