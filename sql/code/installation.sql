@@ -45,8 +45,7 @@ begin
   if to_regrole('portal_dienst') is null or to_regnamespace('pgboss') is null then
     return;
   end if;
-  -- One after the other: of two that grant the same at once, PostgreSQL ends the later one with an error.
-  lock table portal.installation in share row exclusive mode;
+  perform private.require_warteschlange_lock();
   grant usage on schema pgboss to portal_dienst;
   grant select, insert, update, delete on all tables in schema pgboss to portal_dienst;
   grant usage, select on all sequences in schema pgboss to portal_dienst;

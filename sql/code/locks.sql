@@ -73,6 +73,17 @@ begin
 end
 $$;
 
+-- The lock on the rights of the queue: of two that grant the same at once, PostgreSQL ends the later one with an error.
+create or replace function private.require_warteschlange_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.installation in share row exclusive mode;
+end
+$$;
+
 -- The lock on counting squares: by one session at a time, and who comes second has nothing to wait for. Not on the squares: `vacuum` of them
 -- would keep everybody from counting, and an analyst's open cursor keeps `vacuum` waiting.
 -- errors  55P03 while another session counts
