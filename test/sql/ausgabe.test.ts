@@ -22,7 +22,9 @@ before(async () => {
 });
 
 const listMandant = (from: Sql) =>
-  asPublic(from, async (tx) => [...(await tx`select kuerzel, name from ausgabe.list_mandant()`)]);
+  asPublic(from, async (tx) => [
+    ...(await tx`select kuerzel, ausgabe.get_mandant_feature(kuerzel, 4326, false) is not null as found from gis.mandant order by kuerzel`),
+  ]);
 
 describe('an output', () => {
   it('O0.1 is gis_public while it reads, and the connection is itself again afterwards', async () => {
@@ -38,9 +40,9 @@ describe('an output', () => {
 
   it('O0.1 reads by the functions of ausgabe', async () => {
     assert.deepEqual(await listMandant(sql), [
-      { kuerzel: 'N', name: 'Nordland' },
-      { kuerzel: 'S', name: 'Südland' },
-      { kuerzel: 'W', name: 'Westland' },
+      { kuerzel: 'N', found: true },
+      { kuerzel: 'S', found: true },
+      { kuerzel: 'W', found: true },
     ]);
   });
 
