@@ -33,12 +33,21 @@ export interface Jpeg {
   /** second bytes of the markers of all its segments in order, without those that stand alone (SOI, EOI, RST) */
   segments: number[];
   scans: number;
-  /** bytes from the first scan to the end */
+  /** bytes of data in all scans */
   scanBytes: number;
+  /**
+   * The file that the decoder gets, in pieces: what makes the picture, with nothing that it would only complain of. It tells its first
+   * complaint alone, which must be that of missing data.
+   */
+  parts: Uint8Array[];
   end: 'complete' | 'early' | 'nonsense';
 }
 
-export const maxPixels = 60_000_000;
+/** The largest sensors of phones have 200 million. Decoded line by line, a picture takes as much memory as a small one. */
+export const maxPixels = 250_000_000;
+
+/** Of a picture that comes in several scans, progressive or one for each component: the decoder keeps all of it until the last. */
+export const maxKeptPixels = 60_000_000;
 
 /**
  * Progressive photos have about ten scans. For each the decoder may have to walk all that it has of every block: 1 ms a megapixel, which
@@ -49,7 +58,12 @@ export const maxScannedPixels = 1_200_000_000;
 /** Extended XMP with depth maps comes in hundreds of segments of 64 KiB. */
 const maxSegments = 2_000;
 
-const marker = { soi: 0xd8, eoi: 0xd9, sos: 0xda, app1: 0xe1 };
+const marker = { soi: 0xd8, eoi: 0xd9, sos: 0xda, app0: 0xe0, app1: 0xe1, app2: 0xe2, app14: 0xee };
+/** Tables: DHT, DQT, DRI. */
+const tables = new Set([0xc4, 0xdb, 0xdd]);
+const soi = Buffer.of(0xff, marker.soi);
+const eoi = Buffer.of(0xff, marker.eoi);
+const jfif = Buffer.from('\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0', 'latin1');
 
 // C4 (DHT), C8 (reserved) and CC (DAC) are no frames.
 const codings: Record<number, JpegCoding> = {
@@ -59,26 +73,39 @@ const codings: Record<number, JpegCoding> = {
 };
 
 /**
- * Reads the segments of a JPEG up to its end; what follows its end (films, previews of a phone) is not looked at.
+ * Reads the segments of a JPEG up to its end; what follows its end (films, previews of a phone) is not looked at. Some phones leave out
+ * EOI: the picture ends as well with the data of the scan that brings the last of it.
  *   bytes  the whole file
  * returns  null when it does not begin like a JPEG; never throws; one pass, whatever the bytes are
  */
 export function readJpeg(bytes: Uint8Array): Jpeg | null {
   if (bytes[0] !== 0xff || bytes[1] !== marker.soi || bytes[2] !== 0xff) return null;
-  const jpeg: Jpeg = { frame: null, orientation: 1, segments: [], scans: 0, scanBytes: 0, end: 'early' };
+  const jpeg: Jpeg = { frame: null, orientation: 1, segments: [], scans: 0, scanBytes: 0, parts: [soi], end: 'early' };
   let orientation: number | null = null;
-  let firstScan = bytes.length;
+  let scan: number | null = null;
+  // Coefficients of a block, of all components together, that no scan brought in full.
+  let missing = 0;
   let position = 2;
   for (;;) {
     const at = findMarker(bytes, position);
     position = at + 1;
     const kind = bytes[at];
+    if (kind !== undefined && standsAlone(kind)) continue;
+    if (scan !== null) {
+      const isLast = kind !== marker.eoi && missing <= 0 && jpeg.frame;
+      const data = bytes.subarray(scan, kind === undefined ? at : at - 1);
+      const kept = isLast ? trimFilling(data, countLeastBits(isLast) / 8) : data;
+      jpeg.parts.push(kept);
+      jpeg.scanBytes += kept.length;
+      scan = null;
+      if (isLast) jpeg.end = 'complete';
+      if (isLast) break;
+    }
     if (kind === undefined) break;
     if (kind === marker.eoi) {
-      jpeg.end = 'complete';
+      if (missing <= 0 || jpeg.frame?.coding === 'progressive') jpeg.end = 'complete';
       break;
     }
-    if (standsAlone(kind)) continue;
     if (at + 2 >= bytes.length) break;
     const length = ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
     if (length < 2 || kind === marker.soi || jpeg.segments.length === maxSegments) {
@@ -89,7 +116,8 @@ export function readJpeg(bytes: Uint8Array): Jpeg | null {
     if (next > bytes.length) break;
     jpeg.segments.push(kind);
 
-    const content = bytes.subarray(position + 2, next);
+    const segment = bytes.subarray(at - 1, next);
+    const content = segment.subarray(4);
     const coding = codings[kind];
     if (coding) {
       const frame = jpeg.frame ? null : readFrame(coding, content);
@@ -98,16 +126,30 @@ export function readJpeg(bytes: Uint8Array): Jpeg | null {
         break;
       }
       jpeg.frame = frame;
+      jpeg.parts.push(segment);
+      missing = 64 * frame.components.length;
     } else if (kind === marker.app1) {
       orientation ??= readOrientation(content);
     } else if (kind === marker.sos) {
       jpeg.scans++;
-      firstScan = Math.min(firstScan, next);
+      scan = next;
+      const [components = 0] = content;
+      const [first = 0, last = 0, bits = 0] = content.subarray(-3);
+      if (jpeg.frame?.coding !== 'progressive') {
+        missing -= 64 * components;
+        // Some cameras write other numbers here, where they mean nothing.
+        jpeg.parts.push(segment.subarray(0, -3), Buffer.of(0, 63, 0));
+      } else {
+        if ((bits & 15) === 0) missing -= components * (last - first + 1);
+        jpeg.parts.push(segment);
+      }
+    } else if (isNeeded(kind, content)) {
+      jpeg.parts.push(kind === marker.app0 ? jfif : segment);
     }
     position = next;
   }
   jpeg.orientation = orientation ?? 1;
-  jpeg.scanBytes = Math.min(position, bytes.length) - Math.min(firstScan, position, bytes.length);
+  jpeg.parts.push(eoi);
   return jpeg;
 }
 
@@ -134,7 +176,8 @@ export function findRefusal(jpeg: Jpeg | null): JpegRefusal | null {
   if (frame.components.length !== 1 && frame.components.length !== 3) return 'unsupported';
   // A height of 0 means that it stands behind the first scan (DNL): only scanners without end do that.
   if (frame.width === 0 || frame.height === 0) return 'unsupported';
-  if (frame.width * frame.height > maxPixels) return 'too_many_pixels';
+  const isKept = frame.coding === 'progressive' || jpeg.scans > 1;
+  if (frame.width * frame.height > (isKept ? maxKeptPixels : maxPixels)) return 'too_many_pixels';
   if (jpeg.end === 'nonsense' || jpeg.scans > maxScans) return 'damaged';
   if (jpeg.scans * frame.width * frame.height > maxScannedPixels) return 'damaged';
   return jpeg.end === 'early' || jpeg.scanBytes * 8 < countLeastBits(frame) ? 'truncated' : null;
@@ -162,6 +205,22 @@ function findMarker(bytes: Uint8Array, from: number): number {
     if (bytes[at] === 0xff && next !== 0x00 && next !== 0xff) return at + 1;
   }
   return bytes.length;
+}
+
+/** Data without the filling behind it, of a file that was cut off where room had been made for all of it. */
+function trimFilling(data: Uint8Array, least: number): Uint8Array {
+  let length = data.length;
+  while (length > least && length > 1 && data[length - 1] === data[length - 2]) length--;
+  return data.subarray(0, length);
+}
+
+/** Tables, and what says how its colours are meant. */
+function isNeeded(kind: number, content: Uint8Array): boolean {
+  const begins = (name: string) => Buffer.from(content.subarray(0, name.length)).toString('latin1') === name;
+  if (kind === marker.app0) return begins('JFIF\0') && content.length >= 14;
+  if (kind === marker.app2) return begins('ICC_PROFILE\0');
+  if (kind === marker.app14) return begins('Adobe') && (content[11] ?? 2) < 2;
+  return tables.has(kind);
 }
 
 /** Restart markers within the data, and the obsolete TEM. */

@@ -1,6 +1,6 @@
 // What is made of a file before it is stored, wherever it comes from: a form, or an import.
 import { AudioRefusedError, type RefusalReason } from './audio/refusal.ts';
-import { type JpegRefusal, maxPixels } from './jpeg.ts';
+import { type JpegRefusal, maxKeptPixels, maxPixels } from './jpeg.ts';
 import { makeMediumName } from './name.ts';
 import type { Storage } from './storage.ts';
 import { type FileMaker, type MediaThreads, PhotoRefusedError } from './threads.ts';
@@ -66,7 +66,7 @@ const photoReasons: Record<JpegRefusal, string> = {
   truncated: 'ist unvollständig',
   unsupported: 'ist ein JPEG in einer Art, die Kameras nicht schreiben',
   cmyk: 'ist für den Druck gemacht (CMYK)',
-  too_many_pixels: 'hat zu viele Bildpunkte',
+  too_many_pixels: `hat zu viele Bildpunkte (progressiv gespeichert bis ${maxKeptPixels / 1e6} Megapixel)`,
 };
 
 const audioReasons: Record<RefusalReason, string> = {

@@ -42,7 +42,7 @@ export interface MediaThreadsOptions {
   waitMs?: number;
   /** Files after which a thread ends: the library gives back neither its memory nor the errors of what it refused. */
   fileLimit?: number;
-  /** Longest work on one file in milliseconds, with the start of a thread: a large photo takes 2 s, and much more where others have the cores. */
+  /** Longest work on one file in milliseconds, with the start of a thread: a large photo takes 3 s, and much more where others have the cores. */
   jobMs?: number;
   /** After how many milliseconds without work a thread ends, and gives its memory back. */
   idleMs?: number;

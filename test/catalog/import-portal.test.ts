@@ -235,7 +235,7 @@ describe('files', () => {
     ['an absolute path', '/etc/passwd,,', `foto ist „/etc/passwd“, ${path}`],
     ['a directory', ',2020,', `biotopfoto ist „2020“, ${path}`],
     ['one that is too large', 'gross.jpg,,', 'foto: die Datei ist zu groß, erlaubt sind 12 MB'],
-    ['one that is no photo', 'kein.jpg,,', 'foto ist kein JPEG, erlaubt sind JPEG-Fotos bis 60 Megapixel.'],
+    ['one that is no photo', 'kein.jpg,,', 'foto ist kein JPEG, erlaubt sind JPEG-Fotos bis 250 Megapixel.'],
     [
       'one that is no sound',
       ',,kein.jpg',

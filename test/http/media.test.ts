@@ -17,7 +17,8 @@ import { makeMp4, sampleEntry } from '../support/audio-mp4.ts';
 import { makeOgg } from '../support/audio-ogg.ts';
 import { planted } from '../support/audio-tags.ts';
 import { serveApp } from '../support/listen.ts';
-import { makeJpeg, strangers } from '../support/photo.ts';
+import { makeJpeg, readColor, strangers } from '../support/photo.ts';
+import { makeProfile, primaries } from '../support/photo-metadata.ts';
 import { type Answer, countRows, startTestService, type TestService, toFormData } from '../support/service.ts';
 import { listFiles, mountSmall } from '../support/storage.ts';
 
@@ -93,6 +94,21 @@ describe('a sighting takes', () => {
       const stored = await load((await read(answer.json.result[0].id)).audio);
       assert.ok(!planted.some((text) => stored.includes(text)));
     });
+
+  it('a phone’s photo of DisplayP3 without its end marker and with a film behind, in the colours of a screen', async () => {
+    const profile = makeProfile(primaries.displayP3);
+    const whole = await makeJpeg({ width: 64, height: 48, quality: 95, color: [200, 80, 60], profile });
+    const foto = new Blob([new Uint8Array(whole.subarray(0, -2)), '\0\0\0\x18ftypmp42GEHEIM', new Uint8Array(2 * mebibyte)]);
+    const answer = await post({ foto });
+    assert.equal(answer.status, 201, answer.text);
+    const stored = await load((await read(answer.json.result[0].id)).foto);
+    const seen = await readColor(stored);
+    assert.ok(
+      [216, 69, 50].every((value, channel) => Math.abs(value - (seen[channel] ?? 0)) <= 4),
+      `${seen}`,
+    );
+    assert.ok(!stored.includes('GEHEIM'));
+  });
 
   it('an empty part without the name of a file as no file', async () => {
     const answer = await post({ foto: new File([], ''), audio: '' });
@@ -186,7 +202,7 @@ describe('a change', () => {
 describe('what is refused leaves neither row nor file', () => {
   const text = (value: string) => new Blob([value]);
   const rows: [name: string, files: Record<string, Blob | string>, sentence: RegExp, field?: string, status?: number][] = [
-    ['a text as a photo', { foto: text('hallo') }, /foto ist kein JPEG, erlaubt sind JPEG-Fotos bis 60 Megapixel/],
+    ['a text as a photo', { foto: text('hallo') }, /foto ist kein JPEG, erlaubt sind JPEG-Fotos bis 250 Megapixel/],
     ['a page as a photo', { foto: text('<html><script>alert(1)</script>') }, /kein JPEG/],
     ['a photo cut in two', { foto_2: new Blob([jpeg.subarray(0, jpeg.length / 2)]) }, /unvollständig|beschädigt/, 'foto_2'],
     ['a photo as a sound', { audio: photo }, /erlaubt sind mp3, wav/, 'audio'],

@@ -9,6 +9,7 @@ import {
   type Jpeg,
   type JpegFrame,
   type JpegRefusal,
+  maxKeptPixels,
   maxPixels,
   readJpeg,
 } from '../../src/media/jpeg.ts';
@@ -26,7 +27,8 @@ function makeHeader(frame: Partial<JpegFrame>, rest: Partial<Jpeg> = {}): Jpeg {
     orientation: 1,
     segments: [],
     scans: 1,
-    scanBytes: 4_000_000,
+    scanBytes: 40_000_000,
+    parts: [],
     end: 'complete',
     ...rest,
   };
@@ -142,8 +144,16 @@ describe('a header is refused', () => {
     ['of four inks', makeHeader({ components: [whole, whole, whole, whole] }), 'cmyk'],
     ['without a width', makeHeader({ width: 0 }), 'unsupported'],
     ['without a height', makeHeader({ height: 0 }), 'unsupported'],
-    ['of 60 megapixels', makeHeader({ width: 10_000, height: maxPixels / 10_000 }), null],
+    ['of 250 megapixels', makeHeader({ width: 10_000, height: maxPixels / 10_000 }), null],
     ['of a row more', makeHeader({ width: 10_000, height: maxPixels / 10_000 + 1 }), 'too_many_pixels'],
+    ['of 60 megapixels in ten scans', makeScans(10, { width: 10_000, height: maxKeptPixels / 10_000 }), null],
+    ['of a row more in ten scans', makeScans(10, { width: 10_000, height: maxKeptPixels / 10_000 + 1 }), 'too_many_pixels'],
+    ['of a row more, progressive', makeScans(1, { width: 10_000, height: maxKeptPixels / 10_000 + 1 }), 'too_many_pixels'],
+    [
+      'of a row more, a scan for each component',
+      makeHeader({ width: 10_000, height: maxKeptPixels / 10_000 + 1 }, { scans: 3 }),
+      'too_many_pixels',
+    ],
     ['without an end', makeHeader({}, { end: 'early' }), 'truncated'],
     ['without a frame nor an end', { ...makeHeader({}), frame: null, end: 'early' }, 'truncated'],
     ['without a frame', { ...makeHeader({}), frame: null }, 'damaged'],
@@ -159,6 +169,7 @@ describe('a header is refused', () => {
 
   it('in files: each with the reason for it', async () => {
     const jpeg = await makeJpeg({ width: 64, height: 64, noise: 60 });
+    const scan = Buffer.of(0xff, 0xda);
     const files: [what: string, file: Buffer, refusal: JpegRefusal | null][] = [
       ['a picture', jpeg, null],
       ['arithmetic coding', claimFrame(jpeg, { marker: 0xc9 }), 'unsupported'],
@@ -173,7 +184,7 @@ describe('a header is refused', () => {
       ['8000 x 6000 in 700 bytes', await makeBomb(8_000, 6_000), 'truncated'],
       ['8000 x 6000 in 700 bytes, progressive', await makeBomb(8_000, 6_000, true), 'truncated'],
       ['with stray bytes before its only scan', strayBefore(await makeBomb(7_700, 7_700)), 'truncated'],
-      ['two frames', Buffer.concat([jpeg.subarray(0, -2), jpeg.subarray(2)]), 'damaged'],
+      ['two frames', Buffer.concat([jpeg.subarray(0, jpeg.indexOf(scan)), jpeg.subarray(2)]), 'damaged'],
       ...Object.entries(strangers).map(([what, file]): [string, Buffer, JpegRefusal] => [what, file, 'no_jpeg']),
     ];
     for (const [what, file, refusal] of files) assert.equal(findRefusal(readJpeg(file)), refusal, what);

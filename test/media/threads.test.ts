@@ -12,7 +12,7 @@ import type { Worker } from 'node:worker_threads';
 import { runInScope } from '../../src/guard/request.ts';
 import { AudioRefusedError } from '../../src/media/audio/refusal.ts';
 import { cleanAudio } from '../../src/media/audio.ts';
-import { readJpeg } from '../../src/media/jpeg.ts';
+import { type JpegRefusal, readJpeg } from '../../src/media/jpeg.ts';
 import {
   createMediaThreads,
   type MediaThreads,
@@ -28,11 +28,12 @@ import {
   makeBomb,
   makeInks,
   makeJpeg,
+  readColor,
   readPicture,
   stackJpeg,
   strangers,
 } from '../support/photo.ts';
-import { planted } from '../support/photo-metadata.ts';
+import { buildSegment, makeProfile, makeSteps, planted, primaries } from '../support/photo-metadata.ts';
 
 const dir = await mkdtemp(join(tmpdir(), 'sighting-photo-'));
 const pool = createMediaThreads({ workers: 1, jobMs: 120_000 });
@@ -45,8 +46,24 @@ const jpeg = await makeJpeg({ width: 256, height: 256, noise: 60 });
 const large = stackJpeg(jpeg, 8);
 const middle = Math.floor(large.length / 2);
 const wide = await makeJpeg({ width: 4_200, height: 640, noise: 30 });
+const eoi = Buffer.of(0xff, 0xd9);
 /** Its end marker again, a little before its end. */
-const cutShort = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -500), Buffer.from([0xff, 0xd9])]);
+const cutShort = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -500), eoi]);
+/** The first share of the data of its scans, without EOI. */
+function cutScan(bytes: Buffer, share: number): Buffer {
+  const scan = bytes.indexOf('\xff\xda', 'latin1');
+  return bytes.subarray(0, scan + Math.round(share * (bytes.length - 2 - scan)));
+}
+function insertBefore(bytes: Buffer, marker: string, inserted: Buffer): Buffer {
+  const at = bytes.indexOf(marker, 0, 'latin1');
+  return Buffer.concat([bytes.subarray(0, at), inserted, bytes.subarray(at)]);
+}
+/** With other bytes from so many behind the beginning of this marker. */
+function overwrite(bytes: Buffer, marker: string, at: number, ...values: number[]): Buffer {
+  const copy = Buffer.from(bytes);
+  copy.set(values, copy.indexOf(marker, 'latin1') + at);
+  return copy;
+}
 const fourInks = await makeInks(4);
 const bombs = { gigapixels: await makeBomb(65_500, 65_500), megapixels: await makeBomb(8_000, 6_000) };
 
@@ -63,6 +80,9 @@ const compressFile = (pool: MediaThreads, path: string) => pool.run((files) => f
 async function compress(bytes: Uint8Array): Promise<Uint8Array> {
   return await compressFile(pool, await writePhoto(bytes));
 }
+
+const requireRefused = (bytes: Uint8Array, ...reasons: JpegRefusal[]) =>
+  assert.rejects(compress(bytes), (error) => error instanceof PhotoRefusedError && reasons.includes(error.reason));
 
 /** A pool of its own, which is closed after the test; `threads` are those that it has started. */
 function openPool(t: { after(close: () => Promise<void>): void }, options: MediaThreadsOptions) {
@@ -188,6 +208,21 @@ describe('a photo', () => {
     assert.deepEqual([width, height], [2_048, 1_536]);
   });
 
+  const largest: [what: string, width: number, height: number, times: number, size: [number, number]][] = [
+    ['64 megapixels', 9_248, 432, 16, [2_048, 1_531]],
+    ['108 megapixels', 12_000, 752, 12, [2_048, 1_540]],
+    ['200 megapixels', 16_320, 1_024, 12, [2_048, 1_542]],
+    ['a panorama of 62', 16_382, 944, 4, [2_048, 472]],
+  ];
+  for (const [what, width, height, times, size] of largest) {
+    it(`of ${what} is accepted`, async () => {
+      const bytes = await compress(stackJpeg(await makeJpeg({ width, height, plain: true }), times));
+      await requireClean(bytes);
+      const picture = await readPicture(bytes);
+      assert.deepEqual([picture.width, picture.height], size);
+    });
+  }
+
   it('with stray bytes in hundreds of places is accepted', async () => {
     const small = await makeJpeg({ width: 64, height: 48 });
     const strays = Array.from({ length: 300 }, () => Buffer.from([0, 0, 0xff, 0xfe, 0, 3, 0x47]));
@@ -195,6 +230,121 @@ describe('a photo', () => {
     await requireClean(bytes);
     assert.deepEqual(await readPicture(bytes), { width: 64, height: 48, corners });
   });
+});
+
+describe('the colours of a photo', () => {
+  const red = [200, 80, 60] as const;
+  const { srgb, displayP3, adobeRgb } = primaries;
+  const p3 = makeProfile(displayP3);
+  const shades = makeProfile([], 1);
+  const cases: [what: string, profile: Buffer | undefined, color: number[], gray?: boolean][] = [
+    ['without a profile stay', undefined, [...red]],
+    ['of sRGB stay', makeProfile(srgb), [...red]],
+    ['of DisplayP3 are those of a screen', p3, [216, 69, 50]],
+    ['of Adobe RGB are those of a screen', makeProfile(adobeRgb, 2.2), [230, 79, 56]],
+    ['of a profile with red and blue exchanged are exchanged', makeProfile([...srgb].reverse()), [60, 80, 200]],
+    [
+      'of a profile in several segments are those of a screen',
+      makeProfile(displayP3, undefined, [['desc', Buffer.alloc(100_000)]]),
+      [216, 69, 50],
+    ],
+    ['in grey without a profile stay', undefined, [114, 114, 114], true],
+    ['in grey with a linear profile are lighter', shades, [178, 178, 178], true],
+    ['in grey with a profile of colours stay', p3, [114, 114, 114], true],
+    ['with a profile of shades stay', shades, [...red]],
+    [
+      'of a profile of zeros stay',
+      makeProfile([
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+      ]),
+      [...red],
+    ],
+    ['of a profile that is none stay', Buffer.from('GEHEIM'), [...red]],
+    ['of a profile that was cut off stay', p3.subarray(0, 300), [...red]],
+    ['of a profile with an unknown curve stay', overwrite(p3, 'para', 9, 77), [...red]],
+    ['of a profile of 100 000 steps stay', makeProfile(displayP3, undefined, [['D2B1', makeSteps(100_000)]]), [...red]],
+  ];
+  for (const [what, profile, color, gray = false] of cases) {
+    it(what, async () => {
+      for (const size of [
+        { width: 64, height: 48 },
+        { width: 2_304, height: 64, orientation: 6 },
+      ]) {
+        const bytes = await compress(await makeJpeg({ ...size, color: red, quality: 95, gray, profile }));
+        await requireClean(bytes);
+        const seen = await readColor(bytes);
+        assert.ok(
+          color.every((value, channel) => Math.abs(value - (seen[channel] ?? 0)) <= 4),
+          `${seen}`,
+        );
+      }
+    });
+  }
+});
+
+describe('a photo whose file is not as it should be', () => {
+  const random = Buffer.from(Array.from({ length: 2 ** 21 }, (_, index) => (Math.imul(index + 1, 2_654_435_761) >>> 13) & 255));
+  const film = Buffer.concat([Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isomGEHEIM', 'latin1'), random]);
+  const trailers: [what: string, trailer: Buffer][] = [
+    ['', Buffer.alloc(0)],
+    [' and a film behind', film],
+    [' and a preview behind', Buffer.concat([jpeg, random])],
+    [' and zeros behind', Buffer.alloc(2 ** 21)],
+    [' and letters behind', Buffer.alloc(2 ** 21, 'G')],
+  ];
+  const small = { width: 640, height: 480, noise: 30 };
+  const baseline = makeJpeg({ ...small, width: 4_000 });
+  const photos: [what: string, photo: Promise<Buffer>][] = [
+    ['', baseline],
+    [' in restart intervals', makeJpeg(small).then((photo) => stackJpeg(photo, 2))],
+    [' in grey', makeJpeg({ ...small, gray: true })],
+    [' of progressive coding', makeJpeg({ ...small, progressive: true })],
+    [' of one colour', makeJpeg({ ...small, noise: 0, color: [200, 80, 60] })],
+  ];
+  for (const [kind, made] of photos) {
+    for (const [behind, trailer] of trailers) {
+      it(`without its last two bytes${kind}${behind} is accepted as it was, and refused when a tenth of its data is missing`, async () => {
+        const photo = await made;
+        const bytes = await compress(Buffer.concat([photo.subarray(0, -2), trailer]));
+        assert.ok(Buffer.from(bytes).equals(await compress(photo)));
+        // The data of one colour may be just such filling.
+        if (kind === ' of one colour' && behind !== '') return;
+        // What follows is read as data, as far as it may be some.
+        await requireRefused(Buffer.concat([cutScan(photo, 0.9), trailer]), 'truncated', 'damaged');
+      });
+    }
+  }
+
+  const replaceHead = (photo: Buffer, segment: Buffer) => Buffer.concat([photo.subarray(0, 2), segment, photo.subarray(20)]);
+  const adobe = (transform: number) =>
+    buildSegment(0xee, Buffer.concat([Buffer.from('Adobe'), Buffer.of(0, 100, 0, 0, 0, 0, transform)]));
+  const oddities: [what: string, change: (photo: Buffer) => Buffer][] = [
+    ['whose scan says that it ends with the first coefficient', (photo) => overwrite(photo, 'ÿÚ', 12, 0)],
+    ['whose scan says that it is a progressive one', (photo) => overwrite(photo, 'ÿÚ', 11, 1, 5, 0x21)],
+    ['with stray bytes before its scan', (photo) => insertBefore(photo, 'ÿÚ', Buffer.alloc(4, 1))],
+    ['with stray bytes before its frame', (photo) => insertBefore(photo, 'ÿÀ', Buffer.alloc(4, 1))],
+    ['with a JFIF of an unknown version', (photo) => overwrite(photo, 'ÿà', 9, 7)],
+    ['with colours of an unknown number', (photo) => replaceHead(photo, adobe(9))],
+    [
+      'with a fill byte before each marker',
+      (photo) => insertBefore(insertBefore(photo, 'ÿÚ', Buffer.of(0xff)), 'ÿÀ', Buffer.of(0xff)),
+    ],
+    [
+      'with its height again behind the scan',
+      (photo) => insertBefore(photo, 'ÿÙ', buildSegment(0xdc, photo.subarray(photo.indexOf('ÿÀ', 'latin1') + 5).subarray(0, 2))),
+    ],
+  ];
+  for (const [what, change] of oddities) {
+    it(`${what} is accepted as it was, and refused when half of its data is missing`, async () => {
+      const photo = await baseline;
+      const odd = change(photo);
+      assert.ok(!odd.equals(photo));
+      assert.ok(Buffer.from(await compress(odd)).equals(await compress(photo)));
+      await requireRefused(Buffer.concat([cutScan(odd, 0.5), eoi]), 'truncated');
+    });
+  }
 });
 
 describe('a picture is refused', () => {

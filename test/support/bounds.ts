@@ -19,7 +19,7 @@ import { maxBodyBytes, maxFieldsBytes } from '../../src/http/wire/form.ts';
 import { maxValueLength } from '../../src/http/wire/input.ts';
 import { maxFields } from '../../src/http/wire/query.ts';
 import { defaultLimits } from '../../src/jobs/boundary-source.ts';
-import { maxPixels, maxScannedPixels, maxScans } from '../../src/media/jpeg.ts';
+import { maxKeptPixels, maxPixels, maxScannedPixels, maxScans } from '../../src/media/jpeg.ts';
 import { maxFileBytes } from '../../src/media/medium.ts';
 import { felder, listFeld } from '../../src/sichtbeobachtung-felder.ts';
 import { root } from './child.ts';
@@ -81,7 +81,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ['`X-Auth-User`, `X-Auth-Token`', `${number(maxLoginnameBytes)} and ${maxTokenLength} bytes`, '401'],
     [
       'photo, sound file',
-      `${size(maxFileBytes.photo)}, ${maxPixels / 1e6} megapixels and ${maxScans} scans (of more than ${maxScannedPixels / maxScans / 1e6} megapixels fewer: ${maxScannedPixels / 1e6} in all scans); ${size(maxFileBytes.audio)}`,
+      `${size(maxFileBytes.photo)}, ${maxPixels / 1e6} megapixels (progressive ${maxKeptPixels / 1e6}) and ${maxScans} scans (of more than ${maxScannedPixels / maxScans / 1e6} megapixels fewer: ${maxScannedPixels / 1e6} in all scans); ${size(maxFileBytes.audio)}`,
       '413, 400',
     ],
     [

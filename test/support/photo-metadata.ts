@@ -69,6 +69,95 @@ export function listPersonalSegments(): Buffer[] {
   ];
 }
 
+/** The red, green and blue of a system of colours, as places in XYZ, under the white of ICC profiles. */
+export const primaries = {
+  srgb: [
+    [0.43607, 0.22249, 0.01392],
+    [0.38515, 0.71687, 0.09708],
+    [0.14307, 0.06061, 0.7141],
+  ],
+  displayP3: [
+    [0.51512, 0.2412, -0.00105],
+    [0.29198, 0.69225, 0.04189],
+    [0.1571, 0.06657, 0.78407],
+  ],
+  adobeRgb: [
+    [0.60974, 0.31111, 0.01947],
+    [0.20528, 0.62567, 0.06087],
+    [0.14919, 0.06322, 0.74457],
+  ],
+};
+
+/**
+ * An ICC profile of a screen, version 4.
+ *   colors  of red, green, blue; none for shades of grey
+ *   gamma   one number, or none for the curve of sRGB
+ *   extra   further tags
+ */
+export function makeProfile(colors: number[][], gamma?: number, extra: [name: string, content: Buffer][] = []): Buffer {
+  const numbers = (type: string, values: number[]) =>
+    Buffer.concat([Buffer.from(type, 'latin1'), ...values.map((value) => fixed(value))]);
+  const srgbCurve = numbers('para\0\0\0\0\0\x03\0\0', [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]);
+  const curve = gamma === undefined ? srgbCurve : numbers('para\0\0\0\0\0\0\0\0', [gamma]);
+  const names = colors.length === 0 ? ['k'] : ['r', 'g', 'b'];
+  const tags: [name: string, content: Buffer][] = [
+    ['wtpt', numbers('XYZ \0\0\0\0', white)],
+    ...names.map((name): [string, Buffer] => [`${name}TRC`, curve]),
+    ...colors.map((color, index): [string, Buffer] => [`${names[index]}XYZ`, numbers('XYZ \0\0\0\0', color)]),
+    ...extra,
+  ];
+  const table = Buffer.alloc(4 + 12 * tags.length);
+  table.writeUInt32BE(tags.length);
+  let at = 128 + table.length;
+  for (const [index, [name, content]] of tags.entries()) {
+    table.write(name, 4 + 12 * index);
+    table.writeUInt32BE(at, 8 + 12 * index);
+    table.writeUInt32BE(content.length, 12 + 12 * index);
+    at += content.length;
+  }
+  const head = Buffer.alloc(128);
+  head.writeUInt32BE(at);
+  head.writeUInt32BE(0x04000000, 8);
+  head.write(`mntr${colors.length === 0 ? 'GRAY' : 'RGB '}XYZ `, 12);
+  head.write('acsp', 36);
+  numbers('', white).copy(head, 68);
+  return Buffer.concat([head, table, ...tags.map(([, content]) => content)]);
+}
+
+/** Of ICC profiles. */
+const white = [0.9642, 1, 0.8249];
+
+function fixed(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(Math.round(value * 65_536));
+  return bytes;
+}
+
+/** A tag of an ICC profile that leaves all as it is, so many times. */
+export function makeSteps(count: number): Buffer {
+  const step = Buffer.alloc(12 + 12 * 4);
+  step.write('matf');
+  for (const index of [0, 4, 8]) step.writeFloatBE(1, 12 + 4 * index);
+  const head = Buffer.alloc(16 + 8 * count);
+  head.write('mpet');
+  head.writeUInt32BE(count, 12);
+  for (const part of [head, step]) for (const at of [8, 10]) part.writeUInt16BE(3, at);
+  for (let index = 0; index < count; index++) {
+    head.writeUInt32BE(head.length, 16 + 8 * index);
+    head.writeUInt32BE(step.length, 20 + 8 * index);
+  }
+  return Buffer.concat([head, step]);
+}
+
+/** The segments of an ICC profile, of which one has no more than 64 KiB. */
+export function listProfileSegments(profile: Buffer, most = 65_000): Buffer[] {
+  const count = Math.ceil(profile.length / most);
+  return Array.from({ length: count }, (_, index) => {
+    const part = profile.subarray(index * most, (index + 1) * most);
+    return buildSegment(0xe2, Buffer.concat([Buffer.from(`ICC_PROFILE\0`), Buffer.of(index + 1, count), part]));
+  });
+}
+
 interface Entry {
   tag: number;
   type: number;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import createDecoder from '@jsquash/jpeg/codec/dec/mozjpeg_dec.js';
 import createEncoder from '@jsquash/jpeg/codec/enc/mozjpeg_enc.js';
 import { defaultOptions } from '@jsquash/jpeg/meta.js';
-import { buildExif, buildSegment, listPersonalSegments } from './photo-metadata.ts';
+import { buildExif, buildSegment, listPersonalSegments, listProfileSegments } from './photo-metadata.ts';
 
 export interface JpegRecipe {
   /** pixels as stored; a picture with an orientation of 5 to 8 is seen with the two exchanged */
@@ -16,6 +16,10 @@ export interface JpegRecipe {
   gray?: boolean;
   /** draws nothing, all of it is grey */
   plain?: boolean;
+  /** all of it has this colour, as red, green, blue */
+  color?: readonly [number, number, number];
+  /** an ICC profile */
+  profile?: Buffer | undefined;
   /** brightness up or down at random, by at most this much of 255: makes files large */
   noise?: number;
   /** EXIF's number; the picture is drawn such that it is right when this is followed */
@@ -53,12 +57,14 @@ const decoder = codecFile('dec/mozjpeg_dec.wasm').then((wasmBinary) => createDec
 
 /** A picture with a colour in each quarter, as a camera would store it. */
 export async function makeJpeg(recipe: JpegRecipe): Promise<Buffer> {
-  const { width, height, quality = 80, progressive = false, gray = false, orientation, personal = false, bytes } = recipe;
+  const { width, height, quality = 80, progressive = false, gray = false } = recipe;
+  const { orientation, profile, personal = false, bytes } = recipe;
   const options = { ...defaultOptions, quality, progressive, color_space: gray ? 1 : 3, auto_subsample: false };
   const jpeg = Buffer.from((await encoder).encode(draw(recipe), width, height, options));
   const thumbnail = personal ? insertSegments(await makeJpeg({ width: 16, height: 16 }), listPersonalSegments()) : undefined;
   const exif = orientation !== undefined || personal ? [buildExif(orientation ?? 1, thumbnail)] : [];
-  const marked = insertSegments(jpeg, [...exif, ...(personal ? listPersonalSegments() : [])]);
+  const profiles = profile ? listProfileSegments(profile) : [];
+  const marked = insertSegments(jpeg, [...exif, ...profiles, ...(personal ? listPersonalSegments() : [])]);
   const whole = personal ? Buffer.concat([marked, Buffer.from('GEHEIM behind the end')]) : marked;
   return bytes === undefined ? whole : fillUp(whole, bytes);
 }
@@ -155,14 +161,21 @@ export async function readPicture(jpeg: Uint8Array): Promise<{ width: number; he
   return { width, height, corners: seen };
 }
 
-function draw({ width, height, noise = 0, orientation = 1, plain = false }: JpegRecipe): Uint8ClampedArray {
+/** The colour in the middle of a picture. */
+export async function readColor(jpeg: Uint8Array): Promise<number[]> {
+  const { data, width, height } = (await decoder).decode(jpeg, false);
+  const middle = 4 * (Math.floor(height / 2) * width + Math.floor(width / 2));
+  return [...data.subarray(middle, middle + 3)];
+}
+
+function draw({ width, height, noise = 0, orientation = 1, plain = false, color: given }: JpegRecipe): Uint8ClampedArray {
   const data = new Uint8ClampedArray(width * height * 4);
   const place = seenAt[orientation] ?? seenAt[1];
   let random = 1;
   for (let y = 0, at = 0; y < height; y++) {
     for (let x = 0; x < width; x++, at += 4) {
       const [across = 0, down = 0] = place?.((x + 0.5) / width, (y + 0.5) / height) ?? [];
-      const color = plain ? [128, 128, 128] : colors[(across < 0.5 ? 0 : 1) + (down < 0.5 ? 0 : 2)];
+      const color = given ?? (plain ? [128, 128, 128] : colors[(across < 0.5 ? 0 : 1) + (down < 0.5 ? 0 : 2)]);
       random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
       const brightness = (random / 2 ** 31 - 1) * noise;
       for (let channel = 0; channel < 3; channel++) data[at + channel] = (color?.[channel] ?? 0) + brightness;
