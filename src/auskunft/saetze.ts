@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import { type Inhaber, listAuskunftProtokoll, listAuskunftSichtbeobachtung } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
+import { toCsvCell } from '../guard/csv.ts';
 
 type Value = string | number | boolean | null | object;
 type Satz = { [name: string]: Value };
@@ -81,11 +82,6 @@ export async function* formatSaetze(pages: AsyncIterable<ExportedSatz[]>): Async
   if (names === null) yield '\ufeffid\r\n';
 }
 
-function toCell(value: Value): string {
-  if (value === null) return '';
-  // Tenants, the only list.
-  const text = Array.isArray(value) ? value.map(({ kuerzel }: Satz) => kuerzel).join(' ') : String(value);
-  // A spreadsheet would compute what begins so, and remarks of experts are others' texts.
-  const inert = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
-}
+// Tenants are the only list.
+const toCell = (value: Value): string =>
+  toCsvCell(typeof value === 'object' && value !== null ? (value as Satz[]).map(({ kuerzel }) => kuerzel).join(' ') : value);

@@ -16,6 +16,7 @@ import {
 import { codeOf, type Database, type Sql } from '../db/client.ts';
 import { describePart } from '../guard/collection.ts';
 import { countCrossings, maxCrossings } from '../guard/geometry.ts';
+import { toName } from '../guard/text.ts';
 import type { Progress } from '../observe/progress.ts';
 import { column, optional, type Row, readCsv } from './csv.ts';
 import { ImportError, type Problem } from './problems.ts';
@@ -35,6 +36,7 @@ const portrait = [
   'verhalten',
 ] as const;
 const text = optional(column.text);
+const ownName = optional(column.name);
 const id = optional(column.id);
 const fotoColumns = { art: column.id, uri: text, autor: text, lizenz: text, bildunterschrift: text };
 
@@ -42,7 +44,7 @@ const fotoColumns = { art: column.id, uri: text, autor: text, lizenz: text, bild
 export const catalogueFiles = {
   'artengruppen.csv': {
     id: column.id,
-    name_deutsch: column.text,
+    name_deutsch: column.name,
     is_animal: column.boolean,
     legacy_regional_artengruppe_id: id,
   },
@@ -50,16 +52,16 @@ export const catalogueFiles = {
     id: column.id,
     eu_guid: text,
     gid: column.id,
-    name_wissenschaftlich: column.text,
-    name_deutsch: text,
+    name_wissenschaftlich: column.name,
+    name_deutsch: ownName,
     ...(Object.fromEntries(portrait.map((name) => [name, text])) as Record<(typeof portrait)[number], typeof text>),
   },
   'arten_mandanten.csv': {
     mandant: column.text,
     art: column.id,
     art_id: text,
-    name_wissenschaftlich: text,
-    name_deutsch: text,
+    name_wissenschaftlich: ownName,
+    name_deutsch: ownName,
     sensibel: column.boolean,
     regionale_verbreitung: text,
     legacy_regional_art_id: id,
@@ -68,8 +70,8 @@ export const catalogueFiles = {
   'verwechslungen.csv': { art: column.id, beschreibung: text },
   'verwechslung_arten.csv': { art: column.id, aid: column.id },
   'verwechslung_fotos.csv': fotoColumns,
-  'stadien.csv': { id: column.id, name: column.text, phaenogramm: column.boolean },
-  'aktivitaeten.csv': { id: column.id, name: column.text },
+  'stadien.csv': { id: column.id, name: column.name, phaenogramm: column.boolean },
+  'aktivitaeten.csv': { id: column.id, name: column.name },
 } as const;
 export type FileName = keyof typeof catalogueFiles;
 export const mandantenFile = 'mandanten.geojson';
@@ -218,7 +220,7 @@ const mandantFeature = v.object({
   properties: v.object(
     {
       kuerzel: v.pipe(v.string('ein Text'), v.trim(), v.regex(/^[\p{L}\p{N}_-]{1,20}$/u, '1 bis 20 Buchstaben und Ziffern')),
-      name: v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text')),
+      name: v.pipe(v.string('ein Text'), v.transform(toName), v.minLength(1, 'ein Text')),
       domains: v.pipe(
         v.array(
           v.pipe(v.string(), v.trim(), v.toLowerCase(), v.regex(/^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/, 'eine Domain ohne Port')),
@@ -226,7 +228,7 @@ const mandantFeature = v.object({
         ),
         v.minLength(1, 'eine Liste mit mindestens einer Domain'),
       ),
-      schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.trim(), v.minLength(1, 'ein Text'))), null),
+      schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.transform(toName), v.minLength(1, 'ein Text'))), null),
       bemerkung_geschuetzter: v.optional(v.picklist(['zeigen', 'verbergen'], 'zeigen oder verbergen'), 'zeigen'),
     },
     'ein Objekt',

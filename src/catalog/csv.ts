@@ -1,7 +1,7 @@
 // CSV files with a header line; every problem is collected with its file and line, and the reading goes on where it can.
 import { basename } from 'node:path';
 import * as v from 'valibot';
-import { shorten } from '../guard/text.ts';
+import { shorten, toName } from '../guard/text.ts';
 import { streamRecords } from './csv-records.ts';
 import { describeCell, type Problem, ProblemList } from './problems.ts';
 
@@ -139,6 +139,13 @@ export const column = {
     v.string(),
     v.trim(),
     v.normalize('NFC'),
+    v.minLength(1, 'ein Text'),
+    v.check((value) => !value.includes('\0'), 'ein Text ohne NUL'),
+  ),
+  /** As it is looked for; a spreadsheet may have broken it into lines. */
+  name: v.pipe(
+    v.string(),
+    v.transform((value) => toName(value.replace(/\s+/g, ' '))),
     v.minLength(1, 'ein Text'),
     v.check((value) => !value.includes('\0'), 'ein Text ohne NUL'),
   ),

@@ -10,12 +10,13 @@ import { ImportError, type Problem } from './problems.ts';
 
 const anonymisiert = v.pipe(v.string(), v.trim(), v.picklist(['', '0', '1'], '0 oder 1'), v.transform(Number));
 const word = v.pipe(column.text, v.maxLength(254, 'ein Text mit höchstens 254 Zeichen'));
+const name = v.pipe(column.name, v.maxLength(254, 'ein Text mit höchstens 254 Zeichen'));
 /** The columns of a file of accounts. */
 export const nutzerColumns = {
   loginname: word,
   email: optional(mailAddress),
-  vorname: word,
-  nachname: word,
+  vorname: name,
+  nachname: name,
   anonymisiert,
   rolle: optional(v.picklist(['expert', 'administrator'], 'expert oder administrator')),
   artengruppen: optional(

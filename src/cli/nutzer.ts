@@ -10,6 +10,7 @@ import { countNutzerSaetze, setNutzerLoeschung } from '../db/loeschung.ts';
 import { createNutzer, getLogin, type Login, setNutzerStatus, setPasswordHash } from '../db/nutzer.ts';
 import { readMailAddress } from '../guard/mail-address.ts';
 import { hashPassword, sha1OfPlain } from '../guard/password.ts';
+import { toName } from '../guard/text.ts';
 import { type Command, countOf, exists, progress, requireOption, warn } from './command.ts';
 import { UsageError } from './line.ts';
 
@@ -48,8 +49,8 @@ export const nutzerCommands: Record<string, Command> = {
     const id = await createNutzer(database.sql, {
       loginname: requireOption(values, 'loginname'),
       email: email.address,
-      vorname: requireOption(values, 'vorname'),
-      nachname: requireOption(values, 'nachname'),
+      vorname: toName(requireOption(values, 'vorname')),
+      nachname: toName(requireOption(values, 'nachname')),
       anonymisiert: 0,
       rolle,
       artengruppen: artengruppen.map(Number),

@@ -4,8 +4,6 @@ import * as v from 'valibot';
 import { shorten } from './text.ts';
 
 const kind = 'eine E-Mail-Adresse';
-const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
-const domainPattern = new RegExp(`^(?:${label}\\.)+(?=[^.]*[a-z])${label}$`, 'i');
 
 /**
  * The address as mail servers take it (D1.23), with a domain of ASCII: both spellings of a domain with umlauts are one mailbox.
@@ -22,8 +20,11 @@ export function readMailAddress(text: string): { address: string } | { allowed: 
   if (sign !== undefined) return allowed(` ohne „${sign}“ vor dem @`);
   if (/^\.|\.\.|\.$/.test(local)) return allowed(' ohne Punkt am Anfang, am Ende oder neben einem anderen vor dem @');
   // What the function would read as the end of a host, or decode, is none of a domain.
-  const domain = /^[\p{L}\p{M}\p{N}.\u3002-]*[^\0-\x7f][\p{L}\p{M}\p{N}.\u3002-]*$/u.test(given) ? domainToASCII(given) : given;
-  if (!domainPattern.test(domain)) return allowed(' mit einer Domain wie example.org hinter dem @');
+  const domain = /[^\0-\x7f]/.test(given) && /^[\p{L}\p{M}\p{N}.\u3002-]+$/u.test(given) ? domainToASCII(given) : given;
+  const labels = domain.split('.');
+  const isHost = labels.every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label));
+  if (!isHost || labels.length < 2 || !/[a-z]/i.test(labels.at(-1) ?? ''))
+    return allowed(' mit einer Domain wie example.org hinter dem @');
   const address = `${local}@${domain}`;
   return address.length > 254 ? allowed(' mit höchstens 254 Zeichen') : { address };
 }

@@ -20,6 +20,16 @@ export function hasLongRun(text: string): boolean {
   return false;
 }
 
+/** Blanks of any kind and number as one, without what nobody sees: soft hyphens, and what has no width. */
+export const foldBlanks = (text: string) =>
+  text
+    .replace(/[\u00ad\u200b-\u200f\u2060\ufeff]/g, '')
+    .replace(/[\t\p{Zs}]+/gu, ' ')
+    .normalize('NFC');
+
+/** The one form of a name (D1.24): as it is stored, and as it is looked for. */
+export const toName = (text: string) => foldBlanks(text).trim();
+
 /** Whether a text is short enough (D6.1); an emoji is one character, though two units of JavaScript's. */
 export function hasAtMost(text: string, characters: number): boolean {
   return text.length <= characters || (text.length <= 2 * characters && [...text].length <= characters);

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { NewGebiet } from '../db/grenzlauf.ts';
 import { describePart } from '../guard/collection.ts';
 import { countCrossings, maxCrossings } from '../guard/geometry.ts';
+import { toName } from '../guard/text.ts';
 import { BoundaryError } from './boundary-source.ts';
 
 /** A property that a feature must have, and its value as text. */
@@ -93,5 +94,5 @@ function readSrid(crs: unknown): number {
 
 // Numbers too: many sources keep keys as numbers.
 function toText(value: unknown): string | null {
-  return typeof value === 'string' ? value.trim() || null : typeof value === 'number' ? String(value) : null;
+  return typeof value === 'string' ? toName(value) || null : typeof value === 'number' ? String(value) : null;
 }

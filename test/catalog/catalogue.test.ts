@@ -232,6 +232,33 @@ describe('a catalogue', () => {
     });
   });
 
+  it('names have one form, however a document wrote them', async () => {
+    const database = await openTestDatabase();
+    const dir = await copyKatalog();
+    await appendFile(
+      join(dir, 'arten.csv'),
+      '\n901,,10,Salix\u00a0×\u00a0rubens,Fahl\u00adweide,\n902,,10,Salix  ×\u202frubens\u200b,"Fahl\nweide",\n903,,10,Salix \u2007× \t rubens,A\u0308sche\ufeff,\n',
+    );
+    await appendFile(join(dir, 'stadien.csv'), '\n91,Larve\u00a0 (jung),true\n');
+    const named = aue(box(7, 8), { name: 'Auen\u00ad\u00a0 Land ', schluessel: ' 91\u00a0a' });
+    await writeFile(
+      join(dir, 'mandanten.geojson'),
+      JSON.stringify({ type: 'FeatureCollection', features: [named, berg(box(8, 9))] }),
+    );
+    await importCatalogue(database, dir, options);
+    const rows = await database.sql`
+      select name_wissenschaftlich as a, name_deutsch as b from portal.art where id > 900 union all
+      select name, null from portal.stadium where id = 91 union all
+      select name, schluessel from portal.mandant where kuerzel = 'AUE'`;
+    assert.deepEqual(pluck([...rows], 'a', 'b').sort(), [
+      ['Auen Land', '91 a'],
+      ['Larve (jung)', null],
+      ['Salix × rubens', 'Fahl weide'],
+      ['Salix × rubens', 'Fahlweide'],
+      ['Salix × rubens', 'Äsche'],
+    ]);
+  });
+
   it('is loaded as programs on Windows save it: their letters, line ends, rows and columns without content', async () => {
     const database = await openTestDatabase();
     const dir = await copyKatalog();

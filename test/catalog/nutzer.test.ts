@@ -5,7 +5,7 @@ import { importNutzer } from '../../src/catalog/nutzer.ts';
 import { ImportError } from '../../src/catalog/problems.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { idOf, problemsOf, withFile } from '../support/import.ts';
-import { startTestService } from '../support/service.ts';
+import { pluck, startTestService } from '../support/service.ts';
 
 const service = await startTestService();
 const { sql } = service.database;
@@ -86,6 +86,14 @@ ohne.adresse,,Clara,Neu,0,administrator,
 });
 
 describe('a file of accounts', () => {
+  it('names have one form, however a document wrote them', async () => {
+    await load(`${header}\nfalten,,Anna\u00a0 Ma\u00adria,\u200bvon\u202fNeu\ufeff,,,\n`);
+    const [row] = await sql`select vorname, nachname from portal.nutzer where loginname = 'falten'`;
+    assert.deepEqual({ ...row }, { vorname: 'Anna Maria', nachname: 'von Neu' });
+    const found = await service.request('/nutzer?name_regexp_ci=%5Evon%C2%A0neu%24', { as: 'admin' });
+    assert.deepEqual(pluck(found.json.result, 'loginname'), ['falten']);
+  });
+
   it('is loaded as a spreadsheet leaves it: mixed line ends, columns without names, rows without content', async () => {
     const rows = ['excel1,excel1@example.org,"Ä,B",C,,,,,', 'excel2,,D,E,,expert,"1,2",,', ',,,,,,,,', ', ,,  ,,,,,'];
     for (const [ends, known] of [

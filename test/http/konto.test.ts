@@ -149,6 +149,16 @@ describe('GET /register', () => {
     assert.equal(service.mails.at(-1)?.nutzerId, old?.id);
   });
 
+  it('stores names in one form, however a document wrote them', async () => {
+    const answer = await register({
+      loginname: 'Falten',
+      email: 'falten@example.org',
+      vorname: 'Anna\u00a0 Ma\u00adria',
+      nachname: ' von\u202fN\u200b',
+    });
+    assert.equal(answer.json.name, 'Anna Maria von N');
+  });
+
   it('S2.4 a Cyrillic twin is another name', async () => {
     assert.equal((await register({ loginname: 'mеlder', email: 'twin@example.org' })).status, 200);
   });

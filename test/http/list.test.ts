@@ -97,6 +97,8 @@ const filters: [string, Match][] = [
   ['titel_deutsch=UHU', (row) => row.art === 1],
   // N calls it Pfauenauge, the others Tagpfauenauge.
   ['titel_deutsch=%25auge', (row) => row.art === arten.tagpfauenauge],
+  ['titel_wissenschaftlich=%20Falco%C2%A0%20pere%C2%ADgrinus', (row) => row.art === 3],
+  ['titel_wissenschaftlich=falco%E2%80%AF%25', (row) => row.art === 3],
   ['titel_wissenschaftlich=falco%25', (row) => row.art === 3],
   ['eu_guid=eu-4', (row) => row.art === 4],
   ['art_id=N-7', (row, _, tenant) => tenant === 'N' && row.art === 7],

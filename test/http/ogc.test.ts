@@ -1,6 +1,7 @@
 // OGC API – Features at /ogc (O2): who is in it, where, and what may be asked for.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { toCsvCell } from '../../src/guard/csv.ts';
 import { arten } from '../support/catalogue.ts';
 import { askOgc, idsOf, sorted, walkOgc } from '../support/ogc.ts';
 import { type Answer, assertProblem, type Json, type RequestOptions, startTestService } from '../support/service.ts';
@@ -476,6 +477,30 @@ describe('formats of /ogc', () => {
       new RegExp(`^${ids.exact},.*,"am ""Bach"", dann rechts",0,84,1106,true,POINT \\(421000 5531000\\)\r$`, 'm'),
     );
     assert.match(text, /3536,86,1106,true,"POLYGON \(\(430000 5530000, /);
+  });
+
+  it('O2 as CSV have no cell of text that a spreadsheet computes; numbers stay numbers', async () => {
+    const remarks = [
+      '=HYPERLINK("http://example.org";"x")',
+      '@SUM(1)',
+      '+49 631 1234',
+      '\t=1',
+      '-1+1',
+      '＝1',
+      '\r=1',
+      'a=1',
+      '1-2',
+    ];
+    const [before] = await sql`select bemerkung from portal.sichtbeobachtung where id = ${ids.exact ?? 0}`;
+    for (const bemerkung of remarks) {
+      await sql`update portal.sichtbeobachtung set bemerkung = ${bemerkung} where id = ${ids.exact ?? 0}`;
+      const { text } = await ask(`${items}?f=csv&art=${arten.amsel}&crs=${epsg25832}`);
+      const shown = /^[a-z1]/.test(bemerkung) ? bemerkung : `'${bemerkung}`;
+      const cell = /[",\r]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+      assert.ok(text.includes(`,${cell},0,84,1106,true,POINT (421000 5531000)\r\n`), text);
+    }
+    await sql`update portal.sichtbeobachtung set bemerkung = ${before?.bemerkung} where id = ${ids.exact ?? 0}`;
+    assert.deepEqual([-1.5, -2, true, null, '-2'].map(toCsvCell), ['-1.5', '-2', 'true', '', "'-2"]);
   });
 
   it('O2 as pages load nothing, and escape what people wrote', async () => {

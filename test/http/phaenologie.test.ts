@@ -117,6 +117,7 @@ describe('species by name', () => {
   it('are found by German and scientific name in any case, those that begin with it first', async () => {
     assert.deepEqual(await names('AMS'), ['Amsel']);
     assert.deepEqual(await names('merula'), ['Amsel']);
+    assert.deepEqual(await names('Turdus\u00a0 me\u00adrula '), ['Amsel']);
     const some = await names('u');
     assert.equal(some[0], 'Uhu');
     assert.ok(some.length > 2);

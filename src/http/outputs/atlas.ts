@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import * as v from 'valibot';
 import { listOutputArt, listOutputSichtbeobachtung } from '../../db/ausgabe-karte.ts';
 import type { Versioned } from '../../db/page.ts';
+import { toName } from '../../guard/text.ts';
 import type { Deps, Env } from '../context.ts';
 import * as field from '../wire/fields.ts';
 import type { Answer } from '../wire/reply.ts';
@@ -14,7 +15,7 @@ export const maxRecords = 50;
 const maxSpecies = 20;
 
 const readArtenQuery = queryReader({
-  suche: v.optional(field.characters(100)),
+  suche: v.optional(v.pipe(field.characters(100), v.transform(toName))),
   art: v.optional(field.id),
 });
 const recordId = field.integer(0, 10 ** 15 - 1);

@@ -2,15 +2,16 @@
 // sentence around it is made in portal-error.ts. What is a string on the wire but a number or a truth value for its user says so in
 // its metadata, which http/openapi turns into the interface's document.
 import * as v from 'valibot';
-import { hasAtMost, toIsoDate } from '../../guard/text.ts';
+import { hasAtMost, toIsoDate, toName } from '../../guard/text.ts';
 
 export const anyText = 'ein Text';
 const trimmed = v.pipe(v.string(), v.trim());
-export const composed = v.pipe(v.string(), v.normalize('NFC'));
+const composed = v.pipe(v.string(), v.normalize('NFC'));
 const line = v.pipe(composed, v.trim());
-/** Text as sent, NFC; never empty. */
+const nameLine = v.pipe(v.string(), v.transform(toName));
+/** A name that is looked for; never empty. */
 export const text = (allowed = anyText) =>
-  v.pipe(composed, v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
+  v.pipe(nameLine, v.minLength(1, allowed), v.maxLength(500, `${allowed} mit höchstens 500 Zeichen`));
 
 /** Text of so many characters, NFC; never empty. */
 export const characters = (max: number) => {
@@ -94,7 +95,7 @@ const isPlain = (value: string) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
 
 /** One line of text for a name. */
 export const name = (allowed: string) =>
-  v.pipe(line, v.minLength(1, allowed), v.maxLength(100, `${allowed} mit höchstens 100 Zeichen`), v.check(isPlain, allowed));
+  v.pipe(nameLine, v.minLength(1, allowed), v.maxLength(100, `${allowed} mit höchstens 100 Zeichen`), v.check(isPlain, allowed));
 
 /** Letters, digits, spaces and . - ' _ (api-v2 GET /register); nothing invisible, so that two names that look alike are rare. */
 export const loginname = (() => {
@@ -116,7 +117,7 @@ export const flag = v.pipe(
 
 /** D1.22 */
 export const portalName = v.pipe(
-  line,
+  nameLine,
   v.metadata({ maxLength: 200 }),
   v.check((value) => value.length <= 200 && isPlain(value), 'ein Name mit höchstens 200 Zeichen'),
   v.transform((value) => (value === '' ? null : value)),

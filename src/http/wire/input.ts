@@ -1,6 +1,6 @@
 // Checks what a request carries against a schema, field by field.
 import * as v from 'valibot';
-import { hasLongRun, isStorable, maxMarks } from '../../guard/text.ts';
+import { hasLongRun, isStorable, maxMarks, toName } from '../../guard/text.ts';
 import { listFeld } from '../../sichtbeobachtung-felder.ts';
 import * as field from './fields.ts';
 import { describeValue, type FieldProblems, PortalError, sentences } from './portal-error.ts';
@@ -42,7 +42,7 @@ export const textFilter = v.optional(
   v.pipe(
     v.string(),
     v.maxLength(500, 'ein Text mit höchstens 500 Zeichen'),
-    v.transform((value) => (value === '' ? undefined : value.normalize('NFC'))),
+    v.transform((value) => (value === '' ? undefined : toName(value))),
   ),
 );
 

@@ -1,6 +1,6 @@
 // What the interface takes as a regular expression of PostgreSQL's.
 import * as v from 'valibot';
-import { composed } from './fields.ts';
+import { foldBlanks } from '../../guard/text.ts';
 
 /**
  * D1.10: a regular expression of PostgreSQL. No directives and no back-references; those that can't be cut off (embedded database) stay
@@ -11,7 +11,8 @@ export const regexp = (canBeCutOff: boolean) => {
   const more = canBeCutOff ? '' : `, {…}, Wiederholungen von Klammern und mehr als ${maxPlaces} von ^ $ \\m \\y …`;
   const allowed = `ein regulärer Ausdruck mit höchstens ${length} Zeichen ohne (?…), ***, Rückverweise${more}`;
   return v.pipe(
-    composed,
+    v.string(),
+    v.transform(foldBlanks),
     v.minLength(1, allowed),
     v.metadata({ maxLength: length, examples: ['^amsel'] }),
     v.check((value) => [...value].length <= length, allowed),

@@ -1,5 +1,6 @@
 // Features as they come from the database, where they are not passed on as they are.
 import type { FeaturePage } from '../../../db/ausgabe-ogc.ts';
+import { toCsvCell } from '../../../guard/csv.ts';
 import type { Collection } from './collections.ts';
 
 type Position = readonly number[];
@@ -34,13 +35,8 @@ function toWkt(geometry: Feature['geometry']): string {
 export function makeCsv(collection: Collection, page: FeaturePage): Buffer<ArrayBuffer> {
   const names = Object.keys(collection.properties);
   const lines = featuresOf(page).map(({ properties, geometry }) => [
-    ...names.map((name) => toCell(properties[name] ?? '')),
-    toCell(toWkt(geometry)),
+    ...names.map((name) => toCsvCell(properties[name] ?? null)),
+    toCsvCell(toWkt(geometry)),
   ]);
   return Buffer.from([[...names, 'geometrie'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join(''));
-}
-
-function toCell(value: string | number | boolean): string {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
