@@ -7,6 +7,7 @@ import { callBounds, callMs } from '../../src/db/client.ts';
 import { finishNutzerLoeschung, setNutzerLoeschung } from '../../src/db/loeschung.ts';
 import { Limit } from '../../src/guard/limit.ts';
 import { runInScope } from '../../src/guard/request.ts';
+import { matches } from '../../src/http/wire/etag.ts';
 import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { startTestService } from '../support/service.ts';
@@ -251,6 +252,13 @@ describe('an answer that was the same twice', () => {
       update portal.sichtbeobachtung set status = 'freigegeben', experte_id = (select min(id) from portal.nutzer) where id = ${id}`;
     assert.equal((await get(path)).status, 200);
   });
+});
+
+it('a tag that ends with a dash is known with what a proxy adds to it', () => {
+  for (const tag of ['"a-"', '"a--"', '"a-gzip"', '"a"'])
+    for (const suffix of ['', '-gzip', '--gzip', '-br'])
+      assert.ok(matches(`W/${tag.slice(0, -1)}${suffix}"`, tag), `${tag} ${suffix}`);
+  assert.ok(!matches('"a-gzip"', '"a--"') && !matches('"b-gzip"', '"a"'));
 });
 
 describe('beside the interface', () => {

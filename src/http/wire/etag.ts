@@ -74,7 +74,10 @@ const addressAtTenant = (c: Context<Env>) => `${c.get('tenant').id} ${c.get('ori
 /** Whether an If-None-Match names this tag, also as proxies write it that compress: Apache "TAG-gzip". */
 export function matches(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
-  const names = (candidate: string) => candidate === tag || candidate.replace(/--?(?:gzip|br|zstd|deflate)"$/, '"') === tag;
+  const begin = tag.slice(0, -1);
+  const isPacked = (candidate: string) =>
+    candidate.startsWith(begin) && /^--?(?:gzip|br|zstd|deflate)"$/.test(candidate.slice(begin.length));
+  const names = (candidate: string) => candidate === tag || isPacked(candidate);
   return header.split(',').some((candidate) => names(candidate.trim().replace(/^W\//, '')));
 }
 
