@@ -1,19 +1,18 @@
 // CSV files with a header line; every problem is collected with its file and line, and the reading goes on where it can.
 import { basename } from 'node:path';
 import * as v from 'valibot';
+import { quoteCell, toCsvCell } from '../guard/csv.ts';
 import { shorten, toName } from '../guard/text.ts';
 import { streamRecords } from './csv-records.ts';
 import { describeCell, type Problem, ProblemList } from './problems.ts';
 
-/** A record as RFC 4180 has it, without its line end. */
-export function toCsvLine(fields: string[]): string {
-  return fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',');
-}
+/** A record of a table that comes in again as it is, without its line end. */
+export const toCsvLine = (fields: string[]) => fields.map(quoteCell).join(',');
 
 /** Problems as CSV. */
 export function formatProblems(problems: Problem[]): string {
-  const rows = problems.map(({ file, line, message }) => [file, line > 0 ? String(line) : '', message]);
-  return [['datei', 'zeile', 'fehler'], ...rows].map((row) => `${toCsvLine(row)}\n`).join('');
+  const rows = problems.map(({ file, line, message }) => [file, line > 0 ? line : null, message]);
+  return [['datei', 'zeile', 'fehler'], ...rows].map((row) => `${row.map(toCsvCell).join(',')}\n`).join('');
 }
 
 export interface CsvOptions {

@@ -1,7 +1,7 @@
 // Files of CSV as people have them: from Excel on Windows and elsewhere, with what such programs leave in them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { column, optional, readCsv } from '../../src/catalog/csv.ts';
+import { column, formatProblems, optional, readCsv } from '../../src/catalog/csv.ts';
 import { describeProblems, type Problem } from '../../src/catalog/problems.ts';
 import { withFile } from '../support/import.ts';
 
@@ -168,4 +168,12 @@ it('a cause that hits many rows is told once, with its count', () => {
     'stadien.csv:63: id ist leer (ebenso in 14 weiteren Zeilen)',
   ]);
   assert.deepEqual(describeProblems([{ file: 'a.csv', line: 0, message: 'Diese Datei fehlt' }]), ['a.csv: Diese Datei fehlt']);
+});
+
+it('problems are a table of their own, in which a spreadsheet computes nothing', () => {
+  const written = formatProblems([
+    { file: '=1.csv', line: 3, message: 'art ist „a, "b"“' },
+    { file: 'a.csv', line: 0, message: '-1' },
+  ]);
+  assert.equal(written, `datei,zeile,fehler\n'=1.csv,3,"art ist „a, ""b""“"\na.csv,,'-1\n`);
 });
