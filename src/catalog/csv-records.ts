@@ -70,8 +70,10 @@ export async function* streamRecords(
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const unclosed = error.code === 'CSV_QUOTE_NOT_CLOSED' || error.code === 'CSV_MAX_RECORD_SIZE';
+    // Behind the records before it, of which some are still on their way here.
+    const line = unclosed ? ended - surplus + 1 : Number(error.lines);
     problems.add(
-      ended - surplus + 1,
+      line,
       `Die Zeile ist kein gültiges CSV; ${unclosed ? 'ein Anführungszeichen wird nicht geschlossen' : 'Anführungszeichen werden verdoppelt'}`,
     );
   }
@@ -128,7 +130,7 @@ class Decoder {
 }
 
 // Letters of UTF-8 read as Windows-1252, codes that it lacks, and what umlauts of a Mac or of DOS look like in the middle of a word.
-const notWindows = /[ÂÃ][\u00a0-\u00bf\u0152-\u2122]|[\u0080-\u009f]|\p{L}[ŠŽŸ„”€†]\p{Ll}/u;
+const notWindows = /[ÂÃ][\u00a0-\u00bf\u0152-\u2122]|[\u0080-\u009f]|\p{L}[ŠšŽŸ„”€†§]\p{Ll}/u;
 
 // What a file is that is no CSV, as far as its first bytes tell; null for what may be one.
 function describeForeign(head: Buffer): string | null {

@@ -7,7 +7,8 @@ export function isStorable(text: string): boolean {
 
 /** Combining marks that a text may have in a row. */
 export const maxMarks = 30;
-const runs = /\p{M}+/gu;
+// With what names are stored without: marks beside it come together.
+const runs = /[\p{M}\u00ad\u200b-\u200f\u2060\ufeff]+/gu;
 
 /**
  * Whether a text has more combining marks in a row than any writing needs. Putting them in order (Unicode's normal forms) takes

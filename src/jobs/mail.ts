@@ -54,9 +54,14 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
       return { id: job.id, status: 'completed' };
     } catch (error) {
       // Never the server's words: they repeat the address.
-      const { code, responseCode, command } = error as { code?: unknown; responseCode?: unknown; command?: unknown };
-      // Refused for good, for this mailbox or this mail. What else a server refuses for good is its own, or a wrong setting.
-      const isRefused = Number(responseCode) >= 500 && (command === 'RCPT TO' || command === 'DATA');
+      const { code, responseCode, command, response } = error as Record<
+        'code' | 'responseCode' | 'command' | 'response',
+        unknown
+      >;
+      // Settings are wrong, not the mailbox: a login is missing, or the server takes no mails for others (RFC 3463: 5.7).
+      const isOurs =
+        [530, 535].includes(Number(responseCode)) || (command === 'RCPT TO' && /^\d{3}[ -]5\.7\./.test(String(response)));
+      const isRefused = !isOurs && Number(responseCode) >= 500 && (command === 'RCPT TO' || command === 'DATA');
       const about = { kind: job.data.kind, job: job.id, code, responseCode, attempt: job.retryCount + 1 };
       if (!isRefused && job.retryCount < job.retryLimit) options.log.warn(about, 'a mail was not sent, it will be tried again');
       else options.log.error(about, 'a mail was given up');

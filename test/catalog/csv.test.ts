@@ -177,3 +177,20 @@ it('problems are a table of their own, in which a spreadsheet computes nothing',
   ]);
   assert.equal(written, `datei,zeile,fehler\n'=1.csv,3,"art ist „a, ""b""“"\na.csv,,'-1\n`);
 });
+
+it('a line that is no CSV is told by its number, however far it stands', async () => {
+  for (const at of [2, 50, 500]) {
+    const lines = Array.from({ length: 600 }, (_, index) =>
+      index + 1 === at ? '5" Rohr,2' : index === 0 ? 'id,name' : `${index},a`,
+    );
+    const { problems } = await read(lines.join('\n'));
+    assert.deepEqual(problems, [`${at}: Die Zeile ist kein gültiges CSV; Anführungszeichen werden verdoppelt`]);
+  }
+});
+
+it('letters of a Mac are told, and not read as others', async () => {
+  for (const word of ['M\x9awe', 'L\x9affler', 'Gro\xa7e']) {
+    const { problems } = await read(Buffer.from(`id,name\n1,${word}\n`, 'latin1'));
+    assert.match(problems.join(), /^2: Die Zeile ist nicht Windows-1252; in Excel: Speichern unter/);
+  }
+});

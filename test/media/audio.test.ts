@@ -142,6 +142,23 @@ describe('WAV', () => {
     ['no sizes, and chunks around it', sized(makeWav({ before: chunks('bext'), after: chunks('iXML') }), 0, 0), clean],
     ['no sizes, and tags of other formats behind', concat(sized(clean, 0, 0), makeApe(), makeId3v1()), clean],
     ['no sizes, nor the number of samples', sized(makeWav({ before: [riffChunk('fact', Buffer.alloc(4))] }), 0, 0), clean],
+    ...(
+      [
+        ['a line end', [riffChunk('LIST', concat('INFO', note)), Buffer.from('\n')]],
+        ['four letters', [riffChunk('LIST', concat('INFO', note)), Buffer.from('abcd')]],
+        ['zeros', [riffChunk('LIST', concat('INFO', note)), Buffer.alloc(512)]],
+        ['nothing, cut off', [riffChunk('LIST', concat('INFO', note)).subarray(0, -2)]],
+        ['nothing, cut off, text at once', [riffChunk('bext', concat(note, note)).subarray(0, -2)]],
+        ['zeros, of iXML', [riffChunk('iXML', note), Buffer.alloc(99)]],
+      ] as const
+    ).flatMap(([what, behind]): Row[] =>
+      [0, 0xffff_ffff].map((size) => [
+        `sizes of ${size}, and a chunk with ${what} behind`,
+        concat(sized(clean, size, size), ...behind),
+        clean,
+      ]),
+    ),
+    ['an odd sound that a letter fills up', oddWav(concat('~', riffChunk('LIST', note))), cleanOdd],
     ['no sizes, an odd sound', sized(oddWav(), 0, 0), cleanOdd],
     ['an odd sound that nothing fills up', oddWav(), cleanOdd],
     ['an odd sound that nothing fills up, with a chunk behind', oddWav(riffChunk('LIST', note)), cleanOdd],

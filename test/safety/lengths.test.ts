@@ -58,6 +58,14 @@ describe('a value that is longer than any may be is refused by its name, whateve
     assert.match(refused.json.error.fields.bemerkung, /kombinierende Zeichen/);
   });
 
+  it('signs without width between combining marks do not hide how many there are', async () => {
+    const name = `a${`${'\u0323'.repeat(15)}\u200b`.repeat(3)}`;
+    const form = { loginname: 'Marke', email: 'marke@example.org', vorname: name, nachname: 'M' };
+    const refused = await service.request('/register', { form });
+    assert.equal(refused.status, 400);
+    assert.match(refused.json.error.fields.vorname, /kombinierende Zeichen/);
+  });
+
   it('a login name of marks in the header is a wrong one', async () => {
     for (const name of [marks(14_000), 'x'.repeat(14_000), marks(300)]) {
       const headers = { 'X-Auth-User': Buffer.from(name).toString('latin1'), 'X-Auth-Token': 'x'.repeat(43) };

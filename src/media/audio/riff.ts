@@ -57,7 +57,7 @@ function readChunks(bytes: Buffer): Chunks {
     else if (hasText(bytes, at, 'fmt ')) found.format ??= content;
     else if (hasText(bytes, at, 'fact')) found.fact ??= content;
     // Some writers forget the byte that fills up a chunk of odd length.
-    at = end + (isId(bytes, end) ? 0 : size % 2);
+    at = end + (beginsChunk(bytes, end) ? 0 : size % 2);
   }
   return found;
 }
@@ -83,7 +83,25 @@ function findEnd(bytes: Buffer, start: number, declared: number): number {
     joins[at] = 1;
     end = Math.min(end, at);
   }
-  return end;
+  return Math.min(end, findPersonal(whole, start));
+}
+
+// Where a chunk about people and places begins, also one that is cut off or has something behind it: it must not become sound. In sound
+// its letters may stand by chance, but no size that fits or text behind them.
+function findPersonal(bytes: Buffer, start: number): number {
+  const text = bytes.toString('latin1');
+  for (const { 0: match, index: at } of text
+    .slice(start)
+    .matchAll(/LIST[\s\S]{4}(?:INFO|adtl)|bext|iXML|_PMX|cart|axml|id3 |ID3 /g)) {
+    const content = start + at + chunkHeader;
+    const fits = content + readLittle(bytes, content - 4, 4) <= bytes.length;
+    if (match.length > 4 || fits || /^[\p{Cc} -~]{16}/u.test(text.slice(content, content + 16))) return start + at;
+  }
+  return bytes.length;
+}
+
+function beginsChunk(bytes: Buffer, at: number): boolean {
+  return isId(bytes, at) && (hasText(bytes, at, 'data') || at + chunkHeader + readLittle(bytes, at + 4, 4) <= bytes.length);
 }
 
 function isId(bytes: Buffer, at: number): boolean {
