@@ -77,7 +77,7 @@ begin
     execute format('grant usage on schema gis to %I', v_role);
     execute format(
       'grant select on gis.sichtbeobachtung, gis.sichtbeobachtung_raster, gis.raster_5km, gis.raster_eea10, gis.raster_mtb, gis.raster_mtbq, '
-      'gis.raster_feld, gis.raster_zahl, gis.raster_besetzt, gis.mandant, gis.art, gis.stadium, gis.protokoll to %I', v_role);
+      'gis.raster_feld, gis.raster_zahl, gis.raster_besetzt, gis.mandant, gis.mandant_zelle, gis.mandant_teil, gis.medium, gis.art, gis.stadium, gis.protokoll to %I', v_role);
     -- With the rights of whoever calls them: they give nobody more than the views do.
     execute format('grant usage on schema ausgabe to %I', v_role);
     execute format('grant execute on all functions in schema ausgabe to %I', v_role);
@@ -99,10 +99,11 @@ declare
     'get_abgleich_kopf', 'get_abgleich_lag', 'get_art', 'get_grenzlauf_alter', 'get_grenzlauf_stand', 'get_installation', 'get_login',
     'get_mail_nutzer', 'get_medium', 'get_nutzer', 'get_nutzer_auskunft', 'get_nutzer_daten_link', 'get_nutzer_link', 'get_nutzer_of',
     'get_protokoll_stand', 'get_reader', 'get_release', 'get_sichtbeobachtung', 'get_stand_gezeigt', 'get_stand_protokoll',
-    'get_transaktionen', 'get_zugangsstand', 'is_medium_gesperrt', 'list_abgleich', 'list_aktivitaet', 'list_art', 'list_artengruppe', 'list_auskunft_protokoll',
-    'list_auskunft_qs', 'list_auskunft_sichtbeobachtung', 'list_grenzlauf_mangel', 'list_mandant', 'list_medium_entfernt',
+    'get_transaktionen', 'get_zugangsstand', 'is_medium_gesperrt', 'list_abgleich', 'is_mandant', 'list_aktivitaet', 'list_art', 'list_artengruppe', 'list_auskunft_protokoll',
+    'list_auskunft_qs', 'list_auskunft_sichtbeobachtung', 'list_export', 'list_export_faellig', 'list_grenzlauf_mangel', 'list_mandant', 'list_medium_entfernt',
     'list_medium_unbekannt', 'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'register_nutzer',
-    'require_nutzer_right', 'require_reader', 'require_zugangsstand', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_grenzlauf_grenze',
+    'require_export_lock',
+    'require_nutzer_right', 'require_reader', 'require_zugangsstand', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_export_datei', 'set_export_lauf', 'set_grenzlauf_grenze',
     'set_mandant_entwurf', 'set_nutzer_daten_link', 'set_nutzer_link', 'set_raster_zahl', 'sweep_konto', 'sweep_medium_import',
     'update_grenzlauf', 'update_nutzer', 'update_sichtbeobachtung', 'use_nutzer_daten_link', 'use_nutzer_link', 'use_nutzer_loesch_link'];
   v_routine regprocedure;

@@ -97,6 +97,18 @@ begin
 end
 $$;
 
+-- The lock on making files to publish: one session at a time, and who comes second comes again.
+-- errors  55P03 while another session makes some
+create or replace function private.require_export_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.sperre_export in exclusive mode nowait;
+end
+$$;
+
 -- The lock on stored files, until the transaction ends: none leaves the storage while a backup copies those that its snapshot names. Nobody
 -- waits for it; who would remove a file asks and comes again. In a mode that nothing else takes on this table and no writer of it
 -- conflicts with.

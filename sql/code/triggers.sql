@@ -52,6 +52,12 @@ create or replace trigger _100_key before insert or update on portal.nutzer
 create or replace trigger _200_token after update on portal.nutzer
   for each row execute function private.nutzer_after_update();
 
+create or replace trigger _300_medium after update on portal.nutzer
+  for each row
+  when ((old.medien_lizenz, old.vorname, old.nachname, old.anonymisiert)
+    is distinct from (new.medien_lizenz, new.vorname, new.nachname, new.anonymisiert))
+  execute function private.nutzer_after_update_medium();
+
 -- sightings
 -- Before any row is locked: an import holds the catalogue lock and then wants rows; the other way round would be a deadlock.
 create or replace trigger _050_catalogue_lock before insert or update or delete on portal.sichtbeobachtung

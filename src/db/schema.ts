@@ -5,6 +5,7 @@
 export * from './schema/abgleich.ts';
 export * from './schema/art.ts';
 export * from './schema/common.ts';
+export * from './schema/export.ts';
 export * from './schema/gezeigt.ts';
 export * from './schema/mandant.ts';
 export * from './schema/nutzer.ts';

@@ -11,7 +11,7 @@
 create or replace view gis.sichtbeobachtung as
 select g.id, g.guid, g.art, a.name_deutsch, a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, r.is_animal,
   g.datum, g.jahr, g.anzahl, st.name as stadium, t.name as aktivitaet, g.bemerkung,
-  g.unschaerfe_m, g.cell_x, g.cell_y, g.place, coalesce(st.phaenogramm, true) as phaenogramm
+  g.unschaerfe_m, g.cell_x, g.cell_y, g.place, coalesce(st.phaenogramm, true) as phaenogramm, g.geaendert
 from portal.sichtbeobachtung_gezeigt g
 left join portal.art a on a.id = g.art
 left join portal.artengruppe r on r.id = a.gid
@@ -40,6 +40,7 @@ comment on column gis.sichtbeobachtung.cell_x is 'Column of the 5 km grid, count
 comment on column gis.sichtbeobachtung.cell_y is 'Row of the 5 km grid, counted northwards from northing 0 (EPSG:25832)';
 comment on column gis.sichtbeobachtung.place is 'Place that everyone may see, point in EPSG:25832 (metres); exact to unschaerfe_m';
 comment on column gis.sichtbeobachtung.phaenogramm is 'Whether the find counts for the curve of the year: as its stage says, true without a stage';
+comment on column gis.sichtbeobachtung.geaendert is 'Day of the last change of what is shown of the sighting (Europe/Berlin)';
 
 -- Two branches instead of a choice per row, so that the open records are found by their spatial index here too.
 create or replace view gis.sichtbeobachtung_exakt as
@@ -109,7 +110,7 @@ comment on column gis.raster_5km.individuen is 'Number of individuals: the sum o
 comment on column gis.raster_5km.cell is 'Square of the cell, polygon in EPSG:25832 (metres)';
 
 create or replace view gis.mandant as
-select m.id, m.kuerzel, m.name, m.quelle, m.stand, m.boundary
+select m.id, m.kuerzel, m.name, m.quelle, m.stand, m.boundary, m.lizenz, m.herausgeber, m.kontakt, m.titel, m.beschreibung
 from portal.mandant m
 cross join (select) nichts;
 
@@ -120,6 +121,44 @@ comment on column gis.mandant.name is 'Name of the tenant';
 comment on column gis.mandant.quelle is 'Where the boundary comes from';
 comment on column gis.mandant.stand is 'Since when the boundary is as it is';
 comment on column gis.mandant.boundary is 'Boundary, multipolygon in EPSG:25832 (metres); its edge belongs to the tenant';
+comment on column gis.mandant.lizenz is 'Licence of its sightings as it publishes them; null: it publishes none';
+comment on column gis.mandant.herausgeber is 'Publisher of its sightings';
+comment on column gis.mandant.kontakt is 'Mail address for questions about its sightings';
+comment on column gis.mandant.titel is 'Title of its sightings as a dataset';
+comment on column gis.mandant.beschreibung is 'Description of its sightings as a dataset';
+
+create or replace view gis.mandant_zelle as
+select z.mandant_id, z.cell_x, z.cell_y, z.ganz
+from portal.mandant_zelle z
+cross join (select) nichts;
+
+comment on view gis.mandant_zelle is 'Cells of the 5 km grid that a tenant touches: a masked sighting belongs to each of them';
+comment on column gis.mandant_zelle.mandant_id is 'Tenant, gis.mandant.id';
+comment on column gis.mandant_zelle.cell_x is 'Column of the 5 km grid';
+comment on column gis.mandant_zelle.cell_y is 'Row of the 5 km grid';
+comment on column gis.mandant_zelle.ganz is 'Whether the whole cell lies in the tenant';
+
+create or replace view gis.mandant_teil as
+select t.id, t.mandant_id, t.teil
+from portal.mandant_teil t
+cross join (select) nichts;
+
+comment on view gis.mandant_teil is 'Boundaries of tenants in small parts: whether a place lies in a tenant is answered in a hundredth of the time';
+comment on column gis.mandant_teil.id is 'Number of the part';
+comment on column gis.mandant_teil.mandant_id is 'Tenant, gis.mandant.id';
+comment on column gis.mandant_teil.teil is 'Part of the boundary, polygon in EPSG:25832 (metres); its edge belongs to it';
+
+create or replace view gis.medium as
+select m.sichtbeobachtung_id, m.nummer, m.name, m.lizenz, m.urheber
+from portal.medium_gezeigt m
+cross join (select) nichts;
+
+comment on view gis.medium is 'Photos and sound files that may be passed on: with a licence, of sightings that are not masked';
+comment on column gis.medium.sichtbeobachtung_id is 'Sighting, gis.sichtbeobachtung.id';
+comment on column gis.medium.nummer is 'Which of its files';
+comment on column gis.medium.name is 'Name of the file: the last part of its address, /api/v2/medien/NAME';
+comment on column gis.medium.lizenz is 'CC0-1.0, CC-BY-4.0 or CC-BY-NC-4.0';
+comment on column gis.medium.urheber is 'Who is to be named; null: the author does not want to be named';
 
 create or replace view gis.art as
 select a.id, a.eu_guid, a.name_deutsch, a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, r.is_animal,

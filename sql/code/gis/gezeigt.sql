@@ -45,6 +45,9 @@ as $$
 declare
   v_eea10 integer[];
   v_tk integer[];
+  -- cells in which something was shown that is not shown so any more
+  v_cell_x integer[];
+  v_cell_y integer[];
 begin
   if pg_catalog.cardinality(set_gezeigt.id) = 0 then
     return;
@@ -96,21 +99,32 @@ begin
     on conflict (id) do update
       set art = excluded.art, anzahl = excluded.anzahl, datum = excluded.datum, stadium_id = excluded.stadium_id,
         aktivitaet_id = excluded.aktivitaet_id, bemerkung = excluded.bemerkung, unschaerfe_m = excluded.unschaerfe_m,
-        cell_x = excluded.cell_x, cell_y = excluded.cell_y, place = excluded.place, eea10 = excluded.eea10, tk = excluded.tk
+        cell_x = excluded.cell_x, cell_y = excluded.cell_y, place = excluded.place, eea10 = excluded.eea10, tk = excluded.tk,
+        geaendert = (pg_catalog.now() at time zone 'Europe/Berlin')::date
       where (g.art, g.anzahl, g.datum, g.stadium_id, g.aktivitaet_id, g.bemerkung, g.unschaerfe_m)
           is distinct from
           (excluded.art, excluded.anzahl, excluded.datum, excluded.stadium_id, excluded.aktivitaet_id, excluded.bemerkung, excluded.unschaerfe_m)
         or not public.st_orderingequals(g.place, excluded.place)
     returning g.id, g.cell_x, g.cell_y, g.eea10, g.tk
   ),
+  changed as materialized (
+    select b.cell_x, b.cell_y, b.eea10, b.tk from shown_before b join (select w.id from written w union all select h.id from hidden h) c using (id)
+  ),
   counted_anew as (
     insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
     select w.cell_x, w.cell_y, w.eea10, w.tk from written w
     union
-    select b.cell_x, b.cell_y, b.eea10, b.tk from shown_before b join (select w.id from written w union all select h.id from hidden h) c using (id)
+    select c.cell_x, c.cell_y, c.eea10, c.tk from changed c
   )
-  select pg_catalog.array_agg(w.eea10), pg_catalog.array_agg(w.tk) into v_eea10, v_tk
-  from (select distinct w.eea10, w.tk from written w) w;
+  select
+    (select pg_catalog.array_agg(w.eea10) from (select distinct w.eea10, w.tk from written w) w),
+    (select pg_catalog.array_agg(w.tk) from (select distinct w.eea10, w.tk from written w) w),
+    (select pg_catalog.array_agg(c.cell_x) from (select distinct c.cell_x, c.cell_y from changed c) c),
+    (select pg_catalog.array_agg(c.cell_y) from (select distinct c.cell_x, c.cell_y from changed c) c)
+  into v_eea10, v_tk, v_cell_x, v_cell_y;
+  if v_cell_x is not null then
+    perform private.set_export_ungueltig_of_zelle(v_cell_x, v_cell_y);
+  end if;
   if v_eea10 is not null then
     perform private.set_raster_feld(v_eea10, v_tk);
   end if;
@@ -143,6 +157,7 @@ begin
     if found then
       insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
       values (v_before.cell_x, v_before.cell_y, v_before.eea10, v_before.tk);
+      perform private.set_export_ungueltig_of_zelle(array[v_before.cell_x], array[v_before.cell_y]);
     end if;
     return;
   end if;
@@ -175,8 +190,10 @@ begin
     update portal.sichtbeobachtung_gezeigt g
     set art = v_shown.art, anzahl = v_shown.anzahl, datum = v_shown.datum, stadium_id = v_shown.stadium_id,
       aktivitaet_id = v_shown.aktivitaet_id, bemerkung = v_shown.bemerkung, unschaerfe_m = v_shown.unschaerfe_m,
-      cell_x = v_shown.cell_x, cell_y = v_shown.cell_y, place = v_shown.place, eea10 = v_shown.eea10, tk = v_shown.tk
+      cell_x = v_shown.cell_x, cell_y = v_shown.cell_y, place = v_shown.place, eea10 = v_shown.eea10, tk = v_shown.tk,
+      geaendert = (pg_catalog.now() at time zone 'Europe/Berlin')::date
     where g.id = v_shown.id;
+    perform private.set_export_ungueltig_of_zelle(array[v_before.cell_x], array[v_before.cell_y]);
     insert into portal.raster_offen (cell_x, cell_y, eea10, tk)
     values (v_shown.cell_x, v_shown.cell_y, v_shown.eea10, v_shown.tk);
     if (v_before.cell_x, v_before.cell_y, v_before.eea10, v_before.tk)
@@ -220,14 +237,29 @@ begin
   -- Most new records are not released: then this look is all that it costs.
   if tg_op = 'INSERT' then
     perform private.set_gezeigt(array(select n.id from new_row n where private.is_shown_to_all(n.bereich, n.status)));
+    perform private.set_medium_gezeigt(array(
+      select n.id
+      from new_row n
+      where coalesce(n.foto, n.foto_2, n.foto_3, n.biotopfoto, n.audio) is not null and private.is_shown_to_all(n.bereich, n.status)));
   elsif tg_op = 'DELETE' then
     perform private.set_gezeigt(array(select o.id from old_row o where private.is_shown_to_all(o.bereich, o.status)));
+    perform private.set_medium_gezeigt(array(
+      select o.id
+      from old_row o
+      where coalesce(o.foto, o.foto_2, o.foto_3, o.biotopfoto, o.audio) is not null and private.is_shown_to_all(o.bereich, o.status)));
   else
     perform private.set_gezeigt(array(
       select n.id
       from new_row n
       join old_row o using (id)
       where private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status)));
+    perform private.set_medium_gezeigt(array(
+      select n.id
+      from new_row n
+      join old_row o using (id)
+      where (private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status))
+        and coalesce(
+          n.foto, n.foto_2, n.foto_3, n.biotopfoto, n.audio, o.foto, o.foto_2, o.foto_3, o.biotopfoto, o.audio) is not null));
   end if;
   return null;
 end

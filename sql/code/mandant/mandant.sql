@@ -70,6 +70,14 @@ begin
       from portal.sichtbeobachtung s
       where s.schutz > 0 and private.is_shown_to_all(s.bereich, s.status) and private.to_verborgen(s) is distinct from s));
   end if;
+  -- Their files hold other records, or say something else of themselves.
+  perform private.set_export_ungueltig(array(
+    select n.id
+    from new_row n
+    join old_row o using (id)
+    where n.id = any (v_moved)
+      or (n.name, n.kuerzel, n.lizenz, n.herausgeber, n.kontakt, n.titel, n.beschreibung)
+        is distinct from (o.name, o.kuerzel, o.lizenz, o.herausgeber, o.kontakt, o.titel, o.beschreibung)));
   if pg_catalog.cardinality(v_moved) = 0 then
     return null;
   end if;
@@ -212,3 +220,22 @@ as $$
   order by m.id, n.id
 $$;
 comment on function api.list_mandant_gleich() is 'Pairs of tenants whose boundaries enclose the same';
+
+-- Under which licence a tenant publishes its files, and what they say of themselves (O5.1).
+--   kuerzel  in any case; a tenant that is there
+--   lizenz   null: nothing is published; else none of the others is null
+create or replace function api.set_mandant_lizenz(
+  kuerzel portal.kurztext, lizenz portal.kurztext, herausgeber portal.kurztext, kontakt portal.kurztext, titel portal.kurztext,
+  beschreibung portal.bemerkung)
+  returns void
+  language sql
+  volatile
+as $$
+  update portal.mandant m
+  set lizenz = set_mandant_lizenz.lizenz, herausgeber = set_mandant_lizenz.herausgeber, kontakt = set_mandant_lizenz.kontakt,
+    titel = set_mandant_lizenz.titel, beschreibung = set_mandant_lizenz.beschreibung
+  where lower(m.kuerzel) = lower(set_mandant_lizenz.kuerzel)
+$$;
+comment on function api.set_mandant_lizenz(
+  portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.bemerkung) is
+  'Licence, publisher, contact, title and description under which a tenant publishes its files; lizenz null: it publishes none';

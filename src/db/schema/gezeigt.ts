@@ -1,6 +1,6 @@
 // What analysts read.
 import { sql } from 'drizzle-orm';
-import { bigint, date, index, integer, text, uuid } from 'drizzle-orm/pg-core';
+import { bigint, date, index, integer, primaryKey, smallint, text, uuid } from 'drizzle-orm/pg-core';
 import { point, portal } from './common.ts';
 
 const shownColumn = () => bigint('id', { mode: 'number' }).primaryKey();
@@ -30,6 +30,8 @@ export const sichtbeobachtungGezeigt = portal.table(
     // the same place in other grids: null until a database from before has been filled, tk also where there is no sheet
     eea10: integer('eea10'),
     tk: integer('tk'),
+    // day (Europe/Berlin) of the last change of what is shown here
+    geaendert: date('geaendert').notNull().default(sql`(now() at time zone 'Europe/Berlin')::date`),
   },
   (t) => [
     index('sichtbeobachtung_gezeigt_place').using('gist', t.place),
@@ -53,3 +55,17 @@ export const sichtbeobachtungExakt = portal.table('sichtbeobachtung_exakt', {
   bemerkung: text('bemerkung'),
   place: point('place').notNull(),
 });
+
+/** Photos and sound files that may be passed on (O5.4): those with a licence, of records that are shown at their true place. */
+export const mediumGezeigt = portal.table(
+  'medium_gezeigt',
+  {
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' }).notNull(),
+    nummer: smallint('nummer').notNull(),
+    name: text('name').notNull(),
+    lizenz: text('lizenz').notNull(),
+    // null: the account does not want its name shown
+    urheber: text('urheber'),
+  },
+  (t) => [primaryKey({ name: 'medium_gezeigt_pk', columns: [t.sichtbeobachtung_id, t.nummer] })],
+);

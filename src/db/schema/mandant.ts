@@ -54,12 +54,26 @@ export const mandant = portal.table(
     stand: zeitpunkt('stand'),
     // whether everybody is shown the remark and the biotope photo of a protected record, which may describe its place (D6.5)
     bemerkung_geschuetzter: text('bemerkung_geschuetzter').notNull().default('zeigen'),
+    // under which its files are published, and what they say of themselves (O5.1); null: nothing is published
+    lizenz: text('lizenz'),
+    herausgeber: text('herausgeber'),
+    kontakt: text('kontakt'),
+    titel: text('titel'),
+    beschreibung: text('beschreibung'),
   },
   (t) => [
     uniqueIndex('mandant_kuerzel').on(sql`lower(${t.kuerzel})`),
     unique('mandant_schluessel').on(t.schluessel),
     check('mandant_kuerzel_filled', sql`${t.kuerzel} <> ''`),
     check('mandant_bemerkung_geschuetzter', sql`${t.bemerkung_geschuetzter} in ('zeigen', 'verbergen')`),
+    check(
+      'mandant_lizenz',
+      sql`${t.lizenz} in ('CC0-1.0', 'CC-BY-4.0', 'CC-BY-NC-4.0', 'dl-de/by-2-0', 'dl-de/zero-2-0', 'ODbL-1.0')`,
+    ),
+    check(
+      'mandant_lizenz_angaben',
+      sql`${t.lizenz} is null or num_nonnulls(${t.herausgeber}, ${t.kontakt}, ${t.titel}, ${t.beschreibung}) = 4`,
+    ),
     check('mandant_boundary_valid', sql`public.st_isvalid(${t.boundary})`),
   ],
 );

@@ -26,6 +26,8 @@ export const nutzer = portal.table(
     registriert: boolean('registriert').notNull().default(false),
     // it is being erased, and what becomes of its records: behalten, loeschen; null: an account as any other
     loeschung: text('loeschung'),
+    // under which its photos and sound files are passed on, unless a report says otherwise; null: all rights reserved (O5.5)
+    medien_lizenz: text('medien_lizenz'),
   },
   (t) => [
     uniqueIndex('nutzer_loginname_key').on(t.loginname_key),
@@ -33,6 +35,7 @@ export const nutzer = portal.table(
     check('nutzer_loginname_filled', sql`${t.loginname_key} <> ''`),
     check('nutzer_anonymisiert', sql`${t.anonymisiert} in (0, 1)`),
     check('nutzer_status', sql`${t.status} in (0, 1)`),
+    check('nutzer_medien_lizenz', sql`${t.medien_lizenz} in ('CC0-1.0', 'CC-BY-4.0', 'CC-BY-NC-4.0')`),
     check(
       'nutzer_loeschung',
       sql`${t.loeschung} is null or (${t.loeschung} in ('behalten', 'loeschen') and ${t.status} = 0 and ${t.password_hash} is null)`,
@@ -132,3 +135,4 @@ const lockTable = (name: string) => portal.table(name, { id: boolean('id').prima
 export const sperreKatalog = lockTable('sperre_katalog');
 export const sperreKonto = lockTable('sperre_konto');
 export const sperreRaster = lockTable('sperre_raster');
+export const sperreExport = lockTable('sperre_export');

@@ -50,6 +50,8 @@ export const sichtbeobachtung = portal.table(
     foto_3: text('foto_3'),
     biotopfoto: text('biotopfoto'),
     audio: text('audio'),
+    // of these files; empty: all rights reserved, null: as the account says (O5.5)
+    medien_lizenz: text('medien_lizenz'),
     angelegt: zeitpunkt('angelegt'),
     // What follows is derived by trigger from the columns above, the catalogue and the boundaries; see sichtbeobachtung/ableitung.sql.
     gid: integer('gid').notNull(),
@@ -82,6 +84,7 @@ export const sichtbeobachtung = portal.table(
     // D6.1
     check('sichtbeobachtung_bemerkung_laenge', sql`length(${t.bemerkung}) <= 4000`),
     check('sichtbeobachtung_bemerkung_experte_laenge', sql`length(${t.bemerkung_experte}) <= 4000`),
+    check('sichtbeobachtung_medien_lizenz', sql`${t.medien_lizenz} in ('CC0-1.0', 'CC-BY-4.0', 'CC-BY-NC-4.0', '')`),
     check('sichtbeobachtung_datum', sql`${t.datum} >= date '1800-01-01'`),
     check(
       'sichtbeobachtung_schutz',

@@ -1,0 +1,83 @@
+-- Photos and sound files that may be passed on (O5.4).
+
+-- The files of records that may be passed on: with a licence, and shown at their true place.
+--   id  records
+create or replace function private.list_medium_gezeigt(id bigint[])
+  returns table (sichtbeobachtung_id bigint, nummer smallint, name text, lizenz text, urheber text)
+  language sql
+  stable
+as $$
+  select s.id, f.nummer::smallint, f.name, l.lizenz,
+    case when u.anonymisiert = 0 then nullif(pg_catalog.concat_ws(' ', u.vorname, u.nachname), '') end
+  from pg_catalog.unnest(list_medium_gezeigt.id) i (id)
+  join portal.sichtbeobachtung_gezeigt g on g.id = i.id and g.unschaerfe_m = 0
+  join portal.sichtbeobachtung s on s.id = i.id
+  join portal.nutzer u on u.id = s.nutzer_id
+  cross join lateral (select nullif(coalesce(s.medien_lizenz, u.medien_lizenz), '') as lizenz) l
+  cross join lateral pg_catalog.unnest(private.list_medium(s)) with ordinality f (name, nummer)
+  where l.lizenz is not null
+$$;
+
+-- Brings the files that may be passed on in line with records. Where one goes or says something else, files to publish are wrong (O5.2).
+--   id  records, also deleted ones
+create or replace function private.set_medium_gezeigt(id bigint[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_changed bigint[];
+begin
+  if pg_catalog.cardinality(set_medium_gezeigt.id) = 0 then
+    return;
+  end if;
+  with wanted as materialized (
+    select k.* from private.list_medium_gezeigt(set_medium_gezeigt.id) k
+  ),
+  present as materialized (
+    select m.* from portal.medium_gezeigt m where m.sichtbeobachtung_id = any (set_medium_gezeigt.id)
+  ),
+  removed as (
+    delete from portal.medium_gezeigt m
+    using present p
+    where m.sichtbeobachtung_id = p.sichtbeobachtung_id and m.nummer = p.nummer
+      and not exists (select from wanted w where w.sichtbeobachtung_id = p.sichtbeobachtung_id and w.nummer = p.nummer)
+  ),
+  written as (
+    insert into portal.medium_gezeigt as m (sichtbeobachtung_id, nummer, name, lizenz, urheber)
+    select w.* from wanted w
+    on conflict (sichtbeobachtung_id, nummer) do update
+      set name = excluded.name, lizenz = excluded.lizenz, urheber = excluded.urheber
+      where (m.name, m.lizenz, m.urheber) is distinct from (excluded.name, excluded.lizenz, excluded.urheber)
+  )
+  select pg_catalog.array_agg(distinct p.sichtbeobachtung_id) into v_changed
+  from present p
+  left join wanted w using (sichtbeobachtung_id, nummer)
+  where w is distinct from p;
+  if v_changed is not null then
+    perform private.set_export_ungueltig_of_zelle(pg_catalog.array_agg(g.cell_x), pg_catalog.array_agg(g.cell_y))
+    from portal.sichtbeobachtung_gezeigt g
+    where g.id = any (v_changed);
+  end if;
+end
+$$;
+
+-- A licence of an account, or the name that goes with it, changes for all its files.
+create or replace function private.nutzer_after_update_medium()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  perform private.set_medium_gezeigt(array(
+    select s.id
+    from portal.sichtbeobachtung s
+    where s.nutzer_id = new.id and private.is_shown_to_all(s.bereich, s.status)
+      and coalesce(s.foto, s.foto_2, s.foto_3, s.biotopfoto, s.audio) is not null));
+  perform private.count_version(shown => 1, protokoll => 0);
+  return null;
+end
+$$;
