@@ -42,11 +42,12 @@ function roomOf(path: string): string {
 }
 
 const allowedRooms: Record<string, string[]> = {
-  entry: ['entry', 'app', 'auskunft', 'config', 'db', 'http', 'jobs', 'media', 'catalog', 'backup', 'guard', 'observe'],
+  entry: ['entry', 'app', 'auskunft', 'config', 'db', 'export', 'http', 'jobs', 'media', 'catalog', 'backup', 'guard', 'observe'],
   app: ['http', 'observe', 'guard', 'db'],
-  http: ['http', 'auskunft', 'db', 'media', 'sichtbeobachtung-felder', 'guard', 'observe'],
-  jobs: ['jobs', 'db', 'media', 'guard', 'observe'],
+  http: ['http', 'auskunft', 'db', 'export', 'media', 'sichtbeobachtung-felder', 'guard', 'observe'],
+  jobs: ['jobs', 'db', 'export', 'media', 'guard', 'observe'],
   media: ['media', 'guard', 'observe'],
+  export: ['export', 'db', 'media', 'guard'],
   auskunft: ['auskunft', 'db', 'media', 'guard'],
   catalog: ['catalog', 'db', 'media', 'sichtbeobachtung-felder', 'guard', 'observe'],
   backup: ['backup', 'db', 'media', 'guard', 'observe'],
