@@ -48,7 +48,7 @@ export function readTabbed(tx: Transaction, source: ExportSource, columns: reado
 
 /** The same as CSV. */
 export function readCsv(tx: Transaction, source: ExportSource, columns: readonly string[]): AsyncIterable<Buffer[]> {
-  const cells = columns.map((name) => (texts.has(name) ? `ausgabe.to_csv_zelle(l."${name}")` : `l."${name}"`));
+  const cells = columns.map((name) => (texts.has(name) ? `ausgabe.to_csv_zelle(l."${name}")` : `l."${name}"::text`));
   return readLines(tx, `select concat(${cells.join(", ',', ")}, E'\\n') from ${list}`, [source.mandantId, source.rechte]);
 }
 

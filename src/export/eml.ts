@@ -60,8 +60,9 @@ export function toEml(mandant: ExportMandant, { von, bis, geaendert, box }: Expo
     add(range.ele('', 'beginDate'), 'calendarDate', von);
     add(range.ele('', 'endDate'), 'calendarDate', bis);
   }
-  dataset.ele('', 'maintenance').ele('', 'description').ele('', 'para');
-  add(dataset.last(), 'maintenanceUpdateFrequency', 'daily');
+  const maintenance = dataset.ele('', 'maintenance');
+  add(maintenance.ele('', 'description'), 'para', 'Die Dateien werden jede Nacht neu gemacht, wenn sich etwas geändert hat.');
+  add(maintenance, 'maintenanceUpdateFrequency', 'daily');
   addAgent('contact');
   return root.end({ prettyPrint: false });
 }

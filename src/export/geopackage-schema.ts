@@ -7,6 +7,10 @@ export const layers = {
     title: 'Beobachtungen',
     description: 'Ein Punkt je Beobachtung; bei unschaerfe_m > 0 die Mitte der Rasterzelle von 5 km',
   },
+  artenkataster: {
+    title: 'Beobachtungen (Namen wie im Artenkataster)',
+    description: 'dieselben Beobachtungen mit den Namen, die docs/publishing.md nennt',
+  },
   zelle: { title: 'Rasterzellen', description: 'Rasterzellen von 5 km mit Beobachtungen, deren genauer Ort geschützt ist' },
 } as const;
 
@@ -51,7 +55,8 @@ export function schemaOf(columns: Readonly<Record<string, string>>): string {
       srs_id integer not null, z tinyint not null, m tinyint not null, constraint pk_geom_cols primary key (table_name, column_name),
       constraint uk_gc_table_name unique (table_name), constraint fk_gc_tn foreign key (table_name) references gpkg_contents(table_name),
       constraint fk_gc_srs foreign key (srs_id) references gpkg_spatial_ref_sys(srs_id));
-    insert into gpkg_geometry_columns values ('beobachtung', 'geom', 'POINT', 25832, 0, 0), ('zelle', 'geom', 'POLYGON', 25832, 0, 0);
+    insert into gpkg_geometry_columns values ('beobachtung', 'geom', 'POINT', 25832, 0, 0), ('zelle', 'geom', 'POLYGON', 25832, 0, 0),
+      ('artenkataster', 'geom', 'POINT', 25832, 0, 0);
     create table gpkg_extensions (table_name text, column_name text, extension_name text not null, definition text not null,
       scope text not null, constraint ge_tce unique (table_name, column_name, extension_name));
     insert into gpkg_extensions values
@@ -98,7 +103,7 @@ export function triggersOf(layer: string): string {
 }
 
 /** How QGIS draws the layers when it opens them. */
-export function listStyle(): { layer: keyof typeof layers; title: string; qml: string }[] {
+export function listStyle(): { layer: 'beobachtung' | 'zelle'; title: string; qml: string }[] {
   const option = (name: string, value: string) => `<Option type="QString" name="${name}" value="${value}"/>`;
   const style = (geometry: number, type: string, symbol: string, options: string) =>
     `<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'><qgis version="3.28" styleCategories="Symbology"><renderer-v2 type="singleSymbol"><symbols><symbol type="${type}" name="0"><layer class="${symbol}" enabled="1"><Option type="Map">${options}</Option></layer></symbol></symbols></renderer-v2><layerGeometryType>${geometry}</layerGeometryType></qgis>`;

@@ -12,7 +12,8 @@ const cellSize = 5000;
 /** Writes the layers beobachtung (every record as a point) and zelle (the square of each cell with masked records). */
 export async function writeGeoPackage(writing: Writing, umfang: ExportUmfang): Promise<void> {
   const { tx, source, mandant, path, count } = writing;
-  const db = new DatabaseSync(path);
+  // Tables are filled in the order in which rows come.
+  const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   try {
     // It is written aside: nobody sees it before it is whole, and nothing is ever taken back.
     db.exec('pragma journal_mode = off; pragma synchronous = off; pragma page_size = 4096; pragma cache_size = -32768');
@@ -43,7 +44,7 @@ export async function writeGeoPackage(writing: Writing, umfang: ExportUmfang): P
     cells.finish();
     const contents = db.prepare('insert into gpkg_contents values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
     for (const [name, { title, description }] of Object.entries(layers)) {
-      const { box } = extents[name as keyof typeof layers];
+      const { box } = name === 'zelle' ? extents.zelle : extents.beobachtung;
       contents.run(
         name,
         'features',
@@ -53,8 +54,8 @@ export async function writeGeoPackage(writing: Writing, umfang: ExportUmfang): P
         ...(box ?? [null, null, null, null]),
         srid,
       );
-      db.exec(triggersOf(name));
     }
+    for (const name of Object.keys(extents)) db.exec(triggersOf(name));
     const styles = db.prepare(
       `insert into layer_styles (f_table_catalog, f_table_schema, f_table_name, f_geometry_column, styleName, styleQML, styleSLD, useAsDefault, description, owner, ui, update_time)
        values ('', '', ?, 'geom', ?, ?, '', 1, '', '', null, ?)`,
