@@ -15,9 +15,9 @@ as $$
     (select ceil(max(public.st_distance(k.mitte::public.geography, p.geom::public.geography)))::integer from public.st_dumppoints(k.umriss) p)
   from (
     select
-      public.st_snaptogrid(public.st_transform(public.st_centroid(z.cell), 4326), 1e-7) as mitte,
+      public.st_snaptogrid(ausgabe.to_lonlat(public.st_centroid(z.cell)), 1e-7) as mitte,
       -- A metre more than the cell: so much more than what rounding and straight edges in degrees take away.
-      public.st_snaptogrid(public.st_transform(public.st_segmentize(public.st_expand(z.cell, 1), 1000), 4326), 1e-7) as umriss
+      public.st_snaptogrid(ausgabe.to_lonlat(public.st_segmentize(public.st_expand(z.cell, 1), 1000)), 1e-7) as umriss
     from (select ausgabe.to_cells(get_zelle_umriss.cell_x, get_zelle_umriss.cell_x, get_zelle_umriss.cell_y, get_zelle_umriss.cell_y, 0) as cell) z
     offset 0
   ) k
@@ -70,7 +70,7 @@ as $$
   ) z
   join gis.sichtbeobachtung s on s.cell_x = z.cell_x and s.cell_y = z.cell_y
   left join gis.art a on a.id = s.art
-  cross join lateral (select public.st_transform(s.place, 4326) as grad offset 0) p
+  cross join lateral (select ausgabe.to_lonlat(s.place) as grad offset 0) p
   where z.ganz or s.unschaerfe_m > 0
     or exists (select from gis.mandant_teil t where t.mandant_id = list_export.mandant_id and public.st_intersects(t.teil, s.place))
   order by s.cell_x, s.cell_y, s.id
