@@ -5,6 +5,7 @@ import { describeProblems, ImportError } from './catalog/problems.ts';
 import { backupCommands, plainBackupCommands } from './cli/backup.ts';
 import { catalogCommands, plainCatalogCommands } from './cli/catalog.ts';
 import { type Command, ownersAddress, type PlainCommand, progress, sayNewEmbedded } from './cli/command.ts';
+import { exportCommands } from './cli/export.ts';
 import { parseCommandLine, usage } from './cli/line.ts';
 import { nutzerCommands } from './cli/nutzer.ts';
 import { sichtbeobachtungCommands } from './cli/sichtbeobachtungen.ts';
@@ -36,6 +37,7 @@ const commands: Record<string, Command> = {
   ...sichtbeobachtungCommands,
   ...nutzerCommands,
   ...backupCommands,
+  ...exportCommands,
 };
 
 const plainCommands: Record<string, PlainCommand> = { ...plainCatalogCommands, ...plainBackupCommands };

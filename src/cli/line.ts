@@ -33,6 +33,8 @@ export const usage = `Aufruf: npm run cli -- BEFEHL
                                             neuesten Stand bringen
   backup verify VERZEICHNIS                 prüfen, ob eine Sicherung vollständig und unverändert ist
   restore VERZEICHNIS                       eine Sicherung in eine leere Datenbank zurückspielen
+  export VERZEICHNIS [--mandant KÜRZEL] [--format dwca|csv|geojson|gpkg|cube]
+                                            die Dateien zum Veröffentlichen schreiben, je Mandant in ein Verzeichnis
   demo load [--logins]                      Demo-Katalog, -Konten und -Beobachtungen; --logins: neue Passwörter zeigen
 
 ${describeSettings()}`;
@@ -57,6 +59,8 @@ const options = {
   quelle: { type: 'string' },
   dateien: { type: 'string' },
   records: { type: 'string' },
+  mandant: { type: 'string' },
+  format: { type: 'string' },
   ja: { type: 'boolean' },
   yes: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

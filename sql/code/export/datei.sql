@@ -23,8 +23,8 @@ as $$
 $$;
 comment on function api.list_export_faellig(boolean) is 'Tenants whose files to publish are to be made now';
 
--- Begins a run: the first statement of its transaction, so that its snapshot is taken behind the lock.
--- errors  55P03 another run is under way
+-- Begins a run: the first statement of its transaction.
+-- errors  55P03 another run is under way; of one that ended at this moment its own end tells, by 40001
 create or replace function api.require_export_lock()
   returns void
   language sql

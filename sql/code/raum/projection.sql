@@ -210,6 +210,18 @@ $$;
 comment on function ausgabe.to_geojson_point(public.geometry, integer, boolean) is
   'Point in EPSG:25832 as GeoJSON in another system, rounded to a centimetre';
 
+-- The same geometry as degrees of EPSG:4326, longitude first.
+--   geometry  EPSG:25832
+create or replace function ausgabe.to_lonlat(geometry public.geometry)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_transform(geometry, 4326)
+$$;
+comment on function ausgabe.to_lonlat(public.geometry) is 'Geometry in EPSG:25832 as degrees of EPSG:4326, longitude first';
+
 -- A box of any system as it lies in ours. Its edges are no straight lines there: over 100 km they leave them by 200 m, so that they
 -- are cut into pieces. What is more than 60 degrees from the central meridian of UTM zone 32 is left out: nothing lies there, and
 -- ST_Transform fails for it.
