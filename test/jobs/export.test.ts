@@ -64,11 +64,17 @@ it('a new record makes no file wrong; what it replaces is removed', async () => 
   assert.deepEqual(await listStored(), after.dateien.map(({ objekt }) => objekt).sort());
 });
 
+const makePublished = async (lon: string) => {
+  const made = await service.makeReleased({ lon });
+  assert.equal(await publish(), null);
+  return made;
+};
 const hiding: Record<string, () => Promise<unknown>> = {
-  withdrawal: async () =>
-    sql`update portal.sichtbeobachtung set bereich = 'privat' where id = ${await service.makeReleased({ lon: '431000' }).then(async (made) => (await publish(), made))}`,
-  deletion: async () =>
-    sql`delete from portal.sichtbeobachtung where id = ${await service.makeReleased({ lon: '432000' }).then(async (made) => (await publish(), made))}`,
+  withdrawal: async () => sql`
+    update portal.sichtbeobachtung set status = 'pruefung', experte_id = null where id = ${await makePublished('431000')}`,
+  deletion: async () => sql`delete from portal.sichtbeobachtung where id = ${await makePublished('432000')}`,
+  'a boundary that moved': async () => sql`
+    update portal.mandant set boundary = st_multi(st_makeenvelope(400000, 5500000, 425000, 5560000, 25832)) where kuerzel = 'N'`,
   sensitivity: async () => sql`
     update portal.art_mandant set sensibel = true where art = 2 and mandant_id = (select m.id from portal.mandant m where m.kuerzel = 'N')`,
 };
