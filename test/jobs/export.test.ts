@@ -89,7 +89,7 @@ for (const [what, hide] of Object.entries(hiding))
 
 it('S5.5 a storage that fails leaves the old files, and a sentence that tells nothing', async () => {
   const before = await stand();
-  await service.makeReleased({ lon: '433000' });
+  await service.makeReleased({ lon: '415000' });
   const fails = failing(() => Promise.reject(new StorageError('S3 answers 403 geheim')));
   assert.equal(await publish({ storage: fails }), 'Die Ablage der Dateien geht nicht.');
   const after = await stand();
