@@ -339,6 +339,9 @@ describe('the views as a contract', () => {
     assert.deepEqual(Object.fromEntries(rows.map((row) => [row.view, row.tables])), {
       'gis.art': 'art art_mandant artengruppe mandant',
       'gis.mandant': 'mandant',
+      'gis.mandant_teil': 'mandant_teil',
+      'gis.mandant_zelle': 'mandant_zelle',
+      'gis.medium': 'medium_gezeigt',
       'gis.protokoll': 'protokoll',
       'gis.qs': 'qs',
       'gis.stadium': 'stadium',
@@ -364,6 +367,7 @@ describe('the views as a contract', () => {
       rows.map((row) => row.layer),
       [
         'mandant.boundary MULTIPOLYGON 25832',
+        'mandant_teil.teil POLYGON 25832',
         'raster_5km.cell POLYGON 25832',
         'raster_eea10.cell POLYGON 25832',
         'raster_feld.cell POLYGON 25832',

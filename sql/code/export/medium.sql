@@ -1,5 +1,14 @@
 -- Photos and sound files that may be passed on (O5.4).
 
+-- Who is to be named where files of an account are passed on: nobody, where it does not want its name shown.
+create or replace function private.to_urheber(nutzer portal.nutzer)
+  returns text
+  language sql
+  stable
+as $$
+  select case when nutzer.anonymisiert = 0 then nullif(pg_catalog.concat_ws(' ', nutzer.vorname, nutzer.nachname), '') end
+$$;
+
 -- The files of records that may be passed on: with a licence, and shown at their true place.
 --   id  records
 create or replace function private.list_medium_gezeigt(id bigint[])
@@ -7,8 +16,7 @@ create or replace function private.list_medium_gezeigt(id bigint[])
   language sql
   stable
 as $$
-  select s.id, f.nummer::smallint, f.name, l.lizenz,
-    case when u.anonymisiert = 0 then nullif(pg_catalog.concat_ws(' ', u.vorname, u.nachname), '') end
+  select s.id, f.nummer::smallint, f.name, l.lizenz, private.to_urheber(u)
   from pg_catalog.unnest(list_medium_gezeigt.id) i (id)
   join portal.sichtbeobachtung_gezeigt g on g.id = i.id and g.unschaerfe_m = 0
   join portal.sichtbeobachtung s on s.id = i.id
@@ -32,6 +40,11 @@ begin
   if pg_catalog.cardinality(set_medium_gezeigt.id) = 0 then
     return;
   end if;
+  -- Whoever changes the account at the same time goes first or comes after: what it says is not read before it is changed and stored after.
+  perform
+  from portal.nutzer u
+  where u.id in (select s.nutzer_id from portal.sichtbeobachtung s where s.id = any (set_medium_gezeigt.id))
+  for share;
   with wanted as materialized (
     select k.* from private.list_medium_gezeigt(set_medium_gezeigt.id) k
   ),
