@@ -143,7 +143,6 @@ export interface Registration {
   anonymisiert: number;
   portalName: string | null;
   portalUrl: string | null;
-  /** Of its photos and sound files; null: all rights reserved. */
   medienLizenz: string | null;
 }
 
@@ -279,8 +278,7 @@ export async function updateNutzer(
   await sql`
     select api.update_nutzer(
       reader => ${reader}::bigint, token_hash => ${tokenHash}::bytea, id => ${id}::bigint, fields => ${`{${fields}}`}::text[],
-      email => ${change.email ?? null}::text,
-      password_hash => ${change.passwordHash ?? null}::text, nachname => ${change.nachname ?? null}::text,
+      email => ${change.email ?? null}::text, password_hash => ${change.passwordHash ?? null}::text, nachname => ${change.nachname ?? null}::text,
       vorname => ${change.vorname ?? null}::text, anonymisiert => ${change.anonymisiert ?? null}::integer,
       status => ${change.status ?? null}::integer, rollen => ${`{${change.rollen ?? []}}`}::text[],
       artengruppen => ${`{${change.artengruppen ?? []}}`}::integer[], medien_lizenz => ${change.medien_lizenz ?? null}::text)`;

@@ -94,3 +94,34 @@ begin
   return null;
 end
 $$;
+
+-- Under which licence the photos and sound files of an account are passed on where their report says nothing else, and under which name (O5.5).
+create or replace function api.get_nutzer_medien(id bigint)
+  returns table (medien_lizenz text, urheber text)
+  language sql
+  stable
+  rows 1
+as $$
+  select u.medien_lizenz, private.to_urheber(u) from portal.nutzer u where u.id = get_nutzer_medien.id
+$$;
+comment on function api.get_nutzer_medien(bigint) is
+  'Licence of the photos and sound files of an account, null for all rights reserved, and the name that goes with them, null for none';
+
+-- Changes that licence by a link to the own data, which stays good.
+--   medien_lizenz  null: all rights reserved
+-- returns            false when the link is not good any more
+create or replace function api.set_nutzer_medien(hash bytea, medien_lizenz portal.kurztext)
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  update portal.nutzer u set medien_lizenz = set_nutzer_medien.medien_lizenz
+  from api.get_nutzer_daten_link(set_nutzer_medien.hash) l
+  where u.id = l.nutzer_id;
+  return found;
+end
+$$;
+comment on function api.set_nutzer_medien(bytea, portal.kurztext) is
+  'Changes the licence of the photos and sound files of the account that a link to the own data belongs to; false when the link is not good any more';
