@@ -270,7 +270,7 @@ describe('the views as a contract', () => {
     art: 'id integer, eu_guid text, name_deutsch text, name_wissenschaftlich text, gid integer, artengruppe text, is_animal boolean, sensibel_in text[]',
     mandant:
       'id integer, kuerzel text, name text, quelle text, stand timestamp with time zone, boundary geometry(MultiPolygon,25832), lizenz text, herausgeber text, kontakt text, titel text, beschreibung text',
-    mandant_teil: 'id bigint, mandant_id integer, teil geometry(Polygon,25832)',
+    mandant_teil: 'id integer, mandant_id integer, teil geometry(Polygon,25832)',
     mandant_zelle: 'mandant_id integer, cell_x integer, cell_y integer, ganz boolean',
     medium: 'sichtbeobachtung_id bigint, nummer smallint, name text, lizenz text, urheber text',
     protokoll: 'id bigint, audit text, sichtbeobachtung_id bigint, zeitpunkt timestamp with time zone',

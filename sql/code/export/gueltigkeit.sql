@@ -27,7 +27,7 @@ begin
   if exists (select from portal.mandant m where m.lizenz is not null) then
     perform private.set_export_ungueltig(array(
       select distinct z.mandant_id
-      from pg_catalog.unnest(cell_x, cell_y) u (x, y)
+      from rows from (pg_catalog.unnest(cell_x), pg_catalog.unnest(cell_y)) u (x, y)
       join portal.mandant_zelle z on z.cell_x = u.x and z.cell_y = u.y));
   end if;
 end
