@@ -163,19 +163,6 @@ describe('the first import', () => {
   }
 });
 
-it('the licence of a tenant is what the file says, with what belongs to it; where the file says nothing it ends', async () => {
-  const angaben = { herausgeber: 'Amt', kontakt: 'amt@example.org', titel: 'Funde', beschreibung: 'Alle\nFunde' };
-  const read = async () => {
-    const [row] = await database.sql`
-      select lizenz, herausgeber, kontakt, titel, beschreibung from portal.mandant where kuerzel = 'AUE'`;
-    return { ...row };
-  };
-  assert.deepEqual(await load(withBerg(box(7, 8), { lizenz: 'dl-de/by-2-0', ...angaben })), []);
-  assert.deepEqual(await read(), { lizenz: 'dl-de/by-2-0', ...angaben });
-  assert.deepEqual(await load(fine), []);
-  assert.deepEqual(await read(), { lizenz: null, herausgeber: null, kontakt: null, titel: null, beschreibung: null });
-});
-
 it('a file of tenants that is a part by its own words is refused', async () => {
   for (const [more, says] of [
     [{ numberMatched: 3 }, 'nur 2 von 3 Features'],
@@ -413,4 +400,17 @@ describe('the files of a catalogue', { skip }, () => {
     const filled = await run(one, 'catalog', 'import', template, '--force');
     assert.match(filled.out, /^1 Mandant, 1 Artengruppe, 2 Arten, 1 Artdefinition geladen/);
   });
+});
+
+it('the licence of a tenant is what the file says, with what belongs to it; where the file says nothing it ends', async () => {
+  const angaben = { herausgeber: 'Amt', kontakt: 'amt@example.org', titel: 'Funde', beschreibung: 'Alle\nFunde' };
+  const read = async () => {
+    const [row] = await database.sql`
+      select lizenz, herausgeber, kontakt, titel, beschreibung from portal.mandant where kuerzel = 'AUE'`;
+    return { ...row };
+  };
+  assert.deepEqual(await load(withBerg(box(7, 8), { lizenz: 'dl-de/by-2-0', ...angaben }), true), []);
+  assert.deepEqual(await read(), { lizenz: 'dl-de/by-2-0', ...angaben });
+  assert.deepEqual(await load(fine, true), []);
+  assert.deepEqual(await read(), { lizenz: null, herausgeber: null, kontakt: null, titel: null, beschreibung: null });
 });
