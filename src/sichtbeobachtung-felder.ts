@@ -2,6 +2,9 @@
 // in files of imports. From this table follow their types, the forms of POST and PUT and what these allow, the columns of an import, and
 // what the document says of them. What SQL must know of them stands in sql/code/sichtbeobachtung/melden.sql.
 
+/** Licences under which photos and sound files may be passed on (O5.5). */
+export const medienLizenzen = ['CC0-1.0', 'CC-BY-4.0', 'CC-BY-NC-4.0'] as const;
+
 /** What may be sent. A word is one of a few; a text is NFC and never empty; a date is a day that exists. */
 type Kind =
   | { kind: 'id' | 'boolean' | 'date' }
@@ -13,10 +16,10 @@ type Kind =
 export type Feld = Kind & {
   /** What the document says of it as a part of a form. */
   meaning: string;
-  /** What it is when it is not sent, or sent empty (D3.7). Without this and `absent` it must be sent. */
+  /** What it is when it is sent empty, and, unless `absent` says otherwise, when it is not sent (D3.7). Without this it may not be sent empty. */
   empty?: string | number | boolean | null;
-  /** What it is when it is not sent; sent empty, it is refused. */
-  absent?: string;
+  /** What it is when it is not sent. Without this and `empty` it must be sent. */
+  absent?: string | null;
   /** What operators are told of its column in a file of an import; without it, imports don't know it. */
   column?: string;
   /** For what answers show as it was sent: what the document says of it there. What they show otherwise is in http/openapi/schemas.ts. */
@@ -99,6 +102,16 @@ export const felder = {
     column: 'Nummer aus aktivitaeten.csv',
     shown: { meaning: 'Nummer der Aktivität, siehe /aktivitaeten', inLists: false },
   },
+  medien_lizenz: {
+    kind: 'word',
+    words: medienLizenzen,
+    empty: '',
+    // As the account says.
+    absent: null,
+    meaning:
+      'Lizenz, unter der Fotos und Tonaufnahme weitergegeben werden. Leer gesendet: alle Rechte vorbehalten. Beim Melden nicht gesendet: wie im Konto.',
+    column: 'CC0-1.0, CC-BY-4.0 oder CC-BY-NC-4.0, für Fotos und Tonaufnahme (Standard: wie im Konto)',
+  },
 } as const satisfies Record<string, Feld>;
 
 export type FeldName = keyof typeof felder;
@@ -117,7 +130,8 @@ interface ValueOfKind {
 }
 type ValueOf<F extends Feld> =
   | (F extends { words: readonly (infer W)[] } ? W : ValueOfKind[Exclude<F['kind'], 'word'>])
-  | (F extends { empty: null } ? null : never);
+  | (F extends { empty: null } | { absent: null } ? null : never)
+  | (F extends { empty: '' } ? '' : never);
 
 /** What a form that was checked holds. */
 export type FeldValues = { [name in FeldName]: ValueOf<(typeof felder)[name]> };

@@ -1,63 +1,35 @@
--- What instances of the last release, 0.29, still call while they are being replaced. It hands on to what is there now and knows nothing
+-- What instances of the last release, 0.30, still call while they are being replaced. It hands on to what is there now and knows nothing
 -- itself.
 
--- Sightings of both kinds.
-create or replace function ausgabe.list_sichtbeobachtung_id_of_box(
-    arten integer[], datum_von date, datum_bis date, mandant_grenze public.geometry, box float8[], box_srid integer,
-    after_key bigint[], row_limit integer)
-  returns bigint[]
+-- Accounts without a licence of their photos and sound files.
+create or replace function api.update_nutzer(
+  reader bigint, token_hash bytea, id bigint, fields portal.kurztexte, email portal.kurztext, password_hash portal.kurztext,
+  nachname portal.kurztext, vorname portal.kurztext, anonymisiert integer, status integer, rollen portal.kurztexte,
+  artengruppen integer[])
+  returns bigint
   language plpgsql
-  stable
+  volatile
 as $$
 begin
-  return ausgabe.list_sichtbeobachtung_id_of_box(
-    arten, datum_von, datum_bis, mandant_grenze, box, box_srid, after_key, row_limit, null);
+  return api.update_nutzer(
+    reader, token_hash, id, fields, email, password_hash, nachname, vorname, anonymisiert, status, rollen, artengruppen, null);
 end
 $$;
-comment on function ausgabe.list_sichtbeobachtung_id_of_box(
-  integer[], date, date, public.geometry, float8[], integer, bigint[], integer) is
-  'Sightings in a box by species, days and boundary, in the order of a page; for instances of release 0.29';
+comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[]) is
+  'Changes the named fields of an account as its owner or as administrator, all or none; for instances of release 0.30';
 
-create or replace function ausgabe.list_sichtbeobachtung_id(
-    art integer, gid integer, datum_von date, datum_bis date, mandant text, box float8[], box_srid integer, after_key bigint[],
-    row_limit integer)
-  returns bigint[]
+create or replace function api.register_nutzer(
+  loginname portal.kurztext, email portal.kurztext, vorname portal.kurztext, nachname portal.kurztext, anonymisiert integer,
+  portal_name portal.kurztext, portal_url portal.kurztext)
+  returns table (nutzer_id bigint, is_new boolean)
   language plpgsql
-  stable
-as $$
-begin
-  return ausgabe.list_sichtbeobachtung_id(
-    art, gid, datum_von, datum_bis, mandant, box, box_srid, after_key, row_limit, null);
-end
-$$;
-comment on function ausgabe.list_sichtbeobachtung_id(integer, integer, date, date, text, float8[], integer, bigint[], integer) is
-  'Sightings by species, group, days, tenant and box, in the order of a page; for instances of release 0.29';
-
-create or replace function ausgabe.list_sichtbeobachtung(
-    art integer, gid integer, datum_von date, datum_bis date, mandant text, box float8[], box_srid integer, after_key bigint[],
-    skip integer, row_limit integer, srid integer, north_first boolean)
-  returns table (features text, last_key text, returned integer)
-  language plpgsql
-  stable
-  rows 1
+  volatile
 as $$
 begin
   return query
-  select l.features, l.last_key, l.returned
-  from ausgabe.list_sichtbeobachtung(
-    art, gid, datum_von, datum_bis, mandant, box, box_srid, after_key, skip, row_limit, srid, north_first, null) l;
+  select r.nutzer_id, r.is_new
+  from api.register_nutzer(loginname, email, vorname, nachname, anonymisiert, portal_name, portal_url, null) r;
 end
 $$;
-comment on function ausgabe.list_sichtbeobachtung(
-  integer, integer, date, date, text, float8[], integer, bigint[], integer, integer, integer, boolean) is
-  'Sightings as a page of GeoJSON features; for instances of release 0.29';
-
-create or replace function ausgabe.get_sichtbeobachtung(id bigint, srid integer, north_first boolean)
-  returns text
-  language sql
-  stable
-as $$
-  select ausgabe.get_sichtbeobachtung(id, srid, north_first, null)
-$$;
-comment on function ausgabe.get_sichtbeobachtung(bigint, integer, boolean) is
-  'One sighting as a GeoJSON feature; for instances of release 0.29';
+comment on function api.register_nutzer(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, portal.kurztext, portal.kurztext) is
+  'Registers an account without a password; for instances of release 0.30';

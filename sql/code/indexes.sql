@@ -94,3 +94,4 @@ comment on index portal.qs_status is 'status_aenderung= of /qs';
 comment on index portal.qs_experte is 'what an expert decided, for whoever asks for their own data';
 comment on index portal.sichtbeobachtung_herkunft_quelle is 'what an import stored before, by its number in the source; keeps it unique';
 comment on index portal.sichtbeobachtung_herkunft_guid is 'guid of an imported record; keeps it unique';
+comment on index portal.export_ungueltig_mandant is 'whether the files of a tenant may be served';

@@ -21,7 +21,8 @@ sichtbeobachtungen.json
   Alle Ihre Beobachtungen mit allen Feldern, auch die persönlichen, am genauen Ort. lat ist der Hochwert, lon der Rechtswert in
   Metern, im Bezugssystem, das srid nennt (EPSG:25832, ETRS89 / UTM 32N). protokoll: wann die Beobachtung angelegt und geändert
   wurde. quelle und quelle_id: woher sie übernommen wurde. bemerkung_ungekuerzt: eine ältere Bemerkung, die für die Anzeige
-  gekürzt werden musste. Namen von Arten sind die allgemeinen; die Nummern und Namen einzelner Portale fehlen.
+  gekürzt werden musste. medien_lizenz: unter welcher Lizenz ihre Fotos und Töne weitergegeben werden; leer: alle Rechte
+  vorbehalten, null: wie in konto.json. Namen von Arten sind die allgemeinen; die Nummern und Namen einzelner Portale fehlen.
 
 sichtbeobachtungen.csv
   Dieselben als Tabelle (UTF-8, Kommas), ohne protokoll. Texte, die ein Tabellenprogramm für eine Formel hielte, beginnen hier mit

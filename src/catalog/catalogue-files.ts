@@ -2,7 +2,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { type CatalogueTable, listPresentMandant, listPresentRows } from '../db/catalogue.ts';
+import { type CatalogueTable, listPresentMandant, listPresentRows, lizenzen } from '../db/catalogue.ts';
 import type { Sql } from '../db/client.ts';
 import { catalogueFiles, type FileName, mandantenFile, requiredFiles } from './catalogue.ts';
 import { toCsvLine } from './csv.ts';
@@ -106,6 +106,11 @@ export function describeFormat(): string {
     '  domains *                        Liste der Hostnamen ohne Port',
     '  schluessel                       Schlüssel in der Quelle von grenzen refresh',
     '  bemerkung_geschuetzter           zeigen (Standard) oder verbergen',
+    `  lizenz                           Lizenz, unter der er seine Funde veröffentlicht: ${lizenzen.join(', ')};`,
+    '                                   fehlt sie, veröffentlicht er nichts',
+    '  herausgeber, titel               mit lizenz nötig; höchstens 200 Zeichen',
+    '  kontakt                          mit lizenz nötig; eine E-Mail-Adresse',
+    '  beschreibung                     mit lizenz nötig; höchstens 4000 Zeichen',
     '  {"type":"Feature","properties":{"kuerzel":"RP","name":"Rheinland-Pfalz","domains":["rp.example.org"]},"geometry":{…}}',
   ];
   for (const file of names) {

@@ -10,13 +10,15 @@ import {
   listKnownIds,
   listMandantGleich,
   listMandantMangel,
+  lizenzen,
   loadCatalogue,
   type NewMandant,
 } from '../db/catalogue.ts';
 import { codeOf, type Database, type Sql } from '../db/client.ts';
 import { describePart } from '../guard/collection.ts';
 import { countCrossings, maxCrossings } from '../guard/geometry.ts';
-import { toName } from '../guard/text.ts';
+import { mailAddress } from '../guard/mail-address.ts';
+import { isStorable, toName } from '../guard/text.ts';
 import type { Progress } from '../observe/progress.ts';
 import { column, optional, type Row, readCsv } from './csv.ts';
 import { ImportError, type Problem } from './problems.ts';
@@ -216,6 +218,20 @@ const position = v.looseTuple(
 type Ring = v.InferOutput<typeof ring>;
 // One that is not closed yet may have one fewer.
 const ring = v.pipe(v.array(position, 'ein Ring'), v.minLength(3, 'ein Ring mit mindestens drei Ecken'));
+const orNull = <S extends v.GenericSchema<string, unknown>>(schema: S) => v.optional(v.nullable(schema), null);
+const textOf = (max: number) => {
+  const allowed = `ein Text mit höchstens ${max} Zeichen`;
+  return v.pipe(
+    v.string(allowed),
+    v.trim(),
+    v.normalize(),
+    v.minLength(1, allowed),
+    v.maxLength(max, allowed),
+    v.check(isStorable, allowed),
+  );
+};
+/** What a tenant says of the files that it publishes. */
+const angaben = ['herausgeber', 'kontakt', 'titel', 'beschreibung'] as const;
 const mandantFeature = v.object({
   properties: v.object(
     {
@@ -230,6 +246,11 @@ const mandantFeature = v.object({
       ),
       schluessel: v.optional(v.nullable(v.pipe(v.string('ein Text'), v.transform(toName), v.minLength(1, 'ein Text'))), null),
       bemerkung_geschuetzter: v.optional(v.picklist(['zeigen', 'verbergen'], 'zeigen oder verbergen'), 'zeigen'),
+      lizenz: v.optional(v.nullable(v.picklist(lizenzen, lizenzen.join(', '))), null),
+      herausgeber: orNull(v.pipe(textOf(200), v.transform(toName))),
+      kontakt: orNull(v.pipe(v.string('eine E-Mail-Adresse'), mailAddress)),
+      titel: orNull(v.pipe(textOf(200), v.transform(toName))),
+      beschreibung: orNull(textOf(4000)),
     },
     'ein Objekt',
   ),
@@ -288,6 +309,9 @@ async function readMandanten(path: string, problems: Problem[], warn: (sentence:
       }
       seen.set(key, line);
     }
+    for (const name of properties.lizenz === null ? [] : angaben)
+      if (properties[name] === null)
+        problems.push({ file, line, message: `Feature ${line} (${properties.kuerzel}): zu lizenz fehlt ${name}` });
     const polygons = geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates;
     const fault = closeRings(polygons, (sentence) => warn(`${file}: Feature ${line} (${properties.kuerzel}), ${sentence}`));
     if (fault !== null) problems.push({ file, line, message: `Feature ${line} (${properties.kuerzel}), ${fault}` });

@@ -131,8 +131,9 @@ interface ColumnOfFile extends Kind {
 
 function columnOf(feld: Feld): ColumnOfFile {
   const kind = kindOf(feld);
-  const standard = feld.empty ?? feld.absent;
-  const empty = feld.empty === null ? null : standard === undefined ? undefined : kind.read(String(standard));
+  // A cell can't be missing: an empty one is what is not sent.
+  const standard = feld.absent === undefined ? feld.empty : feld.absent;
+  const empty = standard === null || standard === undefined ? standard : kind.read(String(standard));
   return { ...kind, meaning: feld.column ?? '', ...(empty !== undefined && { empty }) };
 }
 

@@ -1,6 +1,6 @@
 // What is stored about an account, for its owner (D7.1), and the links by which they get it (D7.3).
 import type { Sql } from './client.ts';
-import { oneValue } from './row.ts';
+import { oneRow, oneValue } from './row.ts';
 
 /** Records in a page: a remark has up to 4 000 characters. */
 const pageRows = 200;
@@ -104,6 +104,18 @@ export async function getNutzerDatenLink(sql: Sql, hash: Buffer): Promise<Nutzer
   const [row] = await sql<NutzerDatenLink[]>`
     select l.nutzer_id as "nutzerId", l.loginname, l.geholt from api.get_nutzer_daten_link(hash => ${hash}::bytea) l`;
   return row ?? null;
+}
+
+/** Under which licence photos and sound files of an account are passed on, null for none, and under which name. */
+export async function getNutzerMedien(sql: Sql, id: number): Promise<{ medienLizenz: string | null; urheber: string | null }> {
+  return oneRow(sql<{ medienLizenz: string | null; urheber: string | null }[]>`
+    select m.medien_lizenz as "medienLizenz", m.urheber from api.get_nutzer_medien(id => ${id}::bigint) m`);
+}
+
+/** Changes that licence by a link to the own data; false when the link is not good any more. */
+export async function setNutzerMedien(sql: Sql, hash: Buffer, medienLizenz: string | null): Promise<boolean> {
+  return oneValue<boolean>(sql`
+    select api.set_nutzer_medien(hash => ${hash}::bytea, medien_lizenz => ${medienLizenz}::text)`);
 }
 
 /** The account whose data are fetched by this link now; null when it is not good any more, or they were. */

@@ -7,6 +7,9 @@ import { analyzeRecords } from './statistics.ts';
 
 type Insert<T extends { $inferInsert: unknown }> = T['$inferInsert'];
 
+/** Licences under which a tenant may publish its files (O5.1). */
+export const lizenzen = ['CC0-1.0', 'CC-BY-4.0', 'CC-BY-NC-4.0', 'dl-de/by-2-0', 'dl-de/zero-2-0', 'ODbL-1.0'] as const;
+
 export interface NewMandant {
   kuerzel: string;
   name: string;
@@ -16,6 +19,13 @@ export interface NewMandant {
   geojson: string;
   /** Whether everybody is shown the remark and the biotope photo of a protected record (D6.5). */
   bemerkung_geschuetzter: 'zeigen' | 'verbergen';
+  /** Null: it publishes nothing. With a licence none of the others is null. */
+  lizenz: (typeof lizenzen)[number] | null;
+  herausgeber: string | null;
+  /** A mail address. */
+  kontakt: string | null;
+  titel: string | null;
+  beschreibung: string | null;
 }
 
 /** null: the file was not given, what is in the database stays. */
@@ -98,6 +108,10 @@ export async function loadCatalogue(
             kuerzel => ${mandant.kuerzel}::text, name => ${mandant.name}::text, schluessel => ${mandant.schluessel}::text,
             domains => ${domains}::text[], geojson => ${mandant.geojson}::text,
             bemerkung_geschuetzter => ${mandant.bemerkung_geschuetzter}::text)`;
+        await tx`
+          select api.set_mandant_lizenz(
+            kuerzel => ${mandant.kuerzel}::text, lizenz => ${mandant.lizenz}::text, herausgeber => ${mandant.herausgeber}::text,
+            kontakt => ${mandant.kontakt}::text, titel => ${mandant.titel}::text, beschreibung => ${mandant.beschreibung}::text)`;
       }
       for (const row of await tx<{ id: number; kuerzel: string }[]>`select id, kuerzel from portal.mandant`) {
         ids.set(row.kuerzel.toLowerCase(), row.id);
@@ -151,6 +165,7 @@ export async function loadCatalogue(
 export async function listPresentMandant(sql: Sql): Promise<NewMandant[]> {
   const rows = await sql<(Omit<NewMandant, 'domains'> & { domains: string })[]>`
     select m.kuerzel, m.name, m.schluessel, array_to_json(m.domains)::text as domains, m.bemerkung_geschuetzter,
+      m.lizenz, m.herausgeber, m.kontakt, m.titel, m.beschreibung,
       st_asgeojson(st_transform(m.boundary, 4326), 9) as geojson
     from portal.mandant m
     order by m.id`;

@@ -143,6 +143,7 @@ export interface Registration {
   anonymisiert: number;
   portalName: string | null;
   portalUrl: string | null;
+  medienLizenz: string | null;
 }
 
 /**
@@ -153,7 +154,8 @@ export async function registerNutzer(sql: Sql | Transaction, r: Registration): P
   return oneRow(sql<{ id: number; isNew: boolean }[]>`
     select r.nutzer_id as id, r.is_new as "isNew" from api.register_nutzer(
       loginname => ${r.loginname}::text, email => ${r.email}::text, vorname => ${r.vorname}::text, nachname => ${r.nachname}::text,
-      anonymisiert => ${r.anonymisiert}::integer, portal_name => ${r.portalName}::text, portal_url => ${r.portalUrl}::text) r`);
+      anonymisiert => ${r.anonymisiert}::integer, portal_name => ${r.portalName}::text, portal_url => ${r.portalUrl}::text,
+      medien_lizenz => ${r.medienLizenz}::text) r`);
 }
 
 export interface MailNutzer {
@@ -240,6 +242,7 @@ export interface NutzerChange {
   status?: number | undefined;
   rollen?: string[] | undefined;
   artengruppen?: number[] | undefined;
+  medien_lizenz?: string | null | undefined;
 }
 
 /** Fails with NRCHT unless a reader may change these fields of an account; with none of them, anything. */
@@ -268,17 +271,17 @@ export async function updateNutzer(
     status: 'status',
     rollen: 'rollen',
     artengruppen: 'artengruppenbeschraenkung',
+    medien_lizenz: 'medien_lizenz',
   } as const;
   const entries = Object.entries(names) as [keyof typeof names, string][];
   const fields = entries.flatMap(([key, name]) => (change[key] === undefined ? [] : name));
   await sql`
     select api.update_nutzer(
       reader => ${reader}::bigint, token_hash => ${tokenHash}::bytea, id => ${id}::bigint, fields => ${`{${fields}}`}::text[],
-      email => ${change.email ?? null}::text,
-      password_hash => ${change.passwordHash ?? null}::text, nachname => ${change.nachname ?? null}::text,
+      email => ${change.email ?? null}::text, password_hash => ${change.passwordHash ?? null}::text, nachname => ${change.nachname ?? null}::text,
       vorname => ${change.vorname ?? null}::text, anonymisiert => ${change.anonymisiert ?? null}::integer,
       status => ${change.status ?? null}::integer, rollen => ${`{${change.rollen ?? []}}`}::text[],
-      artengruppen => ${`{${change.artengruppen ?? []}}`}::integer[])`;
+      artengruppen => ${`{${change.artengruppen ?? []}}`}::integer[], medien_lizenz => ${change.medien_lizenz ?? null}::text)`;
 }
 
 /**

@@ -103,6 +103,33 @@ describe('the first import', () => {
       /gibt es nicht/,
       /gibt es nicht/,
     ],
+    [
+      'a licence that there is not',
+      withBerg(box(7, 8), { lizenz: 'CC BY' }),
+      /Feature 1: properties.lizenz ist ungültig, erlaubt ist CC0-1.0, CC-BY-4.0, CC-BY-NC-4.0, dl-de\/by-2-0, dl-de\/zero-2-0, ODbL-1.0$/,
+      /gibt es nicht/,
+      /gibt es nicht/,
+    ],
+    [
+      'a licence alone',
+      withBerg(box(7, 8), { lizenz: 'CC0-1.0', titel: 'Funde', beschreibung: 'Alle' }),
+      /Feature 1 \(AUE\): zu lizenz fehlt herausgeber$/,
+      /Feature 1 \(AUE\): zu lizenz fehlt kontakt$/,
+    ],
+    [
+      'a contact that is no address',
+      withBerg(box(7, 8), { kontakt: 'Amt' }),
+      /Feature 1: properties.kontakt ist ungültig, erlaubt ist eine E-Mail-Adresse wie name@example.org$/,
+      /gibt es nicht/,
+      /gibt es nicht/,
+    ],
+    [
+      'a long title',
+      withBerg(box(7, 8), { titel: 'x'.repeat(201) }),
+      /Feature 1: properties.titel ist ungültig, erlaubt ist ein Text mit höchstens 200 Zeichen$/,
+      /gibt es nicht/,
+      /gibt es nicht/,
+    ],
     ['two tenants that are the same area', [aue(box(7, 8)), berg(box(7.01, 8.01))], /AUE und BERG haben dieselbe Grenze$/],
     [
       'a tenant without domains',
@@ -373,4 +400,17 @@ describe('the files of a catalogue', { skip }, () => {
     const filled = await run(one, 'catalog', 'import', template, '--force');
     assert.match(filled.out, /^1 Mandant, 1 Artengruppe, 2 Arten, 1 Artdefinition geladen/);
   });
+});
+
+it('the licence of a tenant is what the file says, with what belongs to it; where the file says nothing it ends', async () => {
+  const angaben = { herausgeber: 'Amt', kontakt: 'amt@example.org', titel: 'Funde', beschreibung: 'Alle\nFunde' };
+  const read = async () => {
+    const [row] = await database.sql`
+      select lizenz, herausgeber, kontakt, titel, beschreibung from portal.mandant where kuerzel = 'AUE'`;
+    return { ...row };
+  };
+  assert.deepEqual(await load(withBerg(box(7, 8), { lizenz: 'dl-de/by-2-0', ...angaben }), true), []);
+  assert.deepEqual(await read(), { lizenz: 'dl-de/by-2-0', ...angaben });
+  assert.deepEqual(await load(fine, true), []);
+  assert.deepEqual(await read(), { lizenz: null, herausgeber: null, kontakt: null, titel: null, beschreibung: null });
 });

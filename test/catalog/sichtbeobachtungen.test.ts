@@ -217,7 +217,7 @@ const good = '2,5530000,420000';
 const number = 'erlaubt ist eine Zahl';
 const day = 'erlaubt ist ein Tag, den es gibt, als TT.MM.JJJJ oder JJJJ-MM-TT';
 const allowed =
-  'art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status,loginname,experte,quelle_id,guid,foto,foto_2,foto_3,biotopfoto,audio';
+  'art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,medien_lizenz,status,loginname,experte,quelle_id,guid,foto,foto_2,foto_3,biotopfoto,audio';
 
 describe('a cell', () => {
   const header = 'art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,status';

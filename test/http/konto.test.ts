@@ -340,6 +340,23 @@ describe('asking for a link to the own data', () => {
 });
 
 describe('the link to the own data', () => {
+  it('O5.5 shows the licence of photos and sounds, changes it, and stays good for the data', async () => {
+    const link = await service.makeDatenLink('melder');
+    assert.match((await service.request(link)).text, /<option value="">Alle Rechte vorbehalten/);
+    const changed = await post(link, { aktion: 'lizenz', medien_lizenz: 'CC-BY-4.0' });
+    assert.equal(changed.status, 200);
+    assert.match(changed.text, /Wer eine Datei schon unter einer Lizenz hat, behält sie/);
+    assert.match(changed.text, /<option value="CC-BY-4.0" selected>/);
+    const read = () =>
+      sql`select medien_lizenz from portal.nutzer where loginname = 'melder'`.then(([row]) => row?.medien_lizenz);
+    assert.equal(await read(), 'CC-BY-4.0');
+    await post(link, { aktion: 'lizenz', medien_lizenz: 'meine' });
+    assert.equal(await read(), 'CC-BY-4.0');
+    assert.match((await post(link, { aktion: 'lizenz', medien_lizenz: '' })).text, /value="herunterladen"/);
+    assert.equal(await read(), null);
+    assert.equal((await post(`${link}x`, { aktion: 'lizenz', medien_lizenz: 'CC0-1.0' })).status, 404);
+  });
+
   it('fetches the data once, and shows the page until it ends', async () => {
     await service.makeSichtbeobachtung();
     const link = await service.makeDatenLink('melder');

@@ -63,7 +63,7 @@ describe('GET /nutzer/{id}', () => {
     assert.deepEqual(json.result, [
       {
         ...{ id, loginname: 'vogelexperte', email: '2@example.org', vorname: 'Vera', nachname: 'vogelexperte' },
-        ...{ anonymisiert: 0, status: 1, rollen: ['expert'], artengruppenbeschraenkung: [1] },
+        ...{ anonymisiert: 0, status: 1, rollen: ['expert'], artengruppenbeschraenkung: [1], medien_lizenz: null },
       },
     ]);
     const restricted = `/nutzer/${id}?format=xml&restrict=rollen,artengruppenbeschraenkung`;
@@ -87,6 +87,20 @@ describe('GET /nutzer/{id}', () => {
 });
 
 describe('PUT /nutzer/{id}', () => {
+  it('O5.5 changes the licence of photos and sounds as owner and as administrator, as nobody else; sent empty, it is cleared', async () => {
+    const id = ids.get('nachbarin');
+    const shown = async () => (await service.request(`/nutzer/${id}`, { as: 'admin' })).json.result[0].medien_lizenz;
+    assert.equal((await put(id, { medien_lizenz: 'CC-BY-NC-4.0' }, 'nachbarin')).status, 200);
+    assert.equal(await shown(), 'CC-BY-NC-4.0');
+    const wrong = await put(id, { medien_lizenz: 'ODbL-1.0' }, 'nachbarin');
+    assert.equal(wrong.status, 400);
+    assert.match(wrong.json.error.fields.medien_lizenz, /CC0-1.0, CC-BY-4.0 oder CC-BY-NC-4.0/);
+    assert.equal((await put(id, { medien_lizenz: '' }, 'melder')).status, 403);
+    assert.equal(await shown(), 'CC-BY-NC-4.0');
+    assert.equal((await put(id, { medien_lizenz: '' }, 'admin')).status, 200);
+    assert.equal(await shown(), null);
+  });
+
   it('S2.6 changes nothing when one field among others is forbidden', async () => {
     const id = ids.get('nachbarin');
     const before = await snapshot(id);

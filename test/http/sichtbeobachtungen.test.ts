@@ -231,13 +231,32 @@ describe('every field that may be sent', () => {
 
   it('comes back as it was sent, from a report and from a change', async () => {
     // A new field that answers show in another form fails here until it is sent and looked for.
-    assert.deepEqual(Object.keys(sent).sort(), Object.keys(changeSichtbeobachtungFields).sort());
+    assert.deepEqual([...Object.keys(sent), 'medien_lizenz'].sort(), Object.keys(changeSichtbeobachtungFields).sort());
     const record = await service.makeSichtbeobachtung(formOf('report', Object.keys(createSichtbeobachtungFields)));
     await shownOf('report', record);
     const names = Object.keys(changeSichtbeobachtungFields).filter((name) => name !== 'status');
     const changed = await service.put(record, formOf('change', names));
     assert.equal(changed.status, 200, changed.text);
     await shownOf('change', record);
+  });
+
+  it('O5.5 has a licence of its files, which no answer shows: not sent as the account says, sent empty none; its owner changes it at any time', async () => {
+    const stored = async (id: number) => {
+      const [row] = await sql`select medien_lizenz from portal.sichtbeobachtung where id = ${id}`;
+      return row?.medien_lizenz;
+    };
+    assert.equal(await stored(await service.makeSichtbeobachtung({ lon: '420301' })), null);
+    assert.equal(await stored(await service.makeSichtbeobachtung({ lon: '420302', medien_lizenz: '' })), '');
+    const id = await service.makeReleased({ lon: '420303', medien_lizenz: 'CC-BY-4.0' });
+    assert.equal(await stored(id), 'CC-BY-4.0');
+    assert.equal((await service.put(id, { medien_lizenz: 'frei' })).status, 400);
+    assert.equal((await service.put(id, { medien_lizenz: 'CC0-1.0', anzahl: '3' })).status, 403);
+    assert.equal((await service.put(id, { medien_lizenz: 'CC0-1.0' }, 'expertin')).status, 403);
+    assert.equal(await stored(id), 'CC-BY-4.0');
+    assert.equal((await service.put(id, { medien_lizenz: '' })).status, 200);
+    assert.equal(await stored(id), '');
+    const [row] = await sql`select status from portal.sichtbeobachtung where id = ${id}`;
+    assert.equal(row?.status, 'freigegeben');
   });
 });
 

@@ -223,6 +223,7 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
     for (const role of ['gis_public', 'gis_exact']) {
       for (const table of [
         'portal.sperre_katalog',
+        'portal.sperre_export',
         'portal.sperre_konto',
         'portal.sperre_raster',
         'portal.grenzlauf',

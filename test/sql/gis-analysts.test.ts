@@ -199,6 +199,9 @@ describe('an analyst', { skip }, () => {
     const both = [
       'gis.art',
       'gis.mandant',
+      'gis.mandant_teil',
+      'gis.mandant_zelle',
+      'gis.medium',
       'gis.protokoll',
       'gis.raster_5km',
       'gis.raster_besetzt',

@@ -269,7 +269,10 @@ describe('the views as a contract', () => {
   const columns: Record<string, string> = {
     art: 'id integer, eu_guid text, name_deutsch text, name_wissenschaftlich text, gid integer, artengruppe text, is_animal boolean, sensibel_in text[]',
     mandant:
-      'id integer, kuerzel text, name text, quelle text, stand timestamp with time zone, boundary geometry(MultiPolygon,25832)',
+      'id integer, kuerzel text, name text, quelle text, stand timestamp with time zone, boundary geometry(MultiPolygon,25832), lizenz text, herausgeber text, kontakt text, titel text, beschreibung text',
+    mandant_teil: 'id integer, mandant_id integer, teil geometry(Polygon,25832)',
+    mandant_zelle: 'mandant_id integer, cell_x integer, cell_y integer, ganz boolean',
+    medium: 'sichtbeobachtung_id bigint, nummer smallint, name text, lizenz text, urheber text',
     protokoll: 'id bigint, audit text, sichtbeobachtung_id bigint, zeitpunkt timestamp with time zone',
     qs: 'id bigint, sichtbeobachtung_id bigint, nutzer_id bigint, art integer, datum_beobachtung date, status text, experte_id bigint, zeitpunkt timestamp with time zone',
     raster_eea10: grid,
@@ -284,7 +287,7 @@ describe('the views as a contract', () => {
     sichtbeobachtung_raster:
       'id bigint, art integer, datum date, unschaerfe_m integer, cell_x integer, cell_y integer, eea10 integer, tk integer, stadium_id integer, place geometry(Point,25832)',
     stadium: 'id integer, name text, phaenogramm boolean',
-    sichtbeobachtung: `${head}, unschaerfe_m integer, cell_x integer, cell_y integer, place geometry(Point,25832), phaenogramm boolean`,
+    sichtbeobachtung: `${head}, unschaerfe_m integer, cell_x integer, cell_y integer, place geometry(Point,25832), phaenogramm boolean, geaendert date`,
     sichtbeobachtung_exakt: `${head}, geschuetzt boolean, cell_x integer, cell_y integer, place geometry(Point,25832)`,
   };
 
@@ -339,6 +342,9 @@ describe('the views as a contract', () => {
     assert.deepEqual(Object.fromEntries(rows.map((row) => [row.view, row.tables])), {
       'gis.art': 'art art_mandant artengruppe mandant',
       'gis.mandant': 'mandant',
+      'gis.mandant_teil': 'mandant_teil',
+      'gis.mandant_zelle': 'mandant_zelle',
+      'gis.medium': 'medium_gezeigt',
       'gis.protokoll': 'protokoll',
       'gis.qs': 'qs',
       'gis.stadium': 'stadium',
@@ -364,6 +370,7 @@ describe('the views as a contract', () => {
       rows.map((row) => row.layer),
       [
         'mandant.boundary MULTIPOLYGON 25832',
+        'mandant_teil.teil POLYGON 25832',
         'raster_5km.cell POLYGON 25832',
         'raster_eea10.cell POLYGON 25832',
         'raster_feld.cell POLYGON 25832',

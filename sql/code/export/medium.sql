@@ -1,5 +1,14 @@
 -- Photos and sound files that may be passed on (O5.4).
 
+-- Who is to be named where files of an account are passed on: nobody, where it does not want its name shown.
+create or replace function private.to_urheber(nutzer portal.nutzer)
+  returns text
+  language sql
+  stable
+as $$
+  select case when nutzer.anonymisiert = 0 then nullif(pg_catalog.concat_ws(' ', nutzer.vorname, nutzer.nachname), '') end
+$$;
+
 -- The files of records that may be passed on: with a licence, and shown at their true place.
 --   id  records
 create or replace function private.list_medium_gezeigt(id bigint[])
@@ -7,8 +16,7 @@ create or replace function private.list_medium_gezeigt(id bigint[])
   language sql
   stable
 as $$
-  select s.id, f.nummer::smallint, f.name, l.lizenz,
-    case when u.anonymisiert = 0 then nullif(pg_catalog.concat_ws(' ', u.vorname, u.nachname), '') end
+  select s.id, f.nummer::smallint, f.name, l.lizenz, private.to_urheber(u)
   from pg_catalog.unnest(list_medium_gezeigt.id) i (id)
   join portal.sichtbeobachtung_gezeigt g on g.id = i.id and g.unschaerfe_m = 0
   join portal.sichtbeobachtung s on s.id = i.id
@@ -32,6 +40,11 @@ begin
   if pg_catalog.cardinality(set_medium_gezeigt.id) = 0 then
     return;
   end if;
+  -- Whoever changes the account at the same time goes first or comes after: what it says is not read before it is changed and stored after.
+  perform
+  from portal.nutzer u
+  where u.id in (select s.nutzer_id from portal.sichtbeobachtung s where s.id = any (set_medium_gezeigt.id))
+  for share;
   with wanted as materialized (
     select k.* from private.list_medium_gezeigt(set_medium_gezeigt.id) k
   ),
@@ -81,3 +94,34 @@ begin
   return null;
 end
 $$;
+
+-- Under which licence the photos and sound files of an account are passed on where their report says nothing else, and under which name (O5.5).
+create or replace function api.get_nutzer_medien(id bigint)
+  returns table (medien_lizenz text, urheber text)
+  language sql
+  stable
+  rows 1
+as $$
+  select u.medien_lizenz, private.to_urheber(u) from portal.nutzer u where u.id = get_nutzer_medien.id
+$$;
+comment on function api.get_nutzer_medien(bigint) is
+  'Licence of the photos and sound files of an account, null for all rights reserved, and the name that goes with them, null for none';
+
+-- Changes that licence by a link to the own data, which stays good.
+--   medien_lizenz  null: all rights reserved
+-- returns            false when the link is not good any more
+create or replace function api.set_nutzer_medien(hash bytea, medien_lizenz portal.kurztext)
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+begin
+  update portal.nutzer u set medien_lizenz = set_nutzer_medien.medien_lizenz
+  from api.get_nutzer_daten_link(set_nutzer_medien.hash) l
+  where u.id = l.nutzer_id;
+  return found;
+end
+$$;
+comment on function api.set_nutzer_medien(bytea, portal.kurztext) is
+  'Changes the licence of the photos and sound files of the account that a link to the own data belongs to; false when the link is not good any more';

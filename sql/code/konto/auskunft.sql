@@ -28,7 +28,7 @@ begin
     'anonymisiert', u.anonymisiert, 'status', u.status,
     'rollen', array(select r.rolle::text from portal.nutzer_rolle r where r.nutzer_id = u.id order by r.rolle::text),
     'artengruppenbeschraenkung', array(select a.gid from portal.nutzer_artengruppe a where a.nutzer_id = u.id order by a.gid),
-    'portal_name', u.portal_name, 'portal_url', u.portal_url,
+    'portal_name', u.portal_name, 'portal_url', u.portal_url, 'medien_lizenz', u.medien_lizenz,
     'angelegt', private.to_zeit_text(u.angelegt), 'selbst_registriert', u.registriert,
     'passwort_gesetzt', u.password_hash is not null,
     'zugangsschluessel', (
@@ -87,7 +87,7 @@ begin
     private.render_sichtbeobachtung(v_ids, null, list_auskunft_sichtbeobachtung.nutzer_id, detail => true), '') || ']';
   select coalesce(json_agg(json_build_object(
     'angelegt', private.to_zeit_text(s.angelegt), 'quelle', h.quelle, 'quelle_id', h.quelle_id,
-    'bemerkung_ungekuerzt', g.bemerkung, 'protokoll', p.eintraege) order by s.id), '[]')::text,
+    'bemerkung_ungekuerzt', g.bemerkung, 'medien_lizenz', s.medien_lizenz, 'protokoll', p.eintraege) order by s.id), '[]')::text,
     coalesce(json_agg(p.offen order by s.id), '[]')::text
   into zusatz, offen
   from portal.sichtbeobachtung s

@@ -150,7 +150,7 @@ begin
     -- Not even since when there was the account.
     update portal.nutzer u
     set loginname = null, email = null, vorname = null, nachname = null, portal_name = null, portal_url = null, anonymisiert = 0,
-      registriert = false, angelegt = now()
+      registriert = false, medien_lizenz = null, angelegt = now()
     where u.id = v_nutzer.id;
   else
     delete from portal.nutzer u where u.id = v_nutzer.id;

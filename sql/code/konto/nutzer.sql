@@ -142,7 +142,8 @@ begin
     lateral (
       select u.id, u.loginname, u.email, u.vorname, u.nachname, u.anonymisiert, u.status,
         array(select x.rolle::text from portal.nutzer_rolle x where x.nutzer_id = u.id order by x.rolle::text) as rollen,
-        array(select x.gid from portal.nutzer_artengruppe x where x.nutzer_id = u.id order by x.gid) as artengruppenbeschraenkung) r
+        array(select x.gid from portal.nutzer_artengruppe x where x.nutzer_id = u.id order by x.gid) as artengruppenbeschraenkung,
+        u.medien_lizenz) r
   where u.id = get_nutzer.id and u.loeschung is null;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
@@ -194,7 +195,7 @@ create or replace function private.require_nutzer_right(reader bigint, id bigint
 as $$
 begin
   if not private.has_rolle(reader, 'administrator')
-    and (require_nutzer_right.id <> reader or not fields <@ '{email,passwort}') then
+    and (require_nutzer_right.id <> reader or not fields <@ '{email,passwort,medien_lizenz}') then
     raise exception 'not permitted' using errcode = 'NRCHT';
   end if;
 end
@@ -219,7 +220,7 @@ comment on function api.require_nutzer_right(bigint, bigint, portal.kurztexte) i
 create or replace function api.update_nutzer(
   reader bigint, token_hash bytea, id bigint, fields portal.kurztexte, email portal.kurztext, password_hash portal.kurztext,
   nachname portal.kurztext, vorname portal.kurztext, anonymisiert integer, status integer, rollen portal.kurztexte,
-  artengruppen integer[])
+  artengruppen integer[], medien_lizenz portal.kurztext)
   returns bigint
   language plpgsql
   volatile
@@ -254,7 +255,8 @@ begin
     nachname = case when 'nachname' = any (fields) then update_nutzer.nachname else u.nachname end,
     vorname = case when 'vorname' = any (fields) then update_nutzer.vorname else u.vorname end,
     anonymisiert = case when 'anonymisiert' = any (fields) then update_nutzer.anonymisiert else u.anonymisiert end,
-    status = case when 'status' = any (fields) then update_nutzer.status else u.status end
+    status = case when 'status' = any (fields) then update_nutzer.status else u.status end,
+    medien_lizenz = case when 'medien_lizenz' = any (fields) then update_nutzer.medien_lizenz else u.medien_lizenz end
   where u.id = update_nutzer.id;
   if 'rollen' = any (fields) then
     delete from portal.nutzer_rolle r where r.nutzer_id = update_nutzer.id and r.rolle::text <> all (rollen);
@@ -276,5 +278,5 @@ begin
   return update_nutzer.id;
 end
 $$;
-comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[]) is
+comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[], portal.kurztext) is
   'Changes the named fields of an account as its owner or as administrator, all or none; returns its id';

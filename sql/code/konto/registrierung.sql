@@ -5,7 +5,7 @@
 -- errors   NTZER (column loginname) the login name is taken or reserved
 create or replace function api.register_nutzer(
   loginname portal.kurztext, email portal.kurztext, vorname portal.kurztext, nachname portal.kurztext, anonymisiert integer,
-  portal_name portal.kurztext, portal_url portal.kurztext)
+  portal_name portal.kurztext, portal_url portal.kurztext, medien_lizenz portal.kurztext)
   returns table (nutzer_id bigint, is_new boolean)
   language plpgsql
   volatile
@@ -33,16 +33,17 @@ begin
     insert into portal.nutzer_reservierung (loginname_key) values (v_loginname_key);
     is_new := false;
   else
-    insert into portal.nutzer as u (loginname, email, vorname, nachname, anonymisiert, portal_name, portal_url, registriert)
+    insert into portal.nutzer as u (loginname, email, vorname, nachname, anonymisiert, portal_name, portal_url, medien_lizenz,
+      registriert)
     values (btrim(register_nutzer.loginname), register_nutzer.email, register_nutzer.vorname, register_nutzer.nachname,
-      register_nutzer.anonymisiert, register_nutzer.portal_name, register_nutzer.portal_url, true)
+      register_nutzer.anonymisiert, register_nutzer.portal_name, register_nutzer.portal_url, register_nutzer.medien_lizenz, true)
     returning u.id into nutzer_id;
     is_new := true;
   end if;
   return next;
 end
 $$;
-comment on function api.register_nutzer(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, portal.kurztext, portal.kurztext) is
+comment on function api.register_nutzer(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, portal.kurztext, portal.kurztext, portal.kurztext) is
   'Registers an account without a password; a taken address is answered alike, with its owner to be told';
 
 -- Whom a mail goes to. Null fields when the account has gone meanwhile.

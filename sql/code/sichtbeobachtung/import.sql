@@ -18,7 +18,7 @@ begin
   create temporary table sichtbeobachtung_import (
     zeile integer not null, art integer, lat float8, lon float8, srid integer, anzahl integer, sensibel boolean, datum date,
     bereich portal.bereich, bemerkung text, stadium_id integer, aktivitaet_id integer, status portal.status, loginname text,
-    experte text, quelle_id text, guid uuid, foto text, foto_2 text, foto_3 text, biotopfoto text, audio text)
+    experte text, quelle_id text, guid uuid, foto text, foto_2 text, foto_3 text, biotopfoto text, audio text, medien_lizenz text)
   on commit drop;
   return (now() at time zone 'Europe/Berlin')::date;
 end
@@ -300,10 +300,10 @@ begin
   gespeichert as (
     insert into portal.sichtbeobachtung (
       id, guid, nutzer_id, art, point, anzahl, sensibel, datum, bereich, bemerkung, stadium_id, aktivitaet_id, status, experte_id,
-      foto, foto_2, foto_3, biotopfoto, audio)
+      foto, foto_2, foto_3, biotopfoto, audio, medien_lizenz)
     overriding system value
     select t.id, t.guid, t.nutzer_id, t.art, t.point, t.anzahl, t.sensibel, t.datum, t.bereich, t.bemerkung, t.stadium_id,
-      t.aktivitaet_id, t.status, t.experte_id, t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio
+      t.aktivitaet_id, t.status, t.experte_id, t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio, t.medien_lizenz
     from teil t
     returning 1
   ),

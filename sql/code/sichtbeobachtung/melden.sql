@@ -8,7 +8,7 @@
 create or replace function private.require_feld(
   fields portal.felder,
   allowed text[] default
-    '{art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,foto,foto_2,foto_3,biotopfoto,audio}')
+    '{art,lat,lon,srid,anzahl,sensibel,datum,bereich,bemerkung,stadium_id,aktivitaet_id,medien_lizenz,foto,foto_2,foto_3,biotopfoto,audio}')
   returns void
   language plpgsql
   immutable
@@ -107,11 +107,11 @@ begin
 
   loop
     insert into portal.sichtbeobachtung as s (
-      nutzer_id, art, point, anzahl, sensibel, datum, bereich, bemerkung, stadium_id, aktivitaet_id,
+      nutzer_id, art, point, anzahl, sensibel, datum, bereich, bemerkung, stadium_id, aktivitaet_id, medien_lizenz,
       foto, foto_2, foto_3, biotopfoto, audio)
     values (
       reader, v_new.art, v_new.point, v_new.anzahl, v_new.sensibel, v_new.datum, v_new.bereich, v_new.bemerkung, v_new.stadium_id,
-      v_new.aktivitaet_id, v_new.foto, v_new.foto_2, v_new.foto_3, v_new.biotopfoto, v_new.audio)
+      v_new.aktivitaet_id, v_new.medien_lizenz, v_new.foto, v_new.foto_2, v_new.foto_3, v_new.biotopfoto, v_new.audio)
     on conflict (nutzer_id, art, datum, round(public.st_x(point) * 1000), round(public.st_y(point) * 1000)) do nothing
     returning s.id, s.guid into id, guid;
     if found then
@@ -162,6 +162,12 @@ begin
   -- What was sent, and the rest as it is.
   v_new := jsonb_populate_record(v_record, fields);
 
+  -- The licence of their own files is theirs, also after the release (O5.5).
+  if v_sent = '{medien_lizenz}' and v_record.nutzer_id = reader then
+    update portal.sichtbeobachtung s set medien_lizenz = v_new.medien_lizenz where s.id = v_record.id;
+    return '{}';
+  end if;
+
   if v_review then
     if not v_sent <@ '{status,bemerkung}' then
       raise exception 'experts change status and remark only' using errcode = 'NRCHT';
@@ -193,6 +199,7 @@ begin
     update portal.sichtbeobachtung s
     set art = v_new.art, point = v_new.point, datum = v_new.datum, anzahl = v_new.anzahl, sensibel = v_new.sensibel,
       bereich = v_new.bereich, bemerkung = v_new.bemerkung, stadium_id = v_new.stadium_id, aktivitaet_id = v_new.aktivitaet_id,
+      medien_lizenz = v_new.medien_lizenz,
       foto = v_new.foto, foto_2 = v_new.foto_2, foto_3 = v_new.foto_3, biotopfoto = v_new.biotopfoto, audio = v_new.audio
     where s.id = v_record.id;
   exception when unique_violation then

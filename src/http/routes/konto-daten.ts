@@ -2,14 +2,23 @@
 // data are fetched once and the account is erased.
 import { once } from 'node:events';
 import { type Context, Hono } from 'hono';
-import { html } from 'hono/html';
-import { consumeNutzerDatenLink, getNutzerDatenLink, getZugangsstand, type NutzerDatenLink } from '../../db/auskunft.ts';
+import { html, raw } from 'hono/html';
+import {
+  consumeNutzerDatenLink,
+  getNutzerDatenLink,
+  getNutzerMedien,
+  getZugangsstand,
+  type NutzerDatenLink,
+  setNutzerMedien,
+} from '../../db/auskunft.ts';
 import { consumeNutzerLoeschLink, type Saetze } from '../../db/loeschung.ts';
+import { licences } from '../../export/licences.ts';
 import { Limit } from '../../guard/limit.ts';
 import { currentScope } from '../../guard/request.ts';
 import { hasLongRun, isStorable } from '../../guard/text.ts';
 import { hashToken } from '../../guard/token.ts';
 import { codeOfFault, describeFault } from '../../observe/fault.ts';
+import { medienLizenzen } from '../../sichtbeobachtung-felder.ts';
 import type { Deps, Env } from '../context.ts';
 import { limits, requireAllowed } from '../too-often.ts';
 import { readForm } from '../wire/form.ts';
@@ -30,6 +39,8 @@ const consequences: Record<Saetze, string> = {
   behalten: 'Ihre veröffentlichten Beobachtungen bleiben ohne Ihren Namen, die persönlichen werden gelöscht.',
 };
 const last = html`<p>Es ist das letzte, das dieses Portal verwalten kann. Erst wenn ein anderes diese Rolle hat, lässt es sich löschen.</p>`;
+const lizenzChanged =
+  'Die Lizenz ist geändert. Wer eine Datei schon unter einer Lizenz hat, behält sie; neue Dateien zum Veröffentlichen enthalten nur noch, was jetzt erlaubt ist.';
 const underWay = html`<p>Wenn es dieses Konto gibt und eine E-Mail-Adresse dazu gespeichert ist, kommt dort in den nächsten Minuten ein Link an. Er gilt einen Tag lang.</p>`;
 
 /** A page with a form, and above it what was wrong with the form that was sent; null where nothing was. */
@@ -58,8 +69,14 @@ export function kontoDatenRoutes(deps: Deps): Hono<Env> {
     return replyForm(c, 'Ihre Daten', content, problem);
   };
 
-  const replyChoice = (c: Context<Env>, { loginname, geholt }: NutzerDatenLink) => {
+  /** @param said what a form that was sent has done; null before */
+  const replyChoice = async (c: Context<Env>, { nutzerId, loginname, geholt }: NutzerDatenLink, said: string | null = null) => {
+    const { medienLizenz, urheber } = await getNutzerMedien(sql, nutzerId);
+    const options = medienLizenzen.map(
+      (name) => html`<option value="${name}"${name === medienLizenz ? raw(' selected') : ''}>${licences[name].title}</option>`,
+    );
     const content = html`<p>Konto: <strong>${loginname}</strong></p>
+${said === null ? '' : html`<p role="status">${said}</p>`}
 <h2>Herunterladen</h2>
 ${
   geholt
@@ -70,6 +87,19 @@ ${
 <button type="submit">Herunterladen</button>
 </form>`
 }
+<h2>Fotos und Tonaufnahmen weitergeben</h2>
+<p>Mit einer Lizenz gehen Fotos und Töne Ihrer freigegebenen, nicht geschützten Beobachtungen in Dateien zum Veröffentlichen ein, ${
+      urheber === null ? 'ohne Ihren Namen' : html`unter dem Namen <strong>${urheber}</strong>`
+    }. Was eine einzelne Meldung anders sagt, gilt für sie.</p>
+<form method="post">
+<input type="hidden" name="aktion" value="lizenz">
+<label for="medien_lizenz">Lizenz</label>
+<select id="medien_lizenz" name="medien_lizenz">
+<option value="">Alle Rechte vorbehalten</option>
+${options}
+</select>
+<button type="submit">Lizenz ändern</button>
+</form>
 <h2>Konto löschen</h2>
 <form method="post">
 <input type="hidden" name="aktion" value="loeschen">
@@ -182,6 +212,13 @@ ${
       const [aktion = ''] = fields.get('aktion') ?? [];
       const [saetze = ''] = fields.get('saetze') ?? [];
       if (aktion === 'herunterladen') return replyArchive(c, hash, link.nutzerId);
+      if (aktion === 'lizenz') {
+        const [given = ''] = fields.get('medien_lizenz') ?? [];
+        const lizenz = medienLizenzen.find((name) => name === given) ?? null;
+        if (lizenz === null && given !== '') return replyChoice(c, link);
+        if (!(await setNutzerMedien(sql, hash, lizenz))) return replyGone(c);
+        return replyChoice(c, link, lizenzChanged);
+      }
       if (saetze !== 'behalten' && saetze !== 'loeschen') return replyChoice(c, link);
       if (aktion === 'loeschen') return replyConfirm(c, saetze, null);
       if (aktion !== 'bestaetigen') return replyChoice(c, link);

@@ -14,6 +14,7 @@ h2 { font-size: 1.2rem; margin-top: 2rem }
 label { display: block; margin-top: 1rem; font-weight: 600 }
 input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; border: 1px solid #555; border-radius: .25rem }
 button { font: inherit; margin-top: 1.5rem; padding: .6rem 1.2rem; border: 0; border-radius: .25rem; color: #fff; background: #1b5e20 }
+select { font: inherit; width: 100%; padding: .5rem }
 input[type=radio] { width: auto }
 fieldset { border: 0; margin: 1rem 0 0; padding: 0 }
 fieldset label { font-weight: 400; margin-top: .5rem }

@@ -4,6 +4,7 @@ import type { Sql } from '../../db/client.ts';
 import { getNutzer, listNutzer, requireNutzerRight, updateNutzer } from '../../db/nutzer.ts';
 import { mailAddress } from '../../guard/mail-address.ts';
 import { hashPassword } from '../../guard/password.ts';
+import { medienLizenzen } from '../../sichtbeobachtung-felder.ts';
 import type { Deps } from '../context.ts';
 import { formErrors, meaning, own, unknown } from '../openapi/operation.ts';
 import { limits, requireAllowed, runRegexp } from '../too-often.ts';
@@ -21,8 +22,11 @@ const changeNutzerFields = {
   status: v.optional(field.flag),
   rollen: v.optional(field.listOf(v.picklist(['expert', 'administrator']), 'expert und administrator, mit Komma dazwischen')),
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
+  medien_lizenz: v.optional(field.orEmpty(field.oneOf(medienLizenzen))),
 };
 
+const medienLizenz =
+  'Lizenz, unter der Fotos und Tonaufnahmen weitergegeben werden, deren Meldung nichts anderes sagt. Leer: alle Rechte vorbehalten.';
 const newAddress = { email: 'neu@example.org' };
 
 export function nutzerRoutes(deps: Deps): Route[] {
@@ -34,15 +38,19 @@ export function nutzerRoutes(deps: Deps): Route[] {
     tag: 'Konten',
     summary: 'Konto ändern',
     description:
-      'Eigene E-Mail-Adresse und eigenes Passwort; alles andere nur Administratoren. Was nicht geschickt wird, bleibt. Ein neues Passwort und eine Sperre beenden alle Zugangsschlüssel des Kontos.',
+      'Eigene E-Mail-Adresse, eigenes Passwort und die Lizenz der eigenen Fotos und Tonaufnahmen; alles andere nur Administratoren. Was nicht geschickt wird, bleibt. Ein neues Passwort und eine Sperre beenden alle Zugangsschlüssel des Kontos.',
     auth: 'required',
     form: changeNutzerFields,
-    meanings: { status: '0 sperren, 1 freischalten (nur Administratoren).' },
+    meanings: {
+      status: '0 sperren, 1 freischalten (nur Administratoren).',
+      medien_lizenz: `${medienLizenz} Was schon weitergegeben ist, bleibt es; neue Dateien zum Veröffentlichen richten sich danach.`,
+    },
     record: 'Kennung',
     shape: 'single',
     errors: [...formErrors, 'nicht_erlaubt', 'nicht_gefunden', 'adresse_vergeben', 'letzter_administrator', 'zu_oft'],
     examples: [
       { summary: 'Neue E-Mail-Adresse', as: 'nutzer', path: own, form: newAddress, status: 200 },
+      { summary: 'Fotos freigeben', as: 'nutzer', path: own, form: { medien_lizenz: 'CC-BY-4.0' }, status: 200 },
       { summary: 'Sich selbst eine Rolle geben', as: 'nutzer', path: own, form: { rollen: 'expert' }, status: 403 },
       { summary: 'Kein SHA-1', as: 'nutzer', path: own, form: { passwort: 'geheim' }, status: 400 },
       { summary: 'Unbekanntes Konto', as: 'administrator', path: unknown, form: { status: '0' }, status: 404 },

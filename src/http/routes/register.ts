@@ -4,6 +4,7 @@ import type { Mandant } from '../../db/mandant.ts';
 import { getNutzerOf, registerNutzer } from '../../db/nutzer.ts';
 import { mailAddress } from '../../guard/mail-address.ts';
 import type { MailJob } from '../../jobs/boss.ts';
+import { medienLizenzen } from '../../sichtbeobachtung-felder.ts';
 import { type Deps, publicOrigin } from '../context.ts';
 import { formErrors } from '../openapi/operation.ts';
 import { isMailAllowed, limits, requireAllowed } from '../too-often.ts';
@@ -20,6 +21,7 @@ const registerFields = {
   anonymisiert: v.optional(field.flag, '0'),
   'portal-name': v.optional(field.portalName, ''),
   'portal-url': v.optional(field.portalUrl, ''),
+  medien_lizenz: v.optional(field.orEmpty(field.oneOf(medienLizenzen)), ''),
 };
 
 const known = v.optional(v.pipe(v.string(), v.maxLength(254, 'ein Text mit höchstens 254 Zeichen')));
@@ -59,6 +61,9 @@ const shared = {
   auth: 'none',
   record: 'Registrierung',
   shape: 'bare',
+  meanings: {
+    medien_lizenz: 'Lizenz, unter der Ihre Fotos und Tonaufnahmen weitergegeben werden. Leer: alle Rechte vorbehalten.',
+  },
 } as const;
 
 export function registerRoutes(deps: Deps): Route[] {
@@ -70,6 +75,7 @@ export function registerRoutes(deps: Deps): Route[] {
         ...input,
         portalName: input['portal-name'],
         portalUrl: input['portal-url'],
+        medienLizenz: input.medien_lizenz,
       });
       if (await isMailAllowed(tx, input.email))
         await queue.enqueueMail(tx, toMailJob(deps, tenant, isNew ? 'registrierung' : 'adresse vergeben', id));

@@ -29,6 +29,8 @@ function schemaOf(feld: Feld): Value {
 const orEmpty = (feld: Feld): Value => (feld.empty === undefined ? schemaOf(feld) : field.emptyAs(schemaOf(feld), feld.empty));
 
 function whenCreated(feld: Feld): v.GenericSchema<string | undefined, unknown> {
+  // What is not among the fields is null in the row.
+  if (feld.absent === null) return v.optional(orEmpty(feld));
   if (feld.absent !== undefined) return v.optional(orEmpty(feld), feld.absent);
   return feld.empty === undefined ? schemaOf(feld) : v.optional(orEmpty(feld), '');
 }

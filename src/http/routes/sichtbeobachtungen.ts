@@ -32,7 +32,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
     tag: 'Beobachtungen',
     summary: 'Beobachtung ändern, veröffentlichen oder prüfen',
     description:
-      'Wer gemeldet hat, ändert private Beobachtungen und mit bereich auch, was öffentlich ist, solange sie nicht freigegeben ist. Experten und Administratoren setzen bei fremden öffentlichen status und bemerkung. Was nicht geschickt wird, bleibt; lat und lon nur zusammen.',
+      'Wer gemeldet hat, ändert private Beobachtungen und mit bereich auch, was öffentlich ist, solange sie nicht freigegeben ist; medien_lizenz allein jederzeit. Experten und Administratoren setzen bei fremden öffentlichen status und bemerkung. Was nicht geschickt wird, bleibt; lat und lon nur zusammen.',
     auth: 'required',
     form: changeSichtbeobachtungFields,
     files: mediumFields,
