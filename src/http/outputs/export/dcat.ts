@@ -34,7 +34,7 @@ const to = (id: string): Reference => ({ '@id': id });
 const german = (text: string): Literal => ({ '@value': text, '@language': 'de' });
 const typed = (value: string, type: string): Literal => ({ '@value': value, '@type': `xsd:${type}` });
 
-// EU 2023/138: species distribution is a high-value dataset of "earth observation and environment".
+// EU 2023/138: species distribution is a high-value dataset of its second category, about the earth and the environment.
 const hvdRegulation = 'http://data.europa.eu/eli/reg_impl/2023/138/oj';
 const hvdEnvironment = 'http://data.europa.eu/bna/c_dd313021';
 const authority = 'http://publications.europa.eu/resource/authority';
