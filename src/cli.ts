@@ -6,6 +6,7 @@ import { backupCommands, plainBackupCommands } from './cli/backup.ts';
 import { catalogCommands, plainCatalogCommands } from './cli/catalog.ts';
 import { type Command, ownersAddress, type PlainCommand, progress, sayNewEmbedded } from './cli/command.ts';
 import { exportCommands } from './cli/export.ts';
+import { exportPublishCommands } from './cli/export-publish.ts';
 import { parseCommandLine, usage } from './cli/line.ts';
 import { nutzerCommands } from './cli/nutzer.ts';
 import { sichtbeobachtungCommands } from './cli/sichtbeobachtungen.ts';
@@ -38,6 +39,7 @@ const commands: Record<string, Command> = {
   ...nutzerCommands,
   ...backupCommands,
   ...exportCommands,
+  ...exportPublishCommands,
 };
 
 const plainCommands: Record<string, PlainCommand> = { ...plainCatalogCommands, ...plainBackupCommands };

@@ -82,6 +82,7 @@ async function main(): Promise<void> {
     mayChange,
     ...(isWorker && { keepDays: config.keepDays }),
   });
+  let endExport: (() => Promise<void>) | undefined;
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.work, {
@@ -92,6 +93,14 @@ async function main(): Promise<void> {
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
+    const { workExport } = await import('./jobs/export.ts');
+    endExport = await workExport(boss, database, {
+      ...config,
+      storage: media.storage,
+      cron: config.exportCron,
+      log,
+      onError: watchFaults(log, 'files to publish'),
+    });
     // Its packages are loaded where mails are sent only.
     const { workMail } = await import('./jobs/mail.ts');
     await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
@@ -131,7 +140,9 @@ async function main(): Promise<void> {
       drain.active = true;
       feed?.watch.release();
     },
-    finish: () => boss.finishJobs(),
+    finish: async () => {
+      await Promise.all([endExport?.(), boss.finishJobs()]);
+    },
     server,
     closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), () => database.close()],
   });

@@ -6,6 +6,7 @@ import type { Programs } from '../config.ts';
 import { createAbgleichTeil } from '../db/abgleich.ts';
 import { type Database, embeddedDirectory, openDatabase } from '../db/client.ts';
 import { isEmptyEmbedded, majorVersion } from '../db/embedded/database.ts';
+import { deleteExportDatei } from '../db/export.ts';
 import { deleteMediumImport } from '../db/medium.ts';
 import { migrateDatabase, readRelease } from '../db/migrate.ts';
 import { checkDatabase } from '../db/requirements.ts';
@@ -181,6 +182,7 @@ async function finish(database: Database, manifest: Manifest, progress: Progress
   }
   await migrateDatabase(database, { report });
   await deleteMediumImport(database.sql);
+  await deleteExportDatei(database.sql);
   await createAbgleichTeil(database.sql);
   progress.end();
 }

@@ -27,6 +27,9 @@ export const usage = `Aufruf: npm run cli -- BEFEHL
                                             delete: alle gehen mit; --ja: ohne Rückfrage
   grenzen refresh [--force]                 die Grenzen der Mandanten jetzt von BOUNDARY_URL holen; --force: auch mit großen
                                             Änderungen
+  export publish [--mandant KUERZEL] [--gbif DATENSATZ]
+                                            die Dateien zum Veröffentlichen jetzt machen; --gbif: danach GBIF bitten, das Archiv
+                                            des Mandanten abzurufen (GBIF_USER, GBIF_PASSWORD)
   abgleich neu                              alle Spiegel neu beginnen lassen: nachdem Dateien der Datenbank durch eine ältere Kopie
                                             ersetzt wurden
   backup VERZEICHNIS                        Datenbank, Fotos, Tonaufnahmen und Schlüssel sichern; noch einmal dorthin: auf den
@@ -56,6 +59,7 @@ const options = {
   'skip-duplicates': { type: 'boolean' },
   'ignore-columns': { type: 'boolean' },
   errors: { type: 'string' },
+  gbif: { type: 'string' },
   quelle: { type: 'string' },
   dateien: { type: 'string' },
   records: { type: 'string' },

@@ -100,7 +100,7 @@ export async function setExportLauf(sql: Sql, kuerzel: string, fehler: string | 
 export async function runExport(
   sql: Sql,
   kuerzel: string,
-  make: (tx: Transaction, mandant: ExportMandant | null) => Promise<StoredExport[]>,
+  make: (tx: Transaction, mandant: ExportStand | null) => Promise<StoredExport[]>,
 ): Promise<string[]> {
   return (await sql.begin('isolation level repeatable read', async (tx) => {
     await tx`select api.require_export_lock()`;
@@ -111,6 +111,18 @@ export async function runExport(
     return oneValue<string[]>(tx`
       select array_to_json(api.set_export_datei(kuerzel => ${kuerzel}::text, dateien => ${JSON.stringify(stored)}::text))`);
   })) as string[];
+}
+
+/**
+ * Runs this while nobody makes files, told the names in the storage that are in use.
+ * @throws 55P03 (a database error) while a run is under way
+ */
+export async function runExportSweep(sql: Sql, sweep: (used: ReadonlySet<string>) => Promise<void>): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`select api.require_export_lock()`;
+    const stands = await listExport(tx, null);
+    await sweep(new Set(stands.flatMap(({ dateien }) => dateien.map(({ objekt }) => objekt))));
+  });
 }
 
 /** Forgets all files: a backup has none of them. */

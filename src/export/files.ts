@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Transaction } from '../db/client.ts';
 import type { ExportDatei, ExportMandant } from '../db/export.ts';
-import { beginExport, getExportUmfang, readCsv, readCube, readFeatures } from '../db/export-rows.ts';
+import { getExportMandant, getExportUmfang, readCsv, readCube, readFeatures } from '../db/export-rows.ts';
 import { csvColumns } from './columns.ts';
 import { writeArchive } from './dwca.ts';
 import { writeGeoPackage } from './geopackage.ts';
@@ -41,7 +41,7 @@ export async function writeExport(
   dateien: readonly ExportDatei[],
   { directory, origin, onRows = () => {} }: ExportOptions,
 ): Promise<WrittenFile[]> {
-  const source = { mandantId: await beginExport(tx, mandant.mandant), rechte: licences[mandant.lizenz].url };
+  const source = { mandantId: await getExportMandant(tx, mandant.mandant), rechte: licences[mandant.lizenz].url };
   const written: WrittenFile[] = [];
   for (const datei of dateien) {
     const path = join(directory, datei);

@@ -2,6 +2,7 @@
 // docs/monitoring.
 import { getAbgleichLag } from '../db/abgleich.ts';
 import type { Sql } from '../db/client.ts';
+import { listExport } from '../db/export.ts';
 import { getGrenzlaufAlter } from '../db/grenzlauf.ts';
 import { listQueue } from '../db/queue.ts';
 import { getTransaktionen, isReadOnly } from '../db/requirements.ts';
@@ -50,6 +51,7 @@ function watchDatabase(watch: Watch, { sql, feed, hasBoundarySource }: WatchedSe
       queues: await orNull(listQueue(sql)),
       lag: feed && (await orNull(getAbgleichLag(sql))),
       boundaries: hasBoundarySource ? await orNull(getGrenzlaufAlter(sql)) : null,
+      exports: await orNull(listExport(sql, null)),
     };
   };
   // Whoever asks first asks for all: the statements are not theirs.
@@ -95,6 +97,20 @@ function watchDatabase(watch: Watch, { sql, feed, hasBoundarySource }: WatchedSe
     ({ queues: all }) => all?.find(({ name }) => name === mailDeadLetter)?.jobs,
   );
   if (feed) watchRead('feed_lag_seconds', 'Age of the oldest writing transaction, which the feed waits for', ({ lag }) => lag);
+  watch(
+    'export_run_age_seconds',
+    'Time since the last run for the files to publish of a tenant ended, which had this outcome',
+    async () =>
+      ((await ask())?.exports ?? []).flatMap(({ mandant, beendet, fehler }) =>
+        beendet === null
+          ? []
+          : {
+              labels: { mandant, outcome: fehler === null ? 'success' : 'failure' },
+              value: (Date.now() - beendet.getTime()) / 1000,
+            },
+      ),
+    { labels: ['mandant', 'outcome'] },
+  );
   if (hasBoundarySource)
     watch(
       'boundary_run_age_seconds',

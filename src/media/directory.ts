@@ -1,11 +1,11 @@
 // Media in a directory. A file is written aside, forced to disk and renamed: under its name it is whole or not there, also
 // after a power cut.
 import { randomUUID } from 'node:crypto';
-import { opendir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, opendir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { makeDirectory, syncDirectory, writeDurably } from './durable.ts';
-import { isMediumName, requireMediumName } from './name.ts';
-import { type Storage, StorageError, type StoredMedium } from './storage.ts';
+import { copyDurably, makeDirectory, syncDirectory, writeDurably } from './durable.ts';
+import { isExportName, isMediumName, requireExportName, requireMediumName, requireStoredName } from './name.ts';
+import { type ByteRange, type OpenedFile, type Storage, StorageError, type StoredMedium } from './storage.ts';
 
 // On the same file system as the files, or the rename would be a copy.
 const partialDirectory = '.tmp';
@@ -19,11 +19,19 @@ export class DirectoryStorage implements Storage {
   }
 
   async put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#putAside(requireMediumName(name), (partial) => writeDurably(partial, bytes));
+  }
+
+  async putFile(name: string, path: string): Promise<void> {
+    await this.#putAside(requireExportName(name), (partial) => copyDurably(path, partial));
+  }
+
+  async #putAside(name: string, write: (partial: string) => Promise<void>): Promise<void> {
     const path = this.#pathOf(name);
     const partial = join(this.#root, partialDirectory, randomUUID());
     try {
       await makeDirectory(dirname(partial), privateMode);
-      await writeDurably(partial, bytes);
+      await write(partial);
       await makeDirectory(dirname(path), privateMode);
       await rename(partial, path);
       await syncDirectory(dirname(path));
@@ -35,7 +43,18 @@ export class DirectoryStorage implements Storage {
 
   async get(name: string): Promise<Uint8Array | null> {
     try {
-      return await readFile(this.#pathOf(name));
+      return await readFile(this.#pathOf(requireMediumName(name)));
+    } catch (cause) {
+      if (isMissing(cause)) return null;
+      throw toStorageError(cause);
+    }
+  }
+
+  async open(name: string, range?: ByteRange): Promise<OpenedFile | null> {
+    try {
+      const file = await open(this.#pathOf(requireExportName(name)));
+      const { size } = await file.stat();
+      return { size, stream: file.createReadStream(range ?? {}) };
     } catch (cause) {
       if (isMissing(cause)) return null;
       throw toStorageError(cause);
@@ -57,6 +76,16 @@ export class DirectoryStorage implements Storage {
     }
   }
 
+  async *listExport(): AsyncGenerator<StoredMedium> {
+    for await (const kuerzel of this.#listEntries('export', /./)) {
+      for await (const file of this.#listEntries(join('export', kuerzel), /./)) {
+        const name = `export/${kuerzel}/${file}`;
+        const modified = isExportName(name) ? await this.#readTime(join('export', kuerzel), file) : null;
+        if (modified) yield { name, modified };
+      }
+    }
+  }
+
   async removePartialFiles(olderThan: Date): Promise<void> {
     for await (const name of this.#listEntries(partialDirectory, /./)) {
       const modified = await this.#readTime(partialDirectory, name);
@@ -68,9 +97,9 @@ export class DirectoryStorage implements Storage {
     }
   }
 
-  // By the first two digits, so that no directory holds more than a 256th of the files.
+  // Media by the first two digits, so that no directory holds more than a 256th of them.
   #pathOf(name: string): string {
-    return join(this.#root, requireMediumName(name).slice(0, 2), name);
+    return isExportName(name) ? join(this.#root, name) : join(this.#root, requireStoredName(name).slice(0, 2), name);
   }
 
   async *#listEntries(directory: string, pattern: RegExp): AsyncGenerator<string> {

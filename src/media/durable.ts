@@ -1,5 +1,5 @@
 // What is on disk when these return is there after a power cut too.
-import { mkdir, open } from 'node:fs/promises';
+import { copyFile, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Writes a new file. */
@@ -7,6 +7,17 @@ export async function writeDurably(path: string, bytes: Uint8Array, mode?: numbe
   const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Copies a file, which may be larger than memory. */
+export async function copyDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  const file = await open(to, 'r+');
+  try {
     await file.sync();
   } finally {
     await file.close();

@@ -35,6 +35,12 @@ await sql`
   values ('x', false, 1, now(), now() - interval '50 hours', now() - interval '49 hours', 'erfolgreich', null),
     ('x', false, 1, now(), now() - interval '26 hours', now() - interval '25 hours', 'unveraendert', null),
     ('x', false, 1, now(), now() - interval '2 hours', now() - interval '1 hour', 'fehlgeschlagen', 'x')`;
+await sql`
+  update portal.mandant set lizenz = 'CC0-1.0', herausgeber = 'x', kontakt = 'x@example.org', titel = 'x', beschreibung = 'x'
+  where kuerzel in ('N', 'S')`;
+await sql`
+  insert into portal.export_lauf (mandant_id, beendet, fehler)
+  select m.id, now() - interval '3 hours', case when m.kuerzel = 'S' then 'x' end from portal.mandant m where m.lizenz is not null`;
 
 function watched(from: Sql = sql): Metrics {
   const metrics = createMetrics();
@@ -149,6 +155,14 @@ describe('/metrics tells', () => {
     const all = await families();
     const hours = (outcome: string) => Math.round((figureOf(all, 'boundary_run_age_seconds', { outcome }) ?? 0) / 3600);
     assert.deepEqual([hours('success'), hours('failure')], [25, 1]);
+  });
+
+  it('of the files to publish: how the last run for each tenant ended, and when', async () => {
+    const all = await families();
+    const hours = (labels: Record<string, string>) =>
+      Math.round((figureOf(all, 'export_run_age_seconds', labels) ?? Number.NaN) / 3600);
+    assert.deepEqual([hours({ mandant: 'N', outcome: 'success' }), hours({ mandant: 'S', outcome: 'failure' })], [3, 3]);
+    assert.equal(all.get('export_run_age_seconds')?.samples.length, 2);
   });
 
   it('of the database, the feed and the release', async () => {
