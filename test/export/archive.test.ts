@@ -278,6 +278,12 @@ describe('O5 eml.xml', () => {
 });
 
 describe('O5 dwca.zip', () => {
+  it('does not tell when it was made: its files have the first day that an archive can name', async () => {
+    const bytes = (await writeFiles(sql, 'N', ['dwca.zip'])).bytesOf('dwca.zip');
+    // Day and time in the head of the first one.
+    assert.equal(bytes.readUInt32LE(10), 0x00210000);
+  });
+
   it('is read by unzip', { skip: spawnSync('unzip', ['-v']).error ? 'no unzip here' : false }, async () => {
     assert.match(run('unzip', ['-t', 'dwca.zip'], await extract()), /No errors/);
   });
