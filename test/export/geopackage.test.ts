@@ -104,7 +104,7 @@ describe('O5 sichtbeobachtung.gpkg', () => {
     assert.equal(found.length, 2);
   });
 
-  it('O0.3 has a masked record in the middle of its square, with the square beside it', () => {
+  it('O5.3 has a masked record in the middle of its square, with the square beside it', () => {
     assert.deepEqual(all(`select unschaerfe_m, bemerkung from beobachtung where id = ${masked}`), [
       { unschaerfe_m: 3536, bemerkung: null },
     ]);
