@@ -39,11 +39,7 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
  * The part that a request asks for (RFC 9110, section 14): players of sound files do. `end` is the byte after the last one.
  * @returns null when the whole is to be sent: no range, several, or one of another version
  */
-export function readRange(
-  { req }: Context<Env>,
-  tag: string,
-  size: number,
-): { start: number; end: number } | 'unsatisfiable' | null {
+function readRange({ req }: Context<Env>, tag: string, size: number): { start: number; end: number } | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(req.header('range')?.trim() ?? '') ?? [];
   if ((first === '' && last === '') || (req.header('if-range') ?? tag) !== tag) return null;
   if (first === '') {

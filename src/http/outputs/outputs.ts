@@ -5,14 +5,13 @@ import type { AnswerCache } from '../wire/answer-cache.ts';
 import { abgleichRoutes } from './abgleich.ts';
 import { answerOutput } from './answer-output.ts';
 import { atlasRoutes } from './atlas.ts';
-import { exportRoutes } from './export/export-routes.ts';
 import { karteRoutes } from './karte.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
 import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
-export const isOutput = (path: string) => /^\/(?:abgleich|atlas|export|karte|ogc|tiles)(?:\/|$)/.test(path);
+export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|ogc|tiles)(?:\/|$)/.test(path);
 
 /** @param answers where answers are kept */
 export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
@@ -20,7 +19,6 @@ export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
   return new Hono<Env>()
     .route('/', abgleichRoutes(deps))
     .route('/', ogcRoutes(deps))
-    .route('/', exportRoutes(deps))
     .route('/', tileRoutes(deps, conditionally))
     .route('/', phaenologieRoutes(deps, conditionally))
     .route('/', atlasRoutes(deps, conditionally))

@@ -18,15 +18,6 @@ export const catalogue = {
   },
   nicht_erlaubt: { status: 403, message: 'Das ist mit diesem Konto nicht erlaubt.' },
   nicht_gefunden: { status: 404, message: 'Unter dieser Adresse gibt es nichts.' },
-  keine_datei: { status: 404, message: 'Diese Datei gibt es nicht; was es gibt, steht unter /export/v1/.' },
-  keine_lizenz: {
-    status: 404,
-    message: 'Dieser Mandant veröffentlicht keine Dateien: Für ihn ist keine Lizenz eingestellt.',
-  },
-  kein_archiv: {
-    status: 404,
-    message: 'Archive mit der Lizenz dieses Mandanten nimmt GBIF nicht an; die anderen Dateien stehen unter /export/v1/.',
-  },
   methode_nicht_erlaubt: { status: 405, message: 'Diese Adresse kennt die Methode nicht.' },
   nicht_annehmbar: { status: 406, message: 'In keinem der Formate aus Accept gibt es diese Seite.' },
   doppelte_meldung: { status: 409, message: 'Diese Beobachtung ist schon gemeldet: gleiche Art, gleicher Ort, gleiches Datum.' },
@@ -55,11 +46,6 @@ export const catalogue = {
     message:
       'Diese Ausgabe ist nicht eingerichtet: Der Dienst darf die Datenbankrolle gis_public nicht annehmen. npm run migrate sagt, was zu tun ist.',
     retryAfter: 300,
-  },
-  datei_unterwegs: {
-    status: 503,
-    message: 'Diese Datei wird gerade neu gemacht, bitte in einigen Minuten noch einmal.',
-    retryAfter: 120,
   },
   ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },
 } satisfies Record<string, CatalogueEntry>;

@@ -13,7 +13,7 @@ export interface Link {
   title: string;
 }
 
-const titles: Partial<Record<FormatName, string>> = { json: 'als JSON', html: 'als Seite', csv: 'als Tabelle (CSV)' };
+const titles: Record<FormatName, string> = { json: 'als JSON', html: 'als Seite', csv: 'als Tabelle (CSV)' };
 
 /** The addresses that belong to a request. */
 export class Addresses {

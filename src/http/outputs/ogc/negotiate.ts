@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { Env } from '../../context.ts';
 import { PortalError } from '../../wire/portal-error.ts';
 
-export type FormatName = 'json' | 'html' | 'csv' | 'jsonld' | 'rdf';
+export type FormatName = 'json' | 'html' | 'csv';
 
 export interface OutputFormat {
   name: FormatName;
