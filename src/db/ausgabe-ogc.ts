@@ -1,5 +1,5 @@
 // Pages of features for GIS programs (O2), as the database makes them.
-import { readPublic } from './ausgabe.ts';
+import { asPublic, readPublic } from './ausgabe.ts';
 import type { Sql, Transaction } from './client.ts';
 import type { Versioned } from './page.ts';
 import { oneValue } from './row.ts';
@@ -155,6 +155,15 @@ export function listExtent(sql: Sql, margins: Iterable<number>): Promise<Version
       extents.set(margin, extent === null ? null : (JSON.parse(extent) as number[]));
     }
     return extents;
+  });
+}
+
+/** Boxes around tenants by their kuerzel: west, south, east, north in degrees. */
+export function listMandantBox(sql: Sql): Promise<Map<string, number[]>> {
+  return asPublic(sql, async (tx) => {
+    const rows = await tx<{ kuerzel: string; box: string }[]>`
+      select b.kuerzel, to_json(b.box)::text as box from ausgabe.list_mandant_box() b`;
+    return new Map(rows.map(({ kuerzel, box }) => [kuerzel, JSON.parse(box) as number[]]));
   });
 }
 

@@ -138,3 +138,14 @@ as $$
     select public.st_envelope(m.boundary) from gis.mandant m) e
 $$;
 comment on function ausgabe.get_extent(float8) is 'Box around all sightings and tenants, in degrees';
+
+-- Where tenants lie.
+--   box  west, south, east, north in degrees
+create or replace function ausgabe.list_mandant_box()
+  returns table (kuerzel text, box float8[])
+  language sql
+  stable
+as $$
+  select m.kuerzel, ausgabe.to_degrees(public.st_envelope(m.boundary)) from gis.mandant m order by m.id
+$$;
+comment on function ausgabe.list_mandant_box() is 'Boxes around tenants, in degrees';

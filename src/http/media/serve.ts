@@ -24,7 +24,7 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
   }
   if (namesAny(known)) return c.body(null, 304);
   c.header('Content-Type', mediumTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
-  const range = readRange(c, tag, bytes.length);
+  const range = readRange(c, [tag], bytes.length);
   if (range === 'unsatisfiable') return c.body(null, 416, { 'Content-Range': `bytes */${bytes.length}` });
   // The buffer behind them is never a shared one.
   const part = (range === null ? bytes : bytes.subarray(range.start, range.end)) as Uint8Array<ArrayBuffer>;
@@ -36,12 +36,19 @@ export async function serveMedium(c: Context<Env>, { media, log }: Deps, name: s
 }
 
 /**
- * The part that a request asks for (RFC 9110, section 14): players of sound files do. `end` is the byte after the last one.
+ * The part that a request asks for (RFC 9110, section 14): players of sound files do, and who goes on with a download. `end` is the byte
+ * after the last one.
+ * @param validators what If-Range may name this version by
  * @returns null when the whole is to be sent: no range, several, or one of another version
  */
-function readRange({ req }: Context<Env>, tag: string, size: number): { start: number; end: number } | 'unsatisfiable' | null {
+export function readRange(
+  { req }: Context<Env>,
+  validators: readonly string[],
+  size: number,
+): { start: number; end: number } | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(req.header('range')?.trim() ?? '') ?? [];
-  if ((first === '' && last === '') || (req.header('if-range') ?? tag) !== tag) return null;
+  const condition = req.header('if-range');
+  if ((first === '' && last === '') || (condition !== undefined && !validators.includes(condition))) return null;
   if (first === '') {
     const length = Math.min(Number(last), size);
     return length === 0 ? 'unsatisfiable' : { start: size - length, end: size };

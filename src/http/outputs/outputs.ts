@@ -1,17 +1,18 @@
-// What stands beside the interface (docs/decisions.md, O0.5, O1): mirrors, maps, GIS programs.
+// What stands beside the interface (docs/decisions.md, O0.5, O1): mirrors, maps, GIS programs, files to publish.
 import { Hono } from 'hono';
 import type { Deps, Env } from '../context.ts';
 import type { AnswerCache } from '../wire/answer-cache.ts';
 import { abgleichRoutes } from './abgleich.ts';
 import { answerOutput } from './answer-output.ts';
 import { atlasRoutes } from './atlas.ts';
+import { exportRoutes } from './export/export-routes.ts';
 import { karteRoutes } from './karte.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
 import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
-export const isOutput = (path: string) => /^\/(?:abgleich|atlas|karte|ogc|tiles)(?:\/|$)/.test(path);
+export const isOutput = (path: string) => /^\/(?:abgleich|atlas|export|karte|ogc|tiles)(?:\/|$)/.test(path);
 
 /** @param answers where answers are kept */
 export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
@@ -22,5 +23,6 @@ export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
     .route('/', tileRoutes(deps, conditionally))
     .route('/', phaenologieRoutes(deps, conditionally))
     .route('/', atlasRoutes(deps, conditionally))
+    .route('/', exportRoutes(deps))
     .route('/', karteRoutes(deps));
 }

@@ -47,6 +47,11 @@ export const catalogue = {
       'Diese Ausgabe ist nicht eingerichtet: Der Dienst darf die Datenbankrolle gis_public nicht annehmen. npm run migrate sagt, was zu tun ist.',
     retryAfter: 300,
   },
+  datei_in_arbeit: {
+    status: 503,
+    message: 'Diese Datei wird gerade neu gemacht, weil sich etwas geändert hat; bitte in einigen Minuten noch einmal.',
+    retryAfter: 120,
+  },
   ueberlastet: { status: 503, message: 'Der Dienst ist gerade nicht erreichbar, bitte gleich noch einmal.', retryAfter: 5 },
 } satisfies Record<string, CatalogueEntry>;
 
@@ -105,7 +110,7 @@ export const sentences = {
 export function answerError({ code, fields, headers }: PortalError) {
   const { status, message, retryAfter }: CatalogueEntry = catalogue[code];
   const problems = Object.values(fields);
-  const detailed = [400, 413].includes(status) && problems.length > 0;
+  const detailed = [400, 404, 413].includes(status) && problems.length > 0;
   return {
     status,
     headers: { ...(retryAfter && { 'Retry-After': String(retryAfter) }), ...headers },

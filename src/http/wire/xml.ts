@@ -34,6 +34,25 @@ export function toXml(root: string, members: { [name: string]: Value }): Buffer<
   return Buffer.concat(parts);
 }
 
+/** Elements by name: text, attributes as `@name`, text beside attributes as `#`, a list for several of one name. */
+export type XmlTree = string | XmlTree[] | { [name: string]: XmlTree };
+
+/** A document of names that the service gives, and texts of anybody. */
+export function toXmlDocument(tree: { [name: string]: XmlTree }): string {
+  const document = create(options);
+  appendTree(document, tree);
+  return document.end();
+}
+
+function appendTree(parent: XMLBuilder, tree: XmlTree): void {
+  if (typeof tree === 'string') return void parent.txt(escapeEntities(tree));
+  for (const [name, value] of Object.entries(tree)) {
+    if (name === '#') appendTree(parent, value);
+    else if (name.startsWith('@')) parent.att(name.slice(1), escapeEntities(String(value)));
+    else for (const each of Array.isArray(value) ? value : [value]) appendTree(parent.ele(name), each);
+  }
+}
+
 function toElement(append: (document: XMLBuilder) => void): string {
   const document = create(options);
   append(document);

@@ -13,7 +13,13 @@ export interface Link {
   title: string;
 }
 
-const titles: Record<FormatName, string> = { json: 'als JSON', html: 'als Seite', csv: 'als Tabelle (CSV)' };
+const titles: Record<FormatName, string> = {
+  json: 'als JSON',
+  html: 'als Seite',
+  csv: 'als Tabelle (CSV)',
+  jsonld: 'als DCAT-AP.de (JSON-LD)',
+  rdf: 'als DCAT-AP.de (RDF/XML)',
+};
 
 /** The addresses that belong to a request. */
 export class Addresses {

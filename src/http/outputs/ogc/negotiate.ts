@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { Env } from '../../context.ts';
 import { PortalError } from '../../wire/portal-error.ts';
 
-export type FormatName = 'json' | 'html' | 'csv';
+export type FormatName = 'json' | 'html' | 'csv' | 'jsonld' | 'rdf';
 
 export interface OutputFormat {
   name: FormatName;
@@ -23,11 +23,15 @@ export const openapi: OutputFormat = {
   also: ['application/json', 'application/openapi+json'],
 };
 
+export const jsonld: OutputFormat = { name: 'jsonld', type: 'application/ld+json' };
+export const rdf: OutputFormat = { name: 'rdf', type: 'application/rdf+xml' };
+
 // What there is of each kind of address, the usual one first.
 export const pageFormats = [json, html];
 export const apiFormats = [openapi, html];
 export const itemsFormats = [geojson, html, csv];
 export const itemFormats = [geojson, html];
+export const exportFormats = [json, html, jsonld, rdf];
 
 /** The type without what belongs to its text only: how links name it. */
 export const linkType = ({ type }: OutputFormat) => type.split('; ', 1)[0] ?? type;
