@@ -6,6 +6,7 @@ import { backupCommands, plainBackupCommands } from './cli/backup.ts';
 import { catalogCommands, plainCatalogCommands } from './cli/catalog.ts';
 import { type Command, ownersAddress, type PlainCommand, progress, sayNewEmbedded } from './cli/command.ts';
 import { exportCommands } from './cli/export.ts';
+import { exportCheckCommands } from './cli/export-check.ts';
 import { exportPublishCommands } from './cli/export-publish.ts';
 import { parseCommandLine, usage } from './cli/line.ts';
 import { nutzerCommands } from './cli/nutzer.ts';
@@ -39,6 +40,7 @@ const commands: Record<string, Command> = {
   ...nutzerCommands,
   ...backupCommands,
   ...exportCommands,
+  ...exportCheckCommands,
   ...exportPublishCommands,
 };
 

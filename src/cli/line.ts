@@ -27,6 +27,10 @@ export const usage = `Aufruf: npm run cli -- BEFEHL
                                             delete: alle gehen mit; --ja: ohne Rückfrage
   grenzen refresh [--force]                 die Grenzen der Mandanten jetzt von BOUNDARY_URL holen; --force: auch mit großen
                                             Änderungen
+  export VERZEICHNIS [--mandant KUERZEL] [--format dwca|csv|geojson|gpkg|cube]
+                                            die Dateien zum Veröffentlichen schreiben, je Mandant in ein Verzeichnis
+  export check [--mandant KUERZEL]          was die nächsten Dateien ändern: wie viele Beobachtungen kommen, gehen, den Ort
+                                            wechseln; endet mit 2, wenn mehr als 5 % der Kennungen wegfallen
   export publish [--mandant KUERZEL] [--gbif DATENSATZ]
                                             die Dateien zum Veröffentlichen jetzt machen; --gbif: danach GBIF bitten, das Archiv
                                             des Mandanten abzurufen (GBIF_USER, GBIF_PASSWORD)
@@ -36,8 +40,6 @@ export const usage = `Aufruf: npm run cli -- BEFEHL
                                             neuesten Stand bringen
   backup verify VERZEICHNIS                 prüfen, ob eine Sicherung vollständig und unverändert ist
   restore VERZEICHNIS                       eine Sicherung in eine leere Datenbank zurückspielen
-  export VERZEICHNIS [--mandant KÜRZEL] [--format dwca|csv|geojson|gpkg|cube]
-                                            die Dateien zum Veröffentlichen schreiben, je Mandant in ein Verzeichnis
   demo load [--logins]                      Demo-Katalog, -Konten und -Beobachtungen; --logins: neue Passwörter zeigen
 
 ${describeSettings()}`;
