@@ -43,6 +43,7 @@ const names = [
   'raster_eea10',
   'raster_mtb',
   'raster_mtbq',
+  'verbreitung_eea10',
   'mandant',
 ];
 
