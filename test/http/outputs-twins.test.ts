@@ -222,7 +222,7 @@ describe('the routes of the application', () => {
     '/abgleich/v1/sichtbeobachtungen': 'asked as mirrors do, above',
     '/export/v1/': 'the same as without the slash',
     '/export/v1/:kuerzel/:datei': 'files that gis_public has made, as all outputs are',
-    '/karte': 'a page that reads nothing',
+    '/karte': 'a page that reads nothing but licences',
     '/karte/': 'leads to the page',
     '/karte/:version': 'files of the page',
     '/ogc/': 'leads to /ogc',
