@@ -381,6 +381,7 @@ const longFiles: Record<string, string> = {
     'one import: the staging table and the functions that pass it on, of which one lists all errors',
   'sql/code/sichtbeobachtung/lesen.sql': 'both renderings, which must say the same, side by side',
   'sql/code/sichtbeobachtung/listen.sql': 'the choice of a walk, with the table of walks at its head',
+  'sql/code/raum/projection.sql': 'all projections, those that outputs call included, so that none is made elsewhere',
   'sql/code/abgleich/seite.sql': 'a page of the feed and the two kinds of steps that it is made of, in one snapshot',
 };
 
@@ -424,10 +425,16 @@ function readSynonyms(): Synonym[] {
     .flatMap(([, not = '', but = '', within = '']) => split(not).map((word) => ({ not: word, but, within: split(within) })));
 }
 
+// Darwin Core's names are not ours to choose.
+const foreignNames = /\b(taxonID|lifeStage|HumanObservation)\b/g;
+
 /** Uses of words that the glossary has another one for: in comments, texts and the parts of names. */
 function listWordProblems(sources: Sources, synonyms: Synonym[]): string[] {
   return Object.entries(sources).flatMap(([file, text]) => {
-    const words = text.replace(/([a-z0-9])(?=[A-Z])/g, '$1 ').replaceAll('_', ' ');
+    const words = text
+      .replace(foreignNames, '')
+      .replace(/([a-z0-9])(?=[A-Z])/g, '$1 ')
+      .replaceAll('_', ' ');
     return synonyms
       .filter(({ within }) => within.some((beginning) => file.startsWith(`${beginning}/`)))
       .filter(({ not }) =>

@@ -24,13 +24,8 @@ export interface ExportUmfang {
 const rowsPerFetch = 500;
 const list = 'ausgabe.list_export(mandant_id => $1::integer, rechte => $2::text) l';
 
-/** Number of a tenant; before any other reader here, because it has the planner read as the files are ordered. */
-export async function beginExport(tx: Transaction, kuerzel: string): Promise<number> {
-  // Else all rows are sorted at the end, on disk.
-  await tx`
-    select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_sort', 'off', true),
-      set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),
-      set_config('max_parallel_workers_per_gather', '0', true), set_config('statement_timeout', '0', true)`;
+/** Number of a tenant. */
+export function getExportMandant(tx: Transaction, kuerzel: string): Promise<number> {
   return oneValue(tx<{ id: number }[]>`select m.id from gis.mandant m where lower(m.kuerzel) = lower(${kuerzel}::text)`);
 }
 
@@ -90,6 +85,7 @@ export function readCube(tx: Transaction, mandantId: number): AsyncIterable<Buff
     `select concat(l.eeacellcode, ',', l.year, ',', ausgabe.to_csv_zelle(l.specieskey), ',', ausgabe.to_csv_zelle(l.species), ',', l.occurrences, ',',
       l.mincoordinateuncertaintyinmeters, E'\\n') from ausgabe.list_export_wuerfel(mandant_id => $1::integer) l`,
     [mandantId],
+    'any',
   );
 }
 
@@ -108,12 +104,25 @@ export async function* readMedia(tx: Transaction, mandantId: number): AsyncGener
   for await (const rows of read(tx, query, [mandantId])) yield rows.map(([json]) => JSON.parse(String(json)) as ExportMedium);
 }
 
-async function* readLines(tx: Transaction, query: string, values: (number | string)[]): AsyncGenerator<Buffer[]> {
-  for await (const rows of read(tx, query, values)) yield rows.map(([line]) => line as Buffer);
+type Plan = 'as ordered' | 'any';
+
+async function* readLines(tx: Transaction, query: string, values: (number | string)[], plan?: Plan): AsyncGenerator<Buffer[]> {
+  for await (const rows of read(tx, query, values, plan)) yield rows.map(([line]) => line as Buffer);
 }
 
 // A cursor of SQL: one of the driver keeps the connection from every other statement until its end.
-async function* read(tx: Transaction, query: string, values: (number | string)[]): AsyncGenerator<(Buffer | null)[][]> {
+async function* read(
+  tx: Transaction,
+  query: string,
+  values: (number | string)[],
+  plan: Plan = 'as ordered',
+): AsyncGenerator<(Buffer | null)[][]> {
+  // Records are found in the order of the files, cell by cell: other plans sort all of them on disk first.
+  const others = plan === 'any' ? 'on' : 'off';
+  await tx`
+    select set_config('enable_hashjoin', ${others}, true), set_config('enable_mergejoin', ${others}, true), set_config('enable_sort', ${others}, true),
+      set_config('enable_bitmapscan', ${others}, true), set_config('enable_seqscan', ${others}, true), set_config('jit', 'off', true),
+      set_config('max_parallel_workers_per_gather', '0', true), set_config('statement_timeout', '0', true)`;
   await tx.unsafe(`declare zeilen no scroll cursor for ${query}`, values);
   try {
     for (;;) {

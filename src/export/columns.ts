@@ -41,7 +41,7 @@ export const toTermUri = (term: string) =>
 /** multimedia.txt (Simple Multimedia), behind the record it belongs to. */
 export const multimediaTerms = ['type', 'format', 'identifier', 'license', 'rightsHolder'] as const;
 
-/** sichtbeobachtung.csv: gis.sichtbeobachtung, its place as lon, lat and zelle_wkt. */
+/** sichtbeobachtung.csv: the columns that analysts read, in their order, the place as lon, lat and zelle_wkt. */
 export const csvColumns = [
   'id',
   'guid',

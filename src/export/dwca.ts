@@ -7,8 +7,8 @@ import { type ExportMedium, type ExportUmfang, readMedia, readTabbed } from '../
 import { mediumTypes } from '../media/medium.ts';
 import { multimediaTerms, occurrenceTerms, toTermUri } from './columns.ts';
 import { toEml } from './eml.ts';
-import { joined, type Writing } from './files.ts';
 import { licences } from './licences.ts';
+import { joined, type Writing } from './writing.ts';
 
 // The same for every archive, so that the same data give the same bytes.
 const entryTime = new Date(1980, 0, 1);

@@ -7,11 +7,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Transaction } from '../db/client.ts';
 import type { ExportDatei, ExportMandant } from '../db/export.ts';
-import { beginExport, type ExportSource, getExportUmfang, readCsv, readCube, readFeatures } from '../db/export-rows.ts';
+import { getExportMandant, getExportUmfang, readCsv, readCube, readFeatures } from '../db/export-rows.ts';
 import { csvColumns } from './columns.ts';
 import { writeArchive } from './dwca.ts';
 import { writeGeoPackage } from './geopackage.ts';
 import { licences } from './licences.ts';
+import { joined, type Writing } from './writing.ts';
 
 /** A file that is whole and on disk. */
 export interface WrittenFile {
@@ -33,17 +34,6 @@ export interface ExportOptions {
   onRows?: (datei: ExportDatei, done: number) => void | Promise<void>;
 }
 
-/** What writers of a format are given. */
-export interface Writing {
-  tx: Transaction;
-  mandant: ExportMandant;
-  source: ExportSource;
-  origin: string;
-  path: string;
-  /** Called with the number of rows of each batch. */
-  count: (rows: number) => Promise<void>;
-}
-
 /** Writes files of a tenant, in a transaction that is gis_public. The same data give the same bytes. */
 export async function writeExport(
   tx: Transaction,
@@ -51,7 +41,7 @@ export async function writeExport(
   dateien: readonly ExportDatei[],
   { directory, origin, onRows = () => {} }: ExportOptions,
 ): Promise<WrittenFile[]> {
-  const source = { mandantId: await beginExport(tx, mandant.mandant), rechte: licences[mandant.lizenz].url };
+  const source = { mandantId: await getExportMandant(tx, mandant.mandant), rechte: licences[mandant.lizenz].url };
   const written: WrittenFile[] = [];
   for (const datei of dateien) {
     const path = join(directory, datei);
@@ -92,14 +82,6 @@ async function writeParts(path: string, head: string, parts: AsyncIterable<Buffe
     ),
     createWriteStream(path, { flags: 'wx' }),
   );
-}
-
-/** Batches of lines as bytes, counted. */
-export async function* joined(batches: AsyncIterable<Buffer[]>, count: Writing['count']): AsyncGenerator<Buffer> {
-  for await (const lines of batches) {
-    yield Buffer.concat(lines);
-    await count(lines.length);
-  }
 }
 
 async function* features(batches: AsyncIterable<Buffer[]>, count: Writing['count']): AsyncGenerator<Buffer> {

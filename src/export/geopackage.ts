@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import type { ExportUmfang } from '../db/export-rows.ts';
 import { readValues } from '../db/export-rows.ts';
 import { gpkgColumns } from './columns.ts';
-import type { Writing } from './files.ts';
 import { describeGeoPackage, layers, listStyle, schemaOf, triggersOf } from './geopackage-schema.ts';
+import type { Writing } from './writing.ts';
 
 const srid = 25832;
 const cellSize = 5000;

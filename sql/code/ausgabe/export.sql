@@ -15,9 +15,10 @@ as $$
     (select ceil(max(public.st_distance(k.mitte::public.geography, p.geom::public.geography)))::integer from public.st_dumppoints(k.umriss) p)
   from (
     select
-      public.st_snaptogrid(ausgabe.to_lonlat(public.st_centroid(z.cell)), 1e-7) as mitte,
+      public.st_geomfromtext(public.st_astext(ausgabe.to_lonlat(public.st_centroid(z.cell)), 7), 4326) as mitte,
       -- A metre more than the cell: so much more than what rounding and straight edges in degrees take away.
-      public.st_snaptogrid(ausgabe.to_lonlat(public.st_segmentize(public.st_expand(z.cell, 1), 1000)), 1e-7) as umriss
+      public.st_geomfromtext(
+        public.st_astext(ausgabe.to_lonlat(public.st_segmentize(public.st_expand(z.cell, 1), 1000)), 7), 4326) as umriss
     from (select ausgabe.to_cells(get_zelle_umriss.cell_x, get_zelle_umriss.cell_x, get_zelle_umriss.cell_y, get_zelle_umriss.cell_y, 0) as cell) z
     offset 0
   ) k
@@ -54,7 +55,7 @@ as $$
     case when s.unschaerfe_m = 0 or z.ganz then 'DE' end,
     case when s.unschaerfe_m = 0 or z.ganz then z.name end,
     case when s.unschaerfe_m > 0 then
-      'Ort auf eine Rasterzelle von 5 km vergröbert (EPSG:25832) / Location generalized to a 5 km grid cell (EPSG:25832)' end,
+      'Ort auf ein Quadrat von 5 km vergröbert (EPSG:25832) / Location generalized to a square of 5 km (EPSG:25832)' end,
     case when s.unschaerfe_m > 0 then
       concat('Genauer Ort und Bemerkung geschützt, Auskunft: ', z.kontakt, ' / Exact location and remarks withheld, contact: ', z.kontakt) end,
     list_export.rechte, z.herausgeber, z.titel, 'verified'
@@ -139,9 +140,10 @@ as $$
       offset 0
     ) z
     join gis.sichtbeobachtung_raster r on r.cell_x = z.cell_x and r.cell_y = z.cell_y
-    where z.ganz or r.unschaerfe_m > 0
-      or exists (
-        select from gis.mandant_teil t where t.mandant_id = list_export_wuerfel.mandant_id and public.st_intersects(t.teil, r.place))
+    where r.eea10 is not null
+      and (z.ganz or r.unschaerfe_m > 0
+        or exists (
+          select from gis.mandant_teil t where t.mandant_id = list_export_wuerfel.mandant_id and public.st_intersects(t.teil, r.place)))
     group by r.eea10, extract(year from r.datum), r.art
   ) w
   left join gis.art a on a.id = w.art
