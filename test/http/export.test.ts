@@ -430,6 +430,8 @@ describe('other outputs', () => {
     }
     const sent = { 'if-none-match': headers.get('etag') ?? '' };
     assert.equal((await askOf(path, { headers: sent })).status, 304);
+    await sql`update portal.export_datei set bytes = bytes + 1`;
+    assert.equal((await askOf(path, { headers: sent })).status, 200, 'another length');
     await license('N', 'CC0-1.0');
     const changed = await askOf(path, { headers: sent });
     assert.deepEqual([changed.status, linksOf(changed.json, 'license')[0]?.href], [200, licences['CC0-1.0'].url]);
