@@ -91,6 +91,23 @@ export function listRasterFeature(
   );
 }
 
+/** A page of 10 km squares and the species that were found in them. */
+export function listVerbreitungFeature(
+  sql: Sql,
+  { filter, after, skip, limit, system }: FeatureQuery,
+): Promise<Versioned<FeaturePage>> {
+  const { art, artengruppe_id, jahr_von, jahr_bis, box } = filter;
+  return readPage(
+    sql,
+    (tx) => tx`
+      select f.features, f.last_key, f.returned from ausgabe.list_verbreitung_feature(
+        art => ${art ?? null}::integer, gid => ${artengruppe_id ?? null}::integer,
+        jahr_von => ${jahr_von ?? null}::integer, jahr_bis => ${jahr_bis ?? null}::integer,
+        box => ${toArray(box?.sides)}::float8[], box_srid => ${box?.srid ?? null}::integer, after_key => ${after}::text,
+        skip => ${skip}::integer, row_limit => ${limit}::integer, srid => ${system.srid}::integer, north_first => ${system.isNorthFirst}::boolean) f`,
+  );
+}
+
 /** A page of tenants. */
 export function listMandantFeature(
   sql: Sql,
@@ -128,6 +145,20 @@ export function getRasterFeature(
   return readOne(
     sql,
     (tx) => tx`select ausgabe.get_raster_feature(${gitter}::text, ${code}::text, ${srid}::integer, ${isNorthFirst}::boolean)`,
+  );
+}
+
+/** One 10 km square and species; null where there is no record. */
+export function getVerbreitungFeature(
+  sql: Sql,
+  code: string,
+  art: number,
+  { srid, isNorthFirst }: OutputSystem,
+): Promise<Versioned<Buffer | null>> {
+  return readOne(
+    sql,
+    (tx) =>
+      tx`select ausgabe.get_verbreitung_feature(${code}::text, ${art}::integer, ${srid}::integer, ${isNorthFirst}::boolean)`,
   );
 }
 

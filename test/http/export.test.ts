@@ -398,3 +398,52 @@ describe('the ISO 19139 record', { skip: withoutXmllint }, () => {
     assert.equal(again.status, 304);
   });
 });
+
+describe('other outputs', () => {
+  const linksOf = ({ links }: Json, rel: string): Json[] => links.filter((link: Json) => link.rel === rel);
+  const askOf = (path: string, options: RequestOptions = {}) => service.request(path, { below: '', ...options });
+
+  it('O5.7 the collection of sightings names licences, records and GeoPackages, and is another one when they change', async () => {
+    const path = '/ogc/collections/sichtbeobachtung';
+    const { json, headers } = await askOf(path);
+    const { json: all } = await askOf('/ogc/collections');
+    const lizenzen = [licences['CC-BY-4.0'], licences['ODbL-1.0']].map(({ url }) => url);
+    assert.deepEqual(
+      linksOf(json, 'license').map(({ href }) => href),
+      lizenzen,
+    );
+    assert.deepEqual(linksOf(all, 'license'), linksOf(json, 'license'));
+    assert.deepEqual(linksOf(all.collections[0], 'enclosure'), linksOf(json, 'enclosure'));
+    assert.deepEqual(linksOf(all.collections.at(-1), 'license'), [], 'of what is no sighting');
+    assert.match(linksOf(json, 'license')[0].title, /^Creative Commons Namensnennung 4\.0 \(.+\)$/);
+    for (const [rel, type] of [
+      ['describedby', 'application/xml'],
+      ['enclosure', 'application/geopackage+sqlite3'],
+    ] as const) {
+      const links = linksOf(json, rel);
+      assert.equal(links.length, 2, rel);
+      for (const { href, type: named, length } of links) {
+        const answer = await askOf(href.replace('http://n.test', ''), { method: 'HEAD' });
+        assert.deepEqual([answer.status, answer.headers.get('content-type'), named], [200, type, type], href);
+        if (rel === 'enclosure') assert.equal(answer.headers.get('content-length'), String(length));
+      }
+    }
+    const sent = { 'if-none-match': headers.get('etag') ?? '' };
+    assert.equal((await askOf(path, { headers: sent })).status, 304);
+    await sql`update portal.export_datei set bytes = bytes + 1`;
+    assert.equal((await askOf(path, { headers: sent })).status, 200, 'another length');
+    await license('N', 'CC0-1.0');
+    const changed = await askOf(path, { headers: sent });
+    assert.deepEqual([changed.status, linksOf(changed.json, 'license')[0]?.href], [200, licences['CC0-1.0'].url]);
+    assert.ok((await askOf(`${path}?f=html`)).text.includes(`rel="license" href="${licences['CC0-1.0'].url}"`));
+  });
+
+  it('the map names title, publisher and licence of each tenant that publishes', async () => {
+    const { text, headers } = await askOf('/karte');
+    assert.match(text, /Arten &lt;&amp;lt; &quot;Co&quot;&gt; &lt;\/script&gt; \u{1F98B}: Land &amp; Leute, <a rel="license"/u);
+    assert.equal(text.match(/rel="license"/g)?.length, 2);
+    await license('S', null);
+    const changed = await askOf('/karte', { headers: { 'if-none-match': headers.get('etag') ?? '' } });
+    assert.deepEqual([changed.status, changed.text.match(/rel="license"/g)?.length], [200, 1]);
+  });
+});

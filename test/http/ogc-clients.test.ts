@@ -43,6 +43,7 @@ const names = [
   'raster_eea10',
   'raster_mtb',
   'raster_mtbq',
+  'verbreitung_eea10',
   'mandant',
 ];
 
@@ -90,7 +91,7 @@ describe('GDAL', { skip: hasGdal ? false : 'ogr2ogr is not installed, or has no 
   it('O2 copies counts and boundaries', async () => {
     for (const name of names.slice(3)) {
       const expected = await walkOgc(service, `/collections/${name}/items`);
-      const key = name === 'mandant' ? 'kuerzel' : 'code';
+      const key = { mandant: 'kuerzel', verbreitung_eea10: 'id' }[name] ?? 'code';
       const features = await copy(name, '-oo', 'PAGE_SIZE=7');
       assert.deepEqual(sorted(features.map(({ properties }) => properties[key])), sorted(expected.map(({ id }) => id)), name);
     }

@@ -163,7 +163,7 @@ describe('Part 1, core', () => {
   it('/req/core/fc-md-items', async () => {
     assert.deepEqual(idsOf(collections), [
       ...['sichtbeobachtung', 'sichtbeobachtung_punkt', 'sichtbeobachtung_quadrat'],
-      ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'mandant'],
+      ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'verbreitung_eea10', 'mandant'],
     ]);
   });
   itOfEach('/req/core/fc-md-items-links', (each) => {

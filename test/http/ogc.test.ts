@@ -432,6 +432,82 @@ describe('counts of /ogc', () => {
   });
 });
 
+describe('species by square of /ogc', () => {
+  const path = '/collections/verbreitung_eea10/items';
+
+  it('O5.7 are those of the view of the grid, of all and of a filter, page by page', async () => {
+    const [limits] = await sql`select pg_get_functiondef('ausgabe.get_raster_limits'::regproc) as definition`;
+    // All ways of counting: a few records as a whole, and square by square.
+    for (const few of ['60000', '-1']) {
+      await sql.unsafe(limits?.definition.replace('60000', few));
+      for (const [query, where] of [
+        ['', 'true'],
+        [`&art=${arten.wanderfalke}`, `art = ${arten.wanderfalke}`],
+        ['&artengruppe_id=1', 'gid = 1'],
+        [`&artengruppe_id=2&art=${arten.wanderfalke}`, 'false'],
+        ['&jahr_von=2021&jahr_bis=2021', 'jahr = 2021'],
+        ['&datetime=2020-05-01/2021-02-01', 'jahr between 2020 and 2021'],
+      ] as [string, string][]) {
+        const rows = await sql.unsafe<Json[]>(`
+          select code || '-' || art as id, code, art, name_deutsch, name_wissenschaftlich, gid, artengruppe, sum(meldungen)::integer as meldungen,
+            min(jahr) as erstes_jahr, max(jahr) as letztes_jahr,
+            (select count(*)::integer from gis.sichtbeobachtung g where g.art = v.art and g.unschaerfe_m > 0
+              and private.to_eea10(g.place) = substring(v.code, 'E(\\d+)')::integer * 1000 + substring(v.code, 'N(\\d+)')::integer
+              and ${where}) as verschleiert
+          from gis.raster_eea10 v where ${where} group by 1, 2, 3, 4, 5, 6, 7 order by code, art`);
+        for (const limit of [1, 2, 1000]) {
+          const features = await walkOgc(service, `${path}?limit=${limit}${query}`);
+          assert.deepEqual(
+            features.map(({ properties }) => properties),
+            rows.map((row) => ({ ...row })),
+            `${few} ${limit} ${query}`,
+          );
+          assert.deepEqual(idsOf(features), idsOf(rows));
+        }
+      }
+    }
+    await sql.unsafe(limits?.definition);
+  });
+
+  it('O5.7 are squares, one of which is found by its id', async () => {
+    const [feature] = await walkOgc(service, path);
+    assert.match(feature.id, /^10kmE\d{3}N\d{3}-\d+$/);
+    assert.equal(feature.geometry.type, 'Polygon');
+    const { status, json } = await ask(`${path}/${feature.id}`);
+    const { links: _, ...same } = json;
+    assert.deepEqual([status, same], [200, feature]);
+    const [square] = await walkOgc(service, '/collections/raster_eea10/items');
+    assert.deepEqual(feature.geometry, square.geometry);
+    const code = feature.properties.code;
+    for (const fid of ['x', code, `${code}-`, `${code}-999`, `${code}-9999999999`, `${code}-x`, '10kmE999N999-1'])
+      assertProblem(await ask(`${path}/${fid}`), 404);
+  });
+
+  it('O5.7 of a box are those of the squares that meet it; a page begins behind whatever its cursor names', async () => {
+    const all = await walkOgc(service, path);
+    const box = `420500,5530500,420600,5530600&bbox-crs=${epsg25832}`;
+    for (const query of ['', `&art=${arten.wanderfalke}`, '&artengruppe_id=2']) {
+      const [code] = idsOf(await walkOgc(service, `/collections/raster_eea10/items?bbox=${box}${query}`));
+      const expected = (await walkOgc(service, `${path}?limit=1${query}`)).filter(({ properties }) => properties.code === code);
+      assert.deepEqual(await walkOgc(service, `${path}?limit=1&bbox=${box}${query}`), expected, query);
+    }
+    assert.deepEqual(await walkOgc(service, `${path}?bbox=0,0,1,1`), []);
+    const page = async (cursor: string) => {
+      const { status, json } = await ask(`${path}?cursor=${encodeURIComponent(cursor)}`);
+      return status === 200 ? json.features : status;
+    };
+    const [first] = all;
+    assert.deepEqual(await page(first.id), all.slice(1));
+    assert.deepEqual(await page(`${first.properties.code}-0`), all);
+    assert.deepEqual(
+      await page(`${first.properties.code}-9999999999`),
+      all.filter(({ properties }) => properties.code !== first.properties.code),
+    );
+    assert.deepEqual(await page('10kmE999N999-1'), []);
+    for (const wrong of ['10kmE999N999', '1', "10kmE1N1-1' or"]) assert.equal(await page(wrong), 400);
+  });
+});
+
 it('O2 tenants of /ogc are there with their boundaries, by abbreviation, page by page and in a box', async () => {
   const features = await walkOgc(service, '/collections/mandant/items?limit=1');
   assert.deepEqual(idsOf(features), ['N', 'S', 'W']);

@@ -220,7 +220,9 @@ describe('the routes of the application', () => {
   const others: Record<string, string> = {
     '/': 'leads to the map or the documentation',
     '/abgleich/v1/sichtbeobachtungen': 'asked as mirrors do, above',
-    '/karte': 'a page that reads nothing',
+    '/export/v1/': 'the same as without the slash',
+    '/export/v1/:kuerzel/:datei': 'files that gis_public has made, as all outputs are',
+    '/karte': 'a page that reads nothing but licences',
     '/karte/': 'leads to the page',
     '/karte/:version': 'files of the page',
     '/ogc/': 'leads to /ogc',

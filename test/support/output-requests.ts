@@ -22,6 +22,7 @@ export const outputRoutes = [
   '/atlas/v1/phaenologie',
   '/atlas/v1/arten',
   '/atlas/v1/sichtbeobachtungen',
+  '/export/v1',
 ] as const;
 
 const systems = ['OGC:CRS84', 'EPSG:4326', 'EPSG:25832', 'EPSG:3857', 'EPSG:3035'] as const;
@@ -40,7 +41,7 @@ export interface Placed {
   codes: Record<(typeof rasters)[number], string[]>;
 }
 
-const rasters = ['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq'] as const;
+const rasters = ['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'verbreitung_eea10'] as const;
 const sightings = ['sichtbeobachtung', 'sichtbeobachtung_punkt', 'sichtbeobachtung_quadrat'] as const;
 const isSighting = (collection: string): collection is (typeof sightings)[number] =>
   sightings.some((each) => each === collection);
@@ -147,6 +148,7 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
     ],
     '/atlas/v1/arten': [1, () => join('/atlas/v1/arten', some({ suche: () => dice.pick(['u', 'uhu', 'fal']), art }))],
     '/atlas/v1/sichtbeobachtungen': [8, records],
+    '/export/v1': [1, () => join('/export/v1', some({ f: () => dice.pick(['html', 'jsonld', 'rdf']) }))],
   };
   const wheel = Object.entries(makers).flatMap(([route, [weight, make]]) =>
     Array.from({ length: weight }, () => ({ route, make })),
@@ -190,6 +192,7 @@ export async function placeRecords(sql: Sql, records: readonly TwinRecord[]): Pr
         codes: {
           raster_5km: codes(({ cell_x, cell_y }) => `${cell_x}/${cell_y}`),
           raster_eea10: codes(({ eea10 = 0 }) => `10kmE${Math.floor(eea10 / 1000)}N${eea10 % 1000}`),
+          verbreitung_eea10: codes(({ eea10 = 0 }) => `10kmE${Math.floor(eea10 / 1000)}N${eea10 % 1000}-${record.art}`),
           raster_mtb: codes(({ tk }) => sheet(tk)),
           raster_mtbq: codes(({ tk = 0 }) => `${sheet(tk)}/${tk % 10}`),
         },

@@ -5,6 +5,8 @@ import { createRequire } from 'node:module';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Config } from '../../config.ts';
+import { type ExportStand, listExport } from '../../db/export.ts';
+import { licences } from '../../export/licences.ts';
 import type { Deps, Env } from '../context.ts';
 import { sendHashed } from '../wire/etag.ts';
 import { pageType, sendForGood } from '../wire/reply.ts';
@@ -27,12 +29,14 @@ const base = `/karte/${mark}`;
 
 const readNothing = queryReader({});
 
-export function karteRoutes({ config }: Deps): Hono<Env> {
+export function karteRoutes({ config, reads }: Deps): Hono<Env> {
   const policy = makePolicy(config.karteHintergrund);
   const { url = '', quelle } = config.karteHintergrund ?? {};
-  const body = String(makePage(url, quelle ?? ''));
-  const page = (c: Context<Env>) => {
+  const page = async (c: Context<Env>) => {
     readNothing(c);
+    // The page says itself that nothing can be loaded.
+    const publishers = await listExport(reads, null).catch(() => []);
+    const body = String(await makePage(url, quelle ?? '', publishers));
     c.header('Cache-Control', 'no-cache');
     c.header('Content-Security-Policy', policy);
     return sendHashed(c, body, pageType);
@@ -51,7 +55,7 @@ function makePolicy(hintergrund: Config['karteHintergrund']): string {
   return `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
-const makePage = (hintergrund: string, quelle: string) => html`<!doctype html>
+const makePage = (hintergrund: string, quelle: string, publishers: readonly ExportStand[]) => html`<!doctype html>
 <html lang="de">
 <head>
 <meta charset="utf-8">
@@ -93,7 +97,10 @@ const makePage = (hintergrund: string, quelle: string) => html`<!doctype html>
 <section aria-labelledby="legende-titel"><h2 id="legende-titel">Legende</h2><div id="legende"></div></section>
 <section id="jahreslauf" aria-labelledby="jahreslauf-titel" hidden><h2 id="jahreslauf-titel">Im Jahreslauf</h2>
 <img alt="" width="320" height="200"><p><a href="">Zahlen als CSV</a></p></section>
-<details id="liste"><summary>Was im Ausschnitt liegt</summary><p id="liste-stand"></p><ul></ul></details>
+${publishers.map(
+  ({ titel, herausgeber, lizenz }) =>
+    html`<p>${titel}: ${herausgeber}, <a rel="license" href="${licences[lizenz].url}">${licences[lizenz].title}</a>, <a href="/export/v1/">Dateien</a></p>`,
+)}<details id="liste"><summary>Was im Ausschnitt liegt</summary><p id="liste-stand"></p><ul></ul></details>
 </div>
 </main>
 </body>

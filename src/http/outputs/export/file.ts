@@ -40,7 +40,7 @@ export async function answerFile(c: Context<Env>, { media, log }: Deps, stand: E
   const opened = await media.storage.open(objekt, range ? { start: range.start, end: range.end - 1 } : undefined);
   if (isHead || opened?.size !== size) opened?.stream.destroy();
   if (opened?.size !== size) {
-    log.error({ mandant: stand.mandant, datei }, 'a file to publish is missing');
+    log.error({ mandant: stand.mandant, datei }, 'a stored file is missing');
     throw new PortalError('datei_in_arbeit');
   }
   const length = range ? range.end - range.start : size;

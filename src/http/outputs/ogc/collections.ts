@@ -9,9 +9,11 @@ import {
   getMandantFeature,
   getRasterFeature,
   getSichtbeobachtungFeature,
+  getVerbreitungFeature,
   listMandantFeature,
   listRasterFeature,
   listSichtbeobachtungFeature,
+  listVerbreitungFeature,
   type OutputSystem,
 } from '../../../db/ausgabe-ogc.ts';
 import type { Sql } from '../../../db/client.ts';
@@ -129,6 +131,41 @@ function rasterOf(gitter: Gitter, id: string, title: string, square: string, cod
   };
 }
 
+const maxId = 2147483647;
+const verbreitungId = /^(10kmE\d{1,4}N\d{1,4})-(\d{1,10})$/;
+
+const verbreitung: Collection = {
+  id: 'verbreitung_eea10',
+  title: 'Verbreitung der Arten',
+  description:
+    'Welche Arten in welchem Quadrat von 10 km des europäischen Gitters gemeldet sind: ein Objekt je Quadrat und Art. Geschützte Funde zählen am Ort, den alle sehen: in der Mitte ihrer Rasterzelle von 5 km; verschleiert sagt, wie viele das sind. datetime und die Jahre wählen ganze Jahre.',
+  properties: {
+    id: { type: 'string', description: 'Quadrat und Art: 10kmE432N312-17' },
+    code: { type: 'string', description: 'Kennung des Quadrats: 10kmE432N312' },
+    art: integer('Nummer der Art'),
+    name_deutsch: text('deutscher Name der Art'),
+    name_wissenschaftlich: { type: 'string', description: 'wissenschaftlicher Name der Art' },
+    gid: integer('Nummer der Artengruppe'),
+    artengruppe: text('Name der Artengruppe'),
+    meldungen: integer('Anzahl der Meldungen'),
+    erstes_jahr: integer('Jahr der ersten Beobachtung'),
+    letztes_jahr: integer('Jahr der letzten Beobachtung'),
+    verschleiert: integer('wie viele der Meldungen geschützt sind und deshalb auch daneben liegen können'),
+  },
+  filters: { ...speciesFilters, jahr_von: yearField, jahr_bis: yearField },
+  idType: 'string',
+  idDescription: 'Quadrat und Art: 10kmE432N312-17',
+  geometry: 'Fläche: Quadrat des europäischen Gitters',
+  margin: 16_000,
+  isTimed: true,
+  key: () => verbreitungId,
+  list: listVerbreitungFeature,
+  async get(sql, id, system) {
+    const [, code, art] = verbreitungId.exec(id) ?? [];
+    return code === undefined || Number(art) > maxId ? null : getVerbreitungFeature(sql, code, Number(art), system);
+  },
+};
+
 const mandant: Collection = {
   id: 'mandant',
   title: 'Mandanten',
@@ -185,5 +222,6 @@ export const collections: readonly Collection[] = [
   ),
   rasterOf('mtb', 'raster_mtb', 'Messtischblätter (TK25)', 'jedem Blatt der TK25', 'Nummer des Blatts: 6517'),
   rasterOf('mtbq', 'raster_mtbq', 'Quadranten der TK25', 'jedem Quadranten der TK25', 'Blatt und Quadrant: 6517/3'),
+  verbreitung,
   mandant,
 ];

@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import type { Env } from '../../context.ts';
 import { type Collection, collections } from './collections.ts';
 import { crsNames } from './crs.ts';
-import { conformance, description, type Extents, linksOfLanding, title } from './describe.ts';
+import { type About, conformance, description, linksOfLanding, linksOfLicences, title } from './describe.ts';
 import type { Addresses } from './links.ts';
 import { drawMap } from './map.ts';
 import { apiFormats, itemsFormats } from './negotiate.ts';
@@ -33,10 +33,10 @@ export function makeCollectionsPage(c: Context<Env>, addresses: Addresses) {
   return makePage(c, addresses, { title: 'Sammlungen', path: [home], body });
 }
 
-export async function makeCollectionPage(c: Context<Env>, addresses: Addresses, collection: Collection, extents: Extents) {
+export async function makeCollectionPage(c: Context<Env>, addresses: Addresses, collection: Collection, about: About) {
   const { id, title: name, description: what, properties, filters, margin } = collection;
   const items = addresses.below(`/collections/${id}/items`, 'items', 'Objekte', itemsFormats);
-  const [west = 0, south = 0, east = 0, north = 0] = extents.get(margin) ?? [];
+  const [west = 0, south = 0, east = 0, north = 0] = about.extents.get(margin) ?? [];
   const corners = [
     [west, south],
     [east, south],
@@ -46,7 +46,8 @@ export async function makeCollectionPage(c: Context<Env>, addresses: Addresses, 
   ];
   const body = html`<p>${what}</p>
 <p class="weiter">${items.map(({ title: kind }, index) => html`<a href="${addresses.root}/collections/${id}/items?f=${itemsFormats[index]?.name}">${kind}</a> `)}</p>
-${extents.get(margin) ? drawMap([{ id, geometry: { type: 'Polygon', coordinates: [corners] }, properties: {} }]) : ''}
+${about.extents.get(margin) ? drawMap([{ id, geometry: { type: 'Polygon', coordinates: [corners] }, properties: {} }]) : ''}
+${id === 'sichtbeobachtung' ? linksOfLicences(about).map(({ href, title: licence }) => html`<p>Lizenz der <a href="${addresses.origin}/export/v1/">Dateien</a>: <a rel="license" href="${href}">${licence}</a></p>`) : ''}
 <h2>Felder</h2>
 <dl>${Object.entries(properties).map(([field, { description: meaning }]) => html`<dt>${field}</dt><dd>${meaning}</dd>`)}</dl>
 <h2>Filter</h2>

@@ -1,4 +1,7 @@
 // What /ogc says of itself: the landing page, the classes that it conforms to, the collections (O2).
+import type { ExportStand } from '../../../db/export.ts';
+import { licences } from '../../../export/licences.ts';
+import { makeDataset } from '../export/catalogue.ts';
 import { type Collection, collections } from './collections.ts';
 import { crs84, crsNames, storageCrs } from './crs.ts';
 import type { Addresses, Link } from './links.ts';
@@ -17,8 +20,13 @@ export const conformance = [
   'http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs',
 ];
 
-/** West, south, east, north in degrees, by the margin around all sightings; null where there is nothing yet. */
-export type Extents = Map<number, number[] | null>;
+/** What the database says of the collections. */
+export interface About {
+  /** West, south, east, north in degrees, by the margin around all sightings; null where there is nothing yet. */
+  extents: Map<number, number[] | null>;
+  /** Tenants that publish files. */
+  publishers: readonly ExportStand[];
+}
 
 /** Where the landing page leads. */
 export function linksOfLanding(addresses: Addresses): Link[] {
@@ -41,16 +49,16 @@ export const describeConformance = (addresses: Addresses) => ({
   links: addresses.own(json, pageFormats),
 });
 
-export const describeCollections = (addresses: Addresses, extents: Extents) => ({
-  links: addresses.own(json, pageFormats),
+export const describeCollections = (addresses: Addresses, about: About) => ({
+  links: [...addresses.own(json, pageFormats), ...linksOfLicences(about)],
   crs: crsNames,
-  collections: collections.map((each) => describeCollection(addresses, each, extents)),
+  collections: collections.map((each) => describeCollection(addresses, each, about)),
 });
 
 /** @param isAlone the document is about this collection alone, and no list of all */
-export function describeCollection(addresses: Addresses, collection: Collection, extents: Extents, isAlone = false) {
+export function describeCollection(addresses: Addresses, collection: Collection, about: About, isAlone = false) {
   const path = `/collections/${collection.id}`;
-  const extent = extents.get(collection.margin);
+  const extent = about.extents.get(collection.margin);
   return {
     id: collection.id,
     title: collection.title,
@@ -71,8 +79,33 @@ export function describeCollection(addresses: Addresses, collection: Collection,
     links: [
       ...(isAlone ? addresses.own(json, pageFormats) : addresses.below(path, 'self', collection.title, [json])),
       ...addresses.below(`${path}/items`, 'items', `${collection.title}: Objekte`, itemsFormats),
+      ...(collection.id === 'sichtbeobachtung' ? [...linksOfLicences(about), ...linksOfFiles(addresses, about)] : []),
     ],
   };
+}
+
+// Of more tenants the list of files tells.
+const maxPublishers = 100;
+
+/** A link for each licence under which tenants publish (O5.7). */
+export function linksOfLicences({ publishers }: About): Link[] {
+  return [...new Set(publishers.map(({ lizenz }) => lizenz))].map((lizenz) => {
+    const names = publishers.filter((each) => each.lizenz === lizenz).slice(0, maxPublishers);
+    const { title: licence, url } = licences[lizenz];
+    return { href: url, rel: 'license', type: 'text/html', title: `${licence} (${names.map(({ name }) => name).join(', ')})` };
+  });
+}
+
+/** Records that describe what tenants publish, and their GeoPackages. */
+function linksOfFiles({ origin }: Addresses, { publishers }: About): Link[] {
+  return publishers.slice(0, maxPublishers).flatMap((stand) => {
+    const { titel, metadaten, dateien } = makeDataset(stand, null, origin);
+    const record = { href: metadaten, rel: 'describedby', type: 'application/xml', title: `${titel} (ISO 19139)` };
+    const packages = dateien
+      .filter(({ datei }) => datei === 'sichtbeobachtung.gpkg')
+      .map(({ url, type, bytes }) => ({ href: url, rel: 'enclosure', type, title: `${titel} (GeoPackage)`, length: bytes }));
+    return [record, ...packages];
+  });
 }
 
 // Rounded so that nothing lies outside.

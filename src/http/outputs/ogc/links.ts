@@ -11,6 +11,8 @@ export interface Link {
   rel: string;
   type: string;
   title: string;
+  /** Bytes, of what is downloaded. */
+  length?: number;
 }
 
 const titles: Record<FormatName, string> = {
@@ -23,12 +25,15 @@ const titles: Record<FormatName, string> = {
 
 /** The addresses that belong to a request. */
 export class Addresses {
+  /** Under which the service was asked. */
+  readonly origin: string;
   readonly root: string;
   readonly #path: string;
   readonly #query: string;
 
   constructor(c: Context<Env>, { config }: Deps) {
     const origin = requestOrigin(c, config.trustedHops);
+    this.origin = origin;
     this.root = `${origin}${base}`;
     const url = c.req.url;
     const end = url.indexOf('?');

@@ -21,12 +21,15 @@ export function makeConditions(deps: Deps) {
   return {
     deps,
     setTag,
-    /** @returns 304 where the client has what it would be answered with at present */
-    async answerUnchanged(c: Context<Env>, format: OutputFormat, isFixed = false): Promise<Response | null> {
+    /**
+     * @param lookAt the version at present
+     * @returns 304 where the client has what it would be answered with at present
+     */
+    async answerUnchanged(c: Context<Env>, format: OutputFormat, lookAt = () => look('gezeigt')): Promise<Response | null> {
       c.header('Cache-Control', 'no-cache');
       const known = c.req.header('if-none-match');
       if (known === undefined || namesAny(known)) return null;
-      const stand = isFixed ? noStand : await look('gezeigt');
+      const stand = await lookAt();
       if (!matches(known, tagFor(c, format, stand))) return null;
       setTag(c, format, stand);
       return c.body(null, 304);

@@ -2,6 +2,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { listExtent } from '../../../db/ausgabe-ogc.ts';
+import { listExport } from '../../../db/export.ts';
 import { getStand, type Versioned } from '../../../db/page.ts';
 import type { Deps, Env } from '../../context.ts';
 import { namesAny } from '../../wire/etag.ts';
@@ -10,7 +11,7 @@ import { PortalError } from '../../wire/portal-error.ts';
 import { send } from '../../wire/reply.ts';
 import { queryReader } from '../output-query.ts';
 import { type Collection, collections } from './collections.ts';
-import { describeCollection, describeCollections, describeConformance, describeLanding, type Extents } from './describe.ts';
+import { type About, describeCollection, describeCollections, describeConformance, describeLanding } from './describe.ts';
 import {
   makeCollectionPage,
   makeCollectionsPage,
@@ -27,7 +28,7 @@ import { makeOpenapi } from './openapi.ts';
 const readFormat = queryReader({ f: v.optional(field.oneOf(['json', 'html'])) });
 
 export function ogcRoutes(deps: Deps): Hono<Env> {
-  const readExtents = keepExtents(deps);
+  const readAbout = keepAbout(deps);
   const conditions = makeConditions(deps);
 
   /** Answers an address that is no feature's: what is read, as JSON and as a page. */
@@ -40,9 +41,9 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
     ) =>
     async (c: Context<Env>) => {
       const format = chooseFormat(c, readFormat(c).f, formats);
-      const unchanged = await conditions.answerUnchanged(c, format, read === null);
-      if (unchanged) return unchanged;
       const { value, stand } = read === null ? nothing : await read();
+      const unchanged = await conditions.answerUnchanged(c, format, async () => stand);
+      if (unchanged) return unchanged;
       conditions.setTag(c, format, stand);
       const addresses = new Addresses(c, deps);
       if (format === html) return makeHtml(c, addresses, value as T);
@@ -64,13 +65,13 @@ export function ogcRoutes(deps: Deps): Hono<Env> {
       page(null, ({ root }) => makeOpenapi(root), makeOpenapiPage, apiFormats),
     )
     .get('/conformance', page(null, describeConformance, makeConformancePage))
-    .get('/collections', page(readExtents, describeCollections, makeCollectionsPage))
+    .get('/collections', page(readAbout, describeCollections, makeCollectionsPage))
     .get('/collections/:collection', (c) => {
       const collection = findCollection(c);
       return page(
-        readExtents,
-        (addresses, extents) => describeCollection(addresses, collection, extents, true),
-        (_c, addresses, extents) => makeCollectionPage(c, addresses, collection, extents),
+        readAbout,
+        (addresses, about) => describeCollection(addresses, collection, about, true),
+        (_c, addresses, about) => makeCollectionPage(c, addresses, collection, about),
       )(c);
     })
     .get('/collections/:collection/items', (c) => answerItems(c, conditions, findCollection(c)))
@@ -87,13 +88,13 @@ function findCollection(c: Context<Env>): Collection {
 
 const nothing: Versioned<undefined> = { value: undefined, stand: noStand };
 
-/** Where features lie: computed once for each version of what there is. */
-function keepExtents({ reads }: Deps): () => Promise<Versioned<Extents>> {
+/** Where features lie, computed once for each version of what there is; and who publishes files, which has no version. */
+function keepAbout({ reads }: Deps): () => Promise<Versioned<About>> {
   const margins = new Set(collections.map(({ margin }) => margin));
-  let known: Versioned<Extents> | null = null;
+  let known: Versioned<About['extents']> | null = null;
   return async () => {
-    if (known?.stand === (await getStand(reads, 'gezeigt'))) return known;
-    known = await listExtent(reads, margins);
-    return known;
+    if (known?.stand !== (await getStand(reads, 'gezeigt'))) known = await listExtent(reads, margins);
+    const publishers = await listExport(reads, null);
+    return { value: { extents: known.value, publishers }, stand: `${known.stand} ${JSON.stringify(publishers)}` };
   };
 }

@@ -153,7 +153,7 @@ const object = (required: string[], properties: Node) => ({ type: 'object', requ
 function makeSchemas(): Node {
   const links = list(ref('schemas', 'link'));
   return {
-    link: object(['href', 'rel'], { href: uri, rel: string, type: string, title: string }),
+    link: object(['href', 'rel'], { href: uri, rel: string, type: string, title: string, length: { type: 'integer' } }),
     landingPage: object(['links'], { title: string, description: string, links }),
     confClasses: object(['conformsTo'], { conformsTo: list(string), links }),
     collections: object(['links', 'collections'], { links, crs: list(uri), collections: list(ref('schemas', 'collection')) }),
