@@ -62,10 +62,10 @@ async function readPages(
       from (
         select case when ${walked} then ausgabe.list_sichtbeobachtung_id_of_box(
           case when ${filter.art}::integer is not null then array[${filter.art}::integer] end, coalesce(${filter.von}::date, '-infinity'),
-          'infinity', null, ${`{${sides.join()}}`}::float8[], ${srid}::integer, ${after}::bigint[], ${limit}::integer)
+          'infinity', null, ${`{${sides.join()}}`}::float8[], ${srid}::integer, ${after}::bigint[], ${limit}::integer, null)
         else ausgabe.list_sichtbeobachtung_id(
           ${filter.art}::integer, null, ${filter.von}::date, null, null, ${`{${sides.join()}}`}::float8[], ${srid}::integer,
-          ${after}::bigint[], ${limit}::integer) end) p (id)`;
+          ${after}::bigint[], ${limit}::integer, null) end) p (id)`;
     found.push(...(row?.ids ?? []));
     if (!row?.key) return found;
     after = row.key;
