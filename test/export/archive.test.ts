@@ -132,7 +132,7 @@ describe('O5.3 occurrence.txt', () => {
     });
   }
 
-  it('S1 names nobody and no true place', async () => {
+  it('O5.3 names nobody and no true place', async () => {
     const text = [...(await read()).texts.values()].join('\n');
     assert.doesNotMatch(text, /recordedBy|Muster|am Horst|420001|450000\.001/);
   });

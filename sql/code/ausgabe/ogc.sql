@@ -143,7 +143,7 @@ begin
       ',"is_animal":', s.is_animal::text, ',"datum":"', s.datum, '","jahr":', s.jahr, ',"anzahl":', s.anzahl,
       ',"stadium":', coalesce(to_json(s.stadium)::text, 'null'), ',"aktivitaet":', coalesce(to_json(s.aktivitaet)::text, 'null'),
       ',"bemerkung":', coalesce(to_json(s.bemerkung)::text, 'null'), ',"unschaerfe_m":', s.unschaerfe_m,
-      ',"cell_x":', s.cell_x, ',"cell_y":', s.cell_y, ',"phaenogramm":', s.phaenogramm::text, '}}')
+      ',"cell_x":', s.cell_x, ',"cell_y":', s.cell_y, ',"phaenogramm":', s.phaenogramm::text, ',"geaendert":"', s.geaendert, '"}}')
   from pg_catalog.unnest(render_sichtbeobachtung.id) with ordinality u (id, n)
   join gis.sichtbeobachtung s on s.id = u.id
   order by u.n;

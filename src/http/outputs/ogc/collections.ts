@@ -80,6 +80,7 @@ const sichtbeobachtungOf = (form: Form, title: string, description: string, geom
     cell_x: integer('Spalte der Rasterzelle von 5 km (EPSG:25832)'),
     cell_y: integer('Zeile der Rasterzelle von 5 km (EPSG:25832)'),
     phaenogramm: { type: 'boolean', description: 'ob die Meldung in der Jahreskurve zählt' },
+    geaendert: { type: 'string', format: 'date', description: 'Tag, an dem sich zuletzt etwas davon geändert hat' },
   },
   filters: { ...speciesFilters, jahr: yearField, mandant: v.optional(field.text('das Kürzel eines Mandanten')) },
   idType: 'integer',
