@@ -2,7 +2,8 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import { type Database, embeddedDirectory } from '../db/client.ts';
+import { type Database, embeddedDirectory, type Sql } from '../db/client.ts';
+import type { ExportStand } from '../db/export.ts';
 import type { UrlSetting } from '../db/requirements.ts';
 import { createProgress } from '../observe/progress.ts';
 import { UsageError, type Values } from './line.ts';
@@ -34,6 +35,21 @@ export function requireDirectory(command: string, [dir, ...more]: string[]): str
   if (!dir) throw new UsageError(`Das Verzeichnis fehlt: ${command} VERZEICHNIS`);
   if (more.length > 0) throw new UsageError(`Ein Verzeichnis ist zu viel; erlaubt ist: ${command} VERZEICHNIS`);
   return dir;
+}
+
+/**
+ * Tenants that publish.
+ * @param kuerzel one of them; all without it
+ * @throws UsageError where there is none
+ */
+export async function requirePublishers(sql: Sql, kuerzel: string | undefined): Promise<ExportStand[]> {
+  const { isMandant, listExport } = await import('../db/export.ts');
+  const mandanten = await listExport(sql, kuerzel ?? null);
+  if (mandanten.length > 0) return mandanten;
+  const name = kuerzel?.slice(0, 40);
+  if (kuerzel !== undefined && !(await isMandant(sql, kuerzel))) throw new UsageError(`Einen Mandanten „${name}“ gibt es nicht.`);
+  const sentence = name === undefined ? 'Kein Mandant hat eine Lizenz' : `${name} hat keine Lizenz`;
+  throw new UsageError(`${sentence}, ohne sie wird nichts veröffentlicht: lizenz in mandanten.geojson (docs/publishing.md).`);
 }
 
 /** Commands write as the owner; the service's role may only do what its users do. */

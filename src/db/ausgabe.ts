@@ -27,7 +27,12 @@ export async function asPublic<T>(sql: Sql, run: (tx: Transaction) => Promise<T>
   return (await readPublic(sql, run)).value;
 }
 
-async function becomePublic(tx: Transaction): Promise<string> {
+/**
+ * Makes a transaction gis_public until its end.
+ * @returns the version of the moment that it shows
+ * @throws OutputRoleError as readPublic
+ */
+export async function becomePublic(tx: Transaction): Promise<string> {
   try {
     const [row] = await tx<{ stand: string }[]>`
       select api.get_stand_gezeigt() as stand, set_config('role', 'gis_public', true)`;

@@ -1,5 +1,6 @@
 // Rows of the files to publish, as the database makes them (sql/code/ausgabe/export.sql), in a transaction that is gis_public. By cursor: a
 // tenant may have ten million.
+import type { medienLizenzen } from '../sichtbeobachtung-felder.ts';
 import type { Transaction } from './client.ts';
 import { oneRow, oneValue } from './row.ts';
 
@@ -11,7 +12,6 @@ export interface ExportSource {
 }
 
 export interface ExportUmfang {
-  anzahl: number;
   /** First and last day, YYYY-MM-DD; null without records. */
   von: string | null;
   bis: string | null;
@@ -92,7 +92,7 @@ export function readCube(tx: Transaction, mandantId: number): AsyncIterable<Buff
 export interface ExportMedium {
   guid: string;
   name: string;
-  lizenz: 'CC0-1.0' | 'CC-BY-4.0' | 'CC-BY-NC-4.0';
+  lizenz: (typeof medienLizenzen)[number];
   urheber: string | null;
 }
 
@@ -122,7 +122,7 @@ async function* read(
   await tx`
     select set_config('enable_hashjoin', ${others}, true), set_config('enable_mergejoin', ${others}, true), set_config('enable_sort', ${others}, true),
       set_config('enable_bitmapscan', ${others}, true), set_config('enable_seqscan', ${others}, true), set_config('jit', 'off', true),
-      set_config('max_parallel_workers_per_gather', '0', true), set_config('statement_timeout', '0', true)`;
+      set_config('max_parallel_workers_per_gather', '0', true)`;
   await tx.unsafe(`declare zeilen no scroll cursor for ${query}`, values);
   try {
     for (;;) {

@@ -1,4 +1,6 @@
 // Files to publish (O5): which there are, and the transaction in which those of a tenant are made.
+import { becomePublic } from './ausgabe.ts';
+import type { lizenzen } from './catalogue.ts';
 import type { Sql, Transaction } from './client.ts';
 import { oneValue } from './row.ts';
 
@@ -19,7 +21,7 @@ export interface ExportMandant {
   name: string;
   /** Its first domain. */
   domain: string;
-  lizenz: 'CC0-1.0' | 'CC-BY-4.0' | 'CC-BY-NC-4.0' | 'dl-de/by-2-0' | 'dl-de/zero-2-0' | 'ODbL-1.0';
+  lizenz: (typeof lizenzen)[number];
   herausgeber: string;
   /** A mail address. */
   kontakt: string;
@@ -105,7 +107,7 @@ export async function runExport(
   return (await sql.begin('isolation level repeatable read', async (tx) => {
     await tx`select api.require_export_lock()`;
     const [mandant = null] = await listExport(tx, kuerzel);
-    await tx`select set_config('role', 'gis_public', true)`;
+    await becomePublic(tx);
     const stored = await make(tx, mandant);
     await tx`select set_config('role', 'none', true)`;
     return oneValue<string[]>(tx`

@@ -25,7 +25,7 @@ const exportQueue = 'veroeffentlichen';
 const pauseMs = 5000;
 const busyMs = 10_000;
 const endMs = 3000;
-// Longest statement: all records of a tenant are sorted before the first comes.
+// Longest statement: what a cube counts, it counts before its first line.
 const statementMs = 30 * 60_000;
 
 /** What a run works with. */
@@ -122,6 +122,8 @@ function describeExportFault(error: unknown): string {
   if (error instanceof StorageError) return 'Die Ablage der Dateien geht nicht.';
   if (code === 'ENOSPC' || code === 'EDQUOT') return `Auf dem Datenträger ist kein Platz mehr (${code}).`;
   if (/^(EACCES|EPERM|EROFS|ENOTDIR|EIO)$/.test(code)) return `Das Arbeitsverzeichnis ist nicht zu beschreiben (${code}).`;
+  if (code === 'AUSGABE_ROLLE')
+    return 'Der Dienst darf die Datenbankrolle gis_public nicht annehmen: npm run migrate sagt, was zu tun ist.';
   if (code === '57014') return 'Eine Abfrage dauerte zu lange.';
   if (/^(08|53|57)|^CONNECTION|^ECONN/.test(code)) return `Die Datenbank war nicht zu erreichen (${code}).`;
   return `Im Dienst ist ein Fehler aufgetreten${code === '' ? '' : ` (${code})`}.`;

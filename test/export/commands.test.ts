@@ -49,6 +49,14 @@ describe('files to publish by command', {
     assert.ok(!(await readdir(join(directory, 'he'))).includes('dwca.zip'), 'no archive under a licence that GBIF does not take');
   });
 
+  it('a format that a licence does not allow is left out, and the others are written', async () => {
+    const directory = await makeDirectory();
+    const { code, err } = await runCli(site, ['export', directory, '--format', 'dwca']);
+    assert.equal(code, 0, err);
+    assert.deepEqual(await readdir(directory), ['rp']);
+    assert.match(err, /Hinweis: HE: GBIF nimmt Archive mit der Lizenz dl-de\/by-2-0 nicht an/);
+  });
+
   it('a tenant without a licence is told so', async () => {
     const { code, err } = await runCli(site, ['export', await makeDirectory(), '--mandant', 'BE']);
     assert.equal(code, 1);

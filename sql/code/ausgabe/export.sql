@@ -80,42 +80,33 @@ comment on function ausgabe.list_export(integer, text) is
   'Records of the files that a tenant publishes: as gis.sichtbeobachtung has them, and as terms of Darwin Core';
 
 -- What the records of a tenant's files span.
--- returns  one row: their number, first and last day (null without records), day of the last change of any of them or else of the boundary,
---          and the box around the tenant in degrees: west, south, east, north
+-- returns  one row: first and last day (null without records), day of the last change of any of them or else of the boundary, and the box
+--          around the tenant in degrees: west, south, east, north
 create or replace function ausgabe.get_export_umfang(mandant_id integer)
-  returns table (anzahl bigint, von date, bis date, geaendert date, box float8[])
+  returns table (von date, bis date, geaendert date, box float8[])
   language sql
   stable
   rows 1
 as $$
-  select l.anzahl, l.von, l.bis, coalesce(l.geaendert, (m.stand at time zone 'Europe/Berlin')::date), ausgabe.to_degrees(public.st_envelope(m.boundary))
+  select l.von, l.bis, coalesce(l.geaendert, (m.stand at time zone 'Europe/Berlin')::date), ausgabe.to_degrees(public.st_envelope(m.boundary))
   from gis.mandant m
-  cross join lateral (
-    select count(*) as anzahl, min(s.datum) as von, max(s.datum) as bis, max(s.geaendert) as geaendert
-    from gis.mandant_zelle z
-    join gis.sichtbeobachtung s on s.cell_x = z.cell_x and s.cell_y = z.cell_y
-    where z.mandant_id = m.id
-      and (z.ganz or s.unschaerfe_m > 0
-        or exists (select from gis.mandant_teil t where t.mandant_id = m.id and public.st_intersects(t.teil, s.place)))) l
+  cross join (
+    select min(e.datum) as von, max(e.datum) as bis, max(e.geaendert) as geaendert
+    from ausgabe.list_export(get_export_umfang.mandant_id, null) e) l
   where m.id = get_export_umfang.mandant_id
 $$;
-comment on function ausgabe.get_export_umfang(integer) is 'Number, days and area of the records that a tenant publishes';
+comment on function ausgabe.get_export_umfang(integer) is 'Days and area of the records that a tenant publishes';
 
 -- Photos and sound files of the records of a tenant's files that may be passed on, in the order of the records.
 create or replace function ausgabe.list_export_medium(mandant_id integer)
-  returns table (guid uuid, nummer smallint, name text, lizenz text, urheber text)
+  returns table (guid uuid, name text, lizenz text, urheber text)
   language sql
   stable
 as $$
-  select s.guid, f.nummer, f.name, f.lizenz, f.urheber
-  from gis.medium f
-  join gis.sichtbeobachtung s on s.id = f.sichtbeobachtung_id
-  join gis.mandant_zelle z on z.mandant_id = list_export_medium.mandant_id and z.cell_x = s.cell_x and z.cell_y = s.cell_y
-  where s.unschaerfe_m = 0
-    and (z.ganz
-      or exists (
-        select from gis.mandant_teil t where t.mandant_id = list_export_medium.mandant_id and public.st_intersects(t.teil, s.place)))
-  order by s.id, f.nummer
+  select e.guid, f.name, f.lizenz, f.urheber
+  from ausgabe.list_export(list_export_medium.mandant_id, null) e
+  join gis.medium f on f.sichtbeobachtung_id = e.id
+  order by e.cell_x, e.cell_y, e.id, f.nummer
 $$;
 comment on function ausgabe.list_export_medium(integer) is 'Photos and sound files that a tenant publishes: of records that are not masked';
 
@@ -127,24 +118,14 @@ create or replace function ausgabe.list_export_wuerfel(mandant_id integer)
   language sql
   stable
 as $$
-  select pg_catalog.format('10kmE%sN%s', w.eea10 / 1000, w.eea10 % 1000), w.jahr, coalesce(a.eu_guid, w.art::text), a.name_wissenschaftlich,
-    w.occurrences, w.unschaerfe_m
+  select pg_catalog.format('10kmE%sN%s', w.eea10 / 1000, w.eea10 % 1000), w.jahr, w."taxonID", a.name_wissenschaftlich, w.meldungen, w.unschaerfe_m
   from (
-    select r.eea10, extract(year from r.datum)::integer as jahr, r.art, count(*) as occurrences,
-      case when bool_and(r.unschaerfe_m > 0) then min(z.unschaerfe_m) end as unschaerfe_m
-    from (
-      select c.cell_x, c.cell_y, c.ganz, u.unschaerfe_m
-      from gis.mandant_zelle c
-      cross join lateral ausgabe.get_zelle_umriss(c.cell_x, c.cell_y) u
-      where c.mandant_id = list_export_wuerfel.mandant_id
-      offset 0
-    ) z
-    join gis.sichtbeobachtung_raster r on r.cell_x = z.cell_x and r.cell_y = z.cell_y
+    select r.eea10, e.jahr, e.art, e."taxonID", count(*) as meldungen,
+      case when bool_and(e.unschaerfe_m > 0) then min(e."coordinateUncertaintyInMeters") end as unschaerfe_m
+    from ausgabe.list_export(list_export_wuerfel.mandant_id, null) e
+    join gis.sichtbeobachtung_raster r on r.id = e.id
     where r.eea10 is not null
-      and (z.ganz or r.unschaerfe_m > 0
-        or exists (
-          select from gis.mandant_teil t where t.mandant_id = list_export_wuerfel.mandant_id and public.st_intersects(t.teil, r.place)))
-    group by r.eea10, extract(year from r.datum), r.art
+    group by r.eea10, e.jahr, e.art, e."taxonID"
   ) w
   left join gis.art a on a.id = w.art
   order by w.eea10, w.jahr, w.art
