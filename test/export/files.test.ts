@@ -47,7 +47,7 @@ async function listExpected(kuerzel: string): Promise<Map<number, { x: number; y
   const rows = await sqlOf()`
     select g.id, st_x(g.place) as x, st_y(g.place) as y, g.unschaerfe_m > 0 as masked
     from gis.sichtbeobachtung g, portal.mandant m
-    where m.kuerzel = ${kuerzel} and st_intersects(m.boundary, case when g.unschaerfe_m > 0 then st_expand(g.place, 2500) else g.place end)`;
+    where m.kuerzel = ${kuerzel} and st_intersects(m.boundary, g.place)`;
   return new Map(rows.map(({ id, x, y, masked }) => [Number(id), { x, y, masked }]));
 }
 

@@ -1,5 +1,5 @@
 -- Rows of the files to publish (O5). One list of columns for all formats, from which each takes its own by name (src/export/columns.ts).
--- A masked record stands in the file of every tenant that its cell touches (D4.4), any other where its place lies.
+-- A record stands in the files of the tenant in which its shown place lies: a masked one where the centre of its cell does.
 
 -- How masked records of a cell are shown by coordinates in degrees.
 --   lon, lat      of the centre of the cell, degrees, seven decimals
@@ -72,7 +72,7 @@ as $$
   join gis.sichtbeobachtung s on s.cell_x = z.cell_x and s.cell_y = z.cell_y
   left join gis.art a on a.id = s.art
   cross join lateral (select ausgabe.to_lonlat(s.place) as grad offset 0) p
-  where z.ganz or s.unschaerfe_m > 0
+  where z.ganz
     or exists (select from gis.mandant_teil t where t.mandant_id = list_export.mandant_id and public.st_intersects(t.teil, s.place))
   order by s.cell_x, s.cell_y, s.id
 $$;

@@ -132,7 +132,7 @@ select z.mandant_id, z.cell_x, z.cell_y, z.ganz
 from portal.mandant_zelle z
 cross join (select) nichts;
 
-comment on view gis.mandant_zelle is 'Cells of the 5 km grid that a tenant touches: a masked sighting belongs to each of them';
+comment on view gis.mandant_zelle is 'Cells of the 5 km grid that a tenant touches';
 comment on column gis.mandant_zelle.mandant_id is 'Tenant, gis.mandant.id';
 comment on column gis.mandant_zelle.cell_x is 'Column of the 5 km grid';
 comment on column gis.mandant_zelle.cell_y is 'Row of the 5 km grid';
