@@ -217,6 +217,10 @@ export const settings = {
   ),
   GBIF_USER: text(null, 'Konto bei diesem Register; nötig mit --gbif'),
   GBIF_PASSWORD: text(null, 'sein Passwort'),
+  EXPERTEN_NUR_ZUSTAENDIG: flag(
+    'false',
+    'Experten sehen wahre Orte geschützter Meldungen nur in ihren Artengruppen (true, false); in allen Prozessen gleich',
+  ),
   TOKEN_TTL_DAYS: integer('30', 1, 36500, 'Tage, die ein Zugangsschlüssel nach der letzten Benutzung gilt'),
   KEEP_ATTEMPTS_DAYS: integer(
     '1',
@@ -370,6 +374,7 @@ export function loadConfig(env: Environment) {
             allowPrivate: values.BOUNDARY_ALLOW_PRIVATE,
           },
     exportCron: values.EXPORT_CRON,
+    expertenNurZustaendig: values.EXPERTEN_NUR_ZUSTAENDIG,
     gbif: { url: values.EXPORT_GBIF_URL.replace(/\/$/, ''), user: values.GBIF_USER, password: values.GBIF_PASSWORD },
     logLevel: values.LOG_LEVEL,
     logRequests: values.LOG_REQUESTS,

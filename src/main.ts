@@ -5,7 +5,7 @@ import { describeSettings, loadConfig } from './config.ts';
 import { getInstallation, watchAbgleich } from './db/abgleich.ts';
 import { admitCalls } from './db/admitted.ts';
 import { callBounds, callMs, openDatabase, poolSize, regexpCallBounds } from './db/client.ts';
-import { hasMandant, listMandant } from './db/mandant.ts';
+import { hasMandant, listMandant, setExpertenNurZustaendig } from './db/mandant.ts';
 import { readFrom } from './db/reads.ts';
 import { Limit } from './guard/limit.ts';
 import { limitPerDay } from './guard/rate.ts';
@@ -49,6 +49,7 @@ async function main(): Promise<void> {
   const report = (line: string) => out.write(`${line}\n`);
   for (const note of config.notes) report(note);
   const mayChange = await prepareDatabase(database, config, report);
+  await setExpertenNurZustaendig(database.sql, config.expertenNurZustaendig);
   const secretKey = await loadSecretKey(config.secretKey, config.dataDir);
   const isNew = database.kind === 'embedded' && !(await hasMandant(database.sql));
   // The tools of the catalogue import are loaded for this once only: 90 MB.

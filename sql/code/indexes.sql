@@ -80,6 +80,7 @@ comment on index portal.verwechslung_foto_art is 'photos of a species that is ea
 comment on index portal.nutzer_loginname_key is 'login; one account for spellings that look the same (D3.18)';
 comment on index portal.nutzer_email_key is 'lost password; one account for an address (D3.18)';
 comment on index portal.nutzer_artengruppe_gid is 'experts of a group';
+comment on index portal.nutzer_mandant_mandant is 'deleting a tenant';
 comment on index portal.nutzer_link_hash is 'the link in a mail';
 comment on index portal.nutzer_daten_link_hash is 'the link to the own data in a mail';
 comment on index portal.token_nutzer is 'ending all access keys of an account';

@@ -35,6 +35,21 @@ as $$
 $$;
 comment on function api.get_transaktionen() is 'Age in seconds of the oldest transaction that keeps the database from tidying up, and numbers of transactions used since the oldest that is needed';
 
+-- Keeps whether experts see true places in their own groups only (EXPERTEN_NUR_ZUSTAENDIG).
+create or replace function api.set_experten_nur_zustaendig(nur_zustaendig boolean)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  -- Nothing is written where it is so already: a server may be read only.
+  if exists (select from portal.installation i where i.orte_nach_gruppe <> nur_zustaendig) then
+    update portal.installation set orte_nach_gruppe = nur_zustaendig;
+  end if;
+end
+$$;
+comment on function api.set_experten_nur_zustaendig(boolean) is 'Sets whether experts see true places in their own groups only';
+
 -- Lets the role of the service use the queue, whose tables are pg-boss' own. Nothing happens without the one or the other.
 create or replace function api.grant_warteschlange()
   returns void

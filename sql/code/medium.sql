@@ -90,7 +90,8 @@ begin
   elsif exists (select from portal.nutzer u where u.id = reader and u.status = 1)
     and private.is_visible(v_record.bereich, v_record.status, v_record.nutzer_id, reader)
     and not (v_verborgen and private.is_masked(
-      v_record.schutz, v_sensibel_here, v_record.nutzer_id, reader, private.is_exempt(reader))) then
+      v_record.schutz, v_sensibel_here, v_record.nutzer_id, reader,
+      private.is_zustaendig(private.get_zustaendigkeit(reader, entscheiden => false), v_record.id, v_record.gid))) then
     return false;
   end if;
   raise exception 'no such file' using errcode = 'NFUND';

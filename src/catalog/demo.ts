@@ -55,7 +55,7 @@ export async function loadDemo(database: Database, progress: Progress): Promise<
       }
       const password = makeDemoPassword();
       const passwordHash = await hashPassword(sha1OfPlain(password));
-      ids.set(values.loginname, await createNutzer(tx, { ...values, artengruppen: [], passwordHash }));
+      ids.set(values.loginname, await createNutzer(tx, { ...values, artengruppen: [], mandanten: [], passwordHash }));
       logins.push({ loginname: values.loginname, rolle: values.rolle, password });
     }
     // Nobody releases their own record: the two who may release do it for each other.

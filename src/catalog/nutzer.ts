@@ -26,6 +26,13 @@ export const nutzerColumns = {
       v.transform((value) => value.split(',').map(Number)),
     ),
   ),
+  mandanten: optional(
+    v.pipe(
+      column.text,
+      v.regex(/^[\p{L}\p{N}_-]{1,20}(,[\p{L}\p{N}_-]{1,20})*$/u, 'eine Liste von Abkürzungen mit Komma dazwischen'),
+      v.transform((value) => value.split(',')),
+    ),
+  ),
 };
 
 const meanings: Record<keyof typeof nutzerColumns, string> = {
@@ -36,6 +43,7 @@ const meanings: Record<keyof typeof nutzerColumns, string> = {
   anonymisiert: '1: der Name wird anderen nur mit Anfangsbuchstaben gezeigt (Standard 0)',
   rolle: 'expert, administrator oder leer',
   artengruppen: 'worauf ein Experte beschränkt ist: Nummern mit Komma dazwischen, die Zelle in Anführungszeichen',
+  mandanten: 'ebenso: Abkürzungen von Mandanten',
 };
 
 /** The format of a file of accounts for operators. */
@@ -82,12 +90,13 @@ export async function importNutzer(
     ...values,
     zeile: line,
     artengruppen: values.artengruppen ?? [],
+    mandanten: values.mandanten ?? [],
   }));
   const created = await createNutzerOfImport(database.sql, rows, {
     dryRun: options.dryRun,
     onChecked(errors) {
       const values = new Map(rows.map((row) => [row.zeile, row]));
-      for (const error of errors) add(error.zeile, describeError(error, String(values.get(error.zeile)?.[error.spalte] ?? '')));
+      for (const error of errors) add(error.zeile, describeError(error, values.get(error.zeile)?.[error.spalte] ?? ''));
       problems.sort((a, b) => a.line - b.line);
       if (problems.length > 0) throw new ImportError(problems);
     },
@@ -95,7 +104,8 @@ export async function importNutzer(
   return { created, known: rows.length - created };
 }
 
-function describeError({ code, spalte, bezug }: NutzerImportFehler, value: string): string {
+function describeError({ code, spalte, bezug }: NutzerImportFehler, value: unknown): string {
+  if (code === 'MANUN') return `mandanten enthält „${(value as string[])[Number(bezug) - 1]}“, diesen Mandanten gibt es nicht`;
   if (code === 'GRUPP') return `artengruppen enthält „${bezug}“, diese Artengruppe gibt es nicht`;
   if (bezug !== null) return `${spalte} „${value}“ steht schon in Zeile ${bezug}`;
   return spalte === 'loginname'

@@ -17,7 +17,7 @@ export const usage = `Aufruf: npm run cli -- BEFEHL
                                             Spalten, die hier nichts bedeuten; nur prüfen. Format: sichtbeobachtungen import --help
       --errors DATEI                        alle Fehler eines Imports als CSV dorthin, bei jedem import
   nutzer create --loginname L --email E --vorname V --nachname N
-      [--rolle administrator|expert] [--artengruppen 1,2] --password-stdin
+      [--rolle administrator|expert] [--artengruppen 1,2] [--mandanten RP,HE] --password-stdin
                                             ein Konto anlegen; das Passwort kommt im Klartext von der Standardeingabe
   nutzer password --loginname L             neues Passwort von der Standardeingabe
   nutzer block|unblock --loginname L        Konto sperren, wieder zulassen
@@ -54,6 +54,7 @@ const options = {
   nachname: { type: 'string' },
   rolle: { type: 'string' },
   artengruppen: { type: 'string' },
+  mandanten: { type: 'string' },
   'password-stdin': { type: 'boolean' },
   logins: { type: 'boolean' },
   force: { type: 'boolean' },

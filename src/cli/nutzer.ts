@@ -43,6 +43,10 @@ export const nutzerCommands: Record<string, Command> = {
     if (!artengruppen.every((part) => /^\d{1,9}$/.test(part))) {
       throw new UsageError(`--artengruppen ist „${values.artengruppen}“, erlaubt sind ids mit Komma dazwischen.`);
     }
+    const mandanten = (values.mandanten ?? '').split(',').flatMap((part) => part.trim() || []);
+    if (!mandanten.every((part) => /^[\p{L}\p{N}_-]{1,20}$/u.test(part))) {
+      throw new UsageError(`--mandanten ist „${values.mandanten}“, erlaubt sind Abkürzungen mit Komma dazwischen.`);
+    }
     const given = requireOption(values, 'email');
     const email = readMailAddress(given);
     if ('allowed' in email) throw new UsageError(`--email ist „${given}“, erlaubt ist ${email.allowed}.`);
@@ -54,9 +58,11 @@ export const nutzerCommands: Record<string, Command> = {
       anonymisiert: 0,
       rolle,
       artengruppen: artengruppen.map(Number),
+      mandanten,
       passwordHash: await hashPassword(sha1OfPlain(await readPassword())),
-    }).catch((error: { code?: string; column_name?: string }) => {
+    }).catch((error: { code?: string; column_name?: string; detail?: string }) => {
       if (error.code === 'NTZER') throw new UsageError(`--${error.column_name} ist schon vergeben.`);
+      if (error.code === 'MANUN') throw new UsageError(`--mandanten enthält „${error.detail}“, diesen Mandanten gibt es nicht.`);
       if (error.code === '23503') throw new UsageError('--artengruppen enthält eine id, die es nicht gibt.');
       throw error;
     });

@@ -20,3 +20,8 @@ export async function listMandant(sql: Sql): Promise<Mandant[]> {
 export async function hasMandant(sql: Sql): Promise<boolean> {
   return oneValue<boolean>(sql`select exists (select from api.list_mandant())`);
 }
+
+/** Sets whether experts see true places in their own groups only. */
+export async function setExpertenNurZustaendig(sql: Sql, nurZustaendig: boolean): Promise<void> {
+  await sql`select api.set_experten_nur_zustaendig(nur_zustaendig => ${nurZustaendig}::boolean)`;
+}

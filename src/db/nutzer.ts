@@ -63,6 +63,8 @@ export interface NewNutzer {
   anonymisiert: number;
   rolle: 'expert' | 'administrator' | null;
   artengruppen: number[];
+  /** Abbreviations of tenants. */
+  mandanten: string[];
   passwordHash: string;
 }
 
@@ -74,9 +76,9 @@ export interface ImportedNutzer extends Omit<NewNutzer, 'passwordHash'> {
 /** What speaks against an account of an import. */
 export interface NutzerImportFehler {
   zeile: number;
-  /** NTZER: taken, by an account or by the line `bezug`; GRUPP: there is no group `bezug`. */
-  code: 'NTZER' | 'GRUPP';
-  spalte: 'loginname' | 'email' | 'artengruppen';
+  /** NTZER: taken, by an account or by the line `bezug`; GRUPP: there is no group `bezug`; MANUN: the tenant at place `bezug` is none. */
+  code: 'NTZER' | 'GRUPP' | 'MANUN';
+  spalte: 'loginname' | 'email' | 'artengruppen' | 'mandanten';
   bezug: number | null;
 }
 
@@ -106,8 +108,11 @@ export async function createNutzer(sql: Sql | Transaction, nutzer: NewNutzer): P
     select api.create_nutzer(
       loginname => ${nutzer.loginname}::text, email => ${nutzer.email}::text, vorname => ${nutzer.vorname}::text,
       nachname => ${nutzer.nachname}::text, anonymisiert => ${nutzer.anonymisiert}::integer, rolle => ${nutzer.rolle}::text,
-      artengruppen => ${`{${nutzer.artengruppen}}`}::integer[], password_hash => ${nutzer.passwordHash}::text)`);
+      artengruppen => ${`{${nutzer.artengruppen}}`}::integer[], mandanten => ${quoted(nutzer.mandanten)}::text[], password_hash => ${nutzer.passwordHash}::text)`);
 }
+
+// Abbreviations, which hold no quotes.
+const quoted = (names: readonly string[]) => `{${names.map((name) => `"${name}"`)}}`;
 
 /** Addresses that were stored with a domain that is not ASCII, in the one spelling by which they are looked for now. */
 export async function completeEmails(sql: Sql): Promise<void> {
@@ -242,6 +247,8 @@ export interface NutzerChange {
   status?: number | undefined;
   rollen?: string[] | undefined;
   artengruppen?: number[] | undefined;
+  /** Abbreviations of tenants. */
+  mandanten?: string[] | undefined;
   medien_lizenz?: string | null | undefined;
 }
 
@@ -252,7 +259,7 @@ export async function requireNutzerRight(sql: Sql, reader: number, id: number, f
 }
 
 /**
- * Changes an account, all fields or none. Fails with ANMLD, NRCHT, NFUND, NTZER, GRUPP and LADMN.
+ * Changes an account, all fields or none. Fails with ANMLD, NRCHT, NFUND, NTZER, GRUPP, MANUN and LADMN.
  * @param tokenHash of the key that the reader came with, which must still be one
  */
 export async function updateNutzer(
@@ -271,6 +278,7 @@ export async function updateNutzer(
     status: 'status',
     rollen: 'rollen',
     artengruppen: 'artengruppenbeschraenkung',
+    mandanten: 'mandantenbeschraenkung',
     medien_lizenz: 'medien_lizenz',
   } as const;
   const entries = Object.entries(names) as [keyof typeof names, string][];
@@ -281,20 +289,6 @@ export async function updateNutzer(
       email => ${change.email ?? null}::text, password_hash => ${change.passwordHash ?? null}::text, nachname => ${change.nachname ?? null}::text,
       vorname => ${change.vorname ?? null}::text, anonymisiert => ${change.anonymisiert ?? null}::integer,
       status => ${change.status ?? null}::integer, rollen => ${`{${change.rollen ?? []}}`}::text[],
-      artengruppen => ${`{${change.artengruppen ?? []}}`}::integer[], medien_lizenz => ${change.medien_lizenz ?? null}::text)`;
-}
-
-/**
- * Counts an attempt in a window that all instances share.
- * @param amount attempts to count
- * @returns seconds to wait, 0 when it may go on
- */
-export async function countVersuch(
-  sql: Sql | Transaction,
-  v: { zweck: string; schluessel: string; limit: number; windowSeconds: number; amount: number },
-): Promise<number> {
-  return oneValue<number>(sql`
-    select api.count_versuch(
-      zweck => ${v.zweck}::text, schluessel => ${v.schluessel}::text, limit_ => ${v.limit}::integer,
-      window_seconds => ${v.windowSeconds}::integer, amount => ${v.amount}::integer)`);
+      artengruppen => ${`{${change.artengruppen ?? []}}`}::integer[],
+      mandanten => ${quoted(change.mandanten ?? [])}::text[], medien_lizenz => ${change.medien_lizenz ?? null}::text)`;
 }

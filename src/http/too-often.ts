@@ -1,6 +1,7 @@
 // Limits on guessing and on sending mails (S2.5, D3.22). Counted in the database, so that all instances share them.
 import { regexpCallBounds, type Sql, type Transaction } from '../db/client.ts';
-import { countLogin, countVersuch } from '../db/nutzer.ts';
+import { countLogin } from '../db/nutzer.ts';
+import { countVersuch } from '../db/versuch.ts';
 import { Limit } from '../guard/limit.ts';
 import { currentScope, runOutsideScope } from '../guard/request.ts';
 import type { Deps } from './context.ts';

@@ -63,6 +63,7 @@ export async function makeSite(serverUrl = process.env.DATABASE_URL, { sightings
         anonymisiert: 0,
         rolle,
         artengruppen,
+        mandanten: [],
         passwordHash: await hashPassword(sha1),
       });
       return { id, loginname, sha1, token: await giveToken(id, loginname) };

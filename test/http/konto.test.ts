@@ -227,7 +227,7 @@ describe('the page behind the link', () => {
   it('a login name with markup is text', async () => {
     await sql`
       select api.create_nutzer(loginname => '<b>&"', email => 'b@example.org', vorname => 'B', nachname => 'B', anonymisiert => 0,
-        rolle => null, artengruppen => '{}', password_hash => null)`;
+        rolle => null, artengruppen => '{}', mandanten => '{}', password_hash => null)`;
     const page = await service.request(await makeLink('<b>&"'));
     assert.ok(page.text.includes('&lt;b&gt;&amp;&quot;') && !page.text.includes('<b>'));
   });

@@ -63,7 +63,8 @@ describe('GET /nutzer/{id}', () => {
     assert.deepEqual(json.result, [
       {
         ...{ id, loginname: 'vogelexperte', email: '2@example.org', vorname: 'Vera', nachname: 'vogelexperte' },
-        ...{ anonymisiert: 0, status: 1, rollen: ['expert'], artengruppenbeschraenkung: [1], medien_lizenz: null },
+        ...{ anonymisiert: 0, status: 1, rollen: ['expert'], artengruppenbeschraenkung: [1] },
+        ...{ mandantenbeschraenkung: [], medien_lizenz: null },
       },
     ]);
     const restricted = `/nutzer/${id}?format=xml&restrict=rollen,artengruppenbeschraenkung`;

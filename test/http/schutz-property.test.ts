@@ -97,6 +97,15 @@ describe('two services that differ within cells', () => {
     await compare(t, 0.2, { hosts, readers: [null, stranger], insiders: [...exempt, 'nachbarin', 'melder'] });
   });
 
+  it('S1.10 answer alike to an expert of another tenant when records are moved that do not touch hers', async (t) => {
+    const isHidden = (record: TwinRecord) => tenants.every((tenant) => isProtected(record, tenant));
+    await twins.arrange((record) => isHidden(record) && !record.touches.includes('S'));
+    await compare(t, 0.2, { hosts, readers: [null, stranger, 'südexpertin'], insiders: exempt });
+    await twins.arrange((record) => isHidden(record) && record.touches.includes('S'));
+    await compare(t, 0.05, { hosts, readers: [stranger], insiders: ['südexpertin'] });
+    await twins.arrange(isHidden);
+  });
+
   it('S1.3 list, detail, next page, restrict, XML, JSONP, HEAD lengths and ETags are those of the shown place', async () => {
     const isAlike = (record: TwinRecord) =>
       record.stage === 'freigegeben' && record.places[0].x !== record.places[1].x && tenants.every((k) => isProtected(record, k));

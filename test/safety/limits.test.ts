@@ -4,7 +4,7 @@ import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
 import { admitCalls } from '../../src/db/admitted.ts';
-import { countVersuch } from '../../src/db/nutzer.ts';
+import { countVersuch } from '../../src/db/versuch.ts';
 import { Limit } from '../../src/guard/limit.ts';
 import { sha1OfPlain } from '../../src/guard/password.ts';
 import { limitPerDay } from '../../src/guard/rate.ts';

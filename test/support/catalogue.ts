@@ -23,7 +23,16 @@ export const arten = {
 } as const;
 
 /** Accounts; the password of each is its login name. */
-export const accounts = ['admin', 'expertin', 'vogelexperte', 'melder', 'nachbarin', 'gesperrt', 'käfer anna'] as const;
+export const accounts = [
+  'admin',
+  'expertin',
+  'vogelexperte',
+  'melder',
+  'nachbarin',
+  'gesperrt',
+  'käfer anna',
+  'südexpertin',
+] as const;
 export type Account = (typeof accounts)[number];
 
 export async function loadTestCatalogue(sql: Sql): Promise<void> {
@@ -58,7 +67,8 @@ export async function loadTestCatalogue(sql: Sql): Promise<void> {
     .simple();
 
   for (const account of accounts) {
-    const rolle = { admin: 'administrator', expertin: 'expert', vogelexperte: 'expert' }[account as string] ?? null;
+    const rolle =
+      { admin: 'administrator', expertin: 'expert', vogelexperte: 'expert', südexpertin: 'expert' }[account as string] ?? null;
     const [vorname, nachname] = { melder: ['Max', 'Muster'], nachbarin: ['Ödön', 'Ünal'] }[account as string] ?? [
       'Vera',
       account,
@@ -67,7 +77,7 @@ export async function loadTestCatalogue(sql: Sql): Promise<void> {
       select api.create_nutzer(
         loginname => ${account}::text, email => ${`${accounts.indexOf(account)}@example.org`}::text, vorname => ${vorname ?? ''}::text,
         nachname => ${nachname ?? ''}::text, anonymisiert => ${account === 'nachbarin' ? 1 : 0}::integer, rolle => ${rolle}::text,
-        artengruppen => ${account === 'vogelexperte' ? '{1}' : '{}'}::integer[],
+        artengruppen => ${account === 'vogelexperte' ? '{1}' : '{}'}::integer[], mandanten => ${account === 'südexpertin' ? '{S}' : '{}'}::text[],
         password_hash => ${await hashPassword(sha1OfPlain(account))}::text)`;
   }
   await sql`select api.set_nutzer_status(loginname => ${'gesperrt'}::text, status => 0)`;

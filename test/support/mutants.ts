@@ -24,13 +24,42 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
     'is_masked hides from the owner too': ['and nutzer_id is distinct from reader and', 'and'],
     'is_masked spares everybody who is logged in': ['nutzer_id is distinct from reader', 'reader is null'],
     'is_masked takes experts and owner for one condition': [
-      'not exempt and nutzer_id is distinct from reader',
-      '(not exempt or nutzer_id is distinct from reader)',
+      'nutzer_id is distinct from reader and not exempt',
+      '(nutzer_id is distinct from reader or not exempt)',
     ],
   },
-  'function private.is_exempt(': {
-    'every account is exempt': ["private.has_rolle(reader, 'expert')", 'true'],
-    'experts are not exempt': ["private.has_rolle(reader, 'expert') or ", ''],
+  'function private.get_zustaendigkeit(': {
+    'every account is in charge': ["private.has_rolle(reader, 'expert')", 'true'],
+    'experts are in charge of nothing': ["private.has_rolle(reader, 'expert')", 'false'],
+    'administrators are in charge of nothing': ["private.has_rolle(reader, 'administrator')", 'false'],
+    'desk: a restriction to tenants is forgotten': [
+      "nullif(array(select m.mandant_id from portal.nutzer_mandant m where m.nutzer_id = reader), '{}')",
+      'null',
+    ],
+    'desk: a restriction to groups is forgotten': [
+      "nullif(array(select a.gid from portal.nutzer_artengruppe a where a.nutzer_id = reader), '{}')",
+      'null',
+    ],
+    'desk: groups always limit true places': ['entscheiden or (select i.orte_nach_gruppe from portal.installation i)', 'true'],
+    'desk: groups never limit true places': [
+      'entscheiden or (select i.orte_nach_gruppe from portal.installation i)',
+      'entscheiden',
+    ],
+    'desk: groups do not limit decisions': ['entscheiden or (', '('],
+  },
+  'function private.is_zustaendig(': {
+    'desk: whoever is no expert is in charge where nothing restricts': ['z.gilt and', 'true and'],
+    'desk: any group will do': ['(z.gids is null or gid = any (z.gids))', 'true'],
+    'desk: any tenant will do': ['(z.mandanten is null or private.is_in_mandant(id, z.mandanten))', 'true'],
+    'desk: no restriction to tenants means none of them': ['z.mandanten is null or ', ''],
+    'desk: no restriction to groups means none of them': ['z.gids is null or ', ''],
+  },
+  'function private.is_in_mandant(': {
+    'desk: a record belongs to every tenant': ['l.mandant_id = any (is_in_mandant.mandanten)', 'true'],
+    'desk: a record near a border belongs to the tenant of its true place only': [
+      'l.mandant_id = any (is_in_mandant.mandanten)',
+      'l.mandant_id = any (is_in_mandant.mandanten) and l.exakt',
+    ],
   },
   'function private.get_schutz(': {
     "the recorder's mark counts only for sensitive species": ['case when get_schutz.sensibel then 2 else 0 end', '0'],

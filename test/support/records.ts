@@ -15,11 +15,12 @@ export async function makeRecord(
     bereich = 'privat',
     status = 'pruefung',
     bemerkung = null as string | null,
+    nutzer = 'admin' as string,
   } = {},
 ): Promise<number> {
   const [row] = await sql`
     insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, sensibel, bereich, status, bemerkung)
-    values ((select min(id) from portal.nutzer), ${art}, st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832),
+    values ((select u.id from portal.nutzer u where u.loginname = ${nutzer}::text), ${art}, st_setsrid(st_makepoint(${x}::float8, ${y}::float8), 25832),
       date '2001-01-01' + ${++days}::integer, ${sensibel}, ${bereich}::portal.bereich, ${status}::portal.status, ${bemerkung})
     returning id`;
   return row?.id;

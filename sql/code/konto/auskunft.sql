@@ -28,6 +28,8 @@ begin
     'anonymisiert', u.anonymisiert, 'status', u.status,
     'rollen', array(select r.rolle::text from portal.nutzer_rolle r where r.nutzer_id = u.id order by r.rolle::text),
     'artengruppenbeschraenkung', array(select a.gid from portal.nutzer_artengruppe a where a.nutzer_id = u.id order by a.gid),
+    'mandantenbeschraenkung', array(
+      select m.kuerzel from portal.nutzer_mandant x join portal.mandant m on m.id = x.mandant_id where x.nutzer_id = u.id order by m.kuerzel),
     'portal_name', u.portal_name, 'portal_url', u.portal_url, 'medien_lizenz', u.medien_lizenz,
     'angelegt', private.to_zeit_text(u.angelegt), 'selbst_registriert', u.registriert,
     'passwort_gesetzt', u.password_hash is not null,

@@ -1,25 +1,26 @@
 -- Importing accounts: all or none.
 
 -- What an import of accounts holds.
---   rows  JSON array of objects: zeile, loginname, email, vorname, nachname, anonymisiert, rolle, artengruppen (array of ids)
+--   rows  JSON array of objects: zeile, loginname, email, vorname, nachname, anonymisiert, rolle, artengruppen (array of ids), mandanten
+--         (array of abbreviations)
 create or replace function private.list_nutzer_import(rows portal.dokument)
   returns table (
     zeile integer, loginname text, email text, vorname text, nachname text, anonymisiert integer, rolle portal.rolle,
-    artengruppen integer[], loginname_key text, email_key text)
+    artengruppen integer[], mandanten text[], loginname_key text, email_key text)
   language sql
   stable
 as $$
   select r.*, private.to_account_key(r.loginname), private.to_account_key(r.email)
   from json_to_recordset(rows::json) r (
     zeile integer, loginname text, email text, vorname text, nachname text, anonymisiert integer, rolle portal.rolle,
-    artengruppen integer[])
+    artengruppen integer[], mandanten text[])
 $$;
 
 -- What speaks against an import of accounts; keeps others from being made until the end of the transaction. An account that has the
 -- same login name and address is the same account, and nothing speaks against it.
 --   rows    as in private.list_nutzer_import
 -- returns   zeile; code: NTZER login name or address (spalte) is taken, by an account or, then bezug names it, by an earlier line;
---           GRUPP unknown group (bezug)
+--           GRUPP unknown group (bezug); MANUN unknown tenant (bezug: which of them, from 1 on)
 create or replace function api.list_nutzer_import_fehler(rows portal.dokument)
   returns table (zeile integer, code text, spalte text, bezug integer)
   language plpgsql
@@ -51,6 +52,10 @@ begin
   select r.zeile, 'GRUPP', 'artengruppen', g
   from r, unnest(r.artengruppen) g
   where not exists (select from portal.artengruppe a where a.id = g)
+  union all
+  select r.zeile, 'MANUN', 'mandanten', k.nummer::integer
+  from r, unnest(r.mandanten) with ordinality k (kuerzel, nummer)
+  where not exists (select from portal.mandant m where lower(m.kuerzel) = lower(k.kuerzel))
   order by 1, 3;
 end
 $$;
@@ -84,6 +89,10 @@ begin
   gruppen as (
     insert into portal.nutzer_artengruppe (nutzer_id, gid)
     select distinct a.id, g from angelegt a join r using (loginname_key), unnest(r.artengruppen) g
+  ),
+  mandanten as (
+    insert into portal.nutzer_mandant (nutzer_id, mandant_id)
+    select a.id, m from angelegt a join r using (loginname_key), unnest(private.list_mandant_id(r.mandanten, 'mandanten')) m
   )
   select count(*) into v_count from angelegt;
   return v_count;

@@ -31,6 +31,7 @@ begin
   update portal.nutzer u set loeschung = saetze, status = 0, password_hash = null where u.id = v_nutzer.id;
   delete from portal.nutzer_rolle r where r.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_artengruppe a where a.nutzer_id = v_nutzer.id;
+  delete from portal.nutzer_mandant m where m.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_netz n where n.nutzer_id = v_nutzer.id;
   -- Those that are counted for a network too can't be told from others; they go with their window.
   delete from portal.versuch v

@@ -48,10 +48,10 @@ begin
 end
 $$;
 
--- errors  NTZER (column loginname or email) taken; 23503 unknown group
+-- errors  NTZER (column loginname or email) taken; 23503 unknown group; MANUN (column mandanten) unknown tenant
 create or replace function api.create_nutzer(
   loginname portal.kurztext, email portal.kurztext, vorname portal.kurztext, nachname portal.kurztext, anonymisiert integer,
-  rolle portal.kurztext, artengruppen integer[], password_hash portal.kurztext)
+  rolle portal.kurztext, artengruppen integer[], mandanten portal.kurztexte, password_hash portal.kurztext)
   returns bigint
   language plpgsql
   volatile
@@ -74,10 +74,12 @@ begin
   select v_id, create_nutzer.rolle::portal.rolle where create_nutzer.rolle is not null;
   insert into portal.nutzer_artengruppe (nutzer_id, gid)
   select distinct v_id, g from unnest(artengruppen) g;
+  insert into portal.nutzer_mandant (nutzer_id, mandant_id)
+  select distinct v_id, m from unnest(private.list_mandant_id(mandanten, 'mandanten')) m;
   return v_id;
 end
 $$;
-comment on function api.create_nutzer(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, portal.kurztext, integer[], portal.kurztext) is
+comment on function api.create_nutzer(portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, portal.kurztext, integer[], portal.kurztexte, portal.kurztext) is
   'Creates an account; rolle null, expert or administrator; password_hash as made by the service';
 
 -- returns  false when there is no such account
@@ -143,6 +145,9 @@ begin
       select u.id, u.loginname, u.email, u.vorname, u.nachname, u.anonymisiert, u.status,
         array(select x.rolle::text from portal.nutzer_rolle x where x.nutzer_id = u.id order by x.rolle::text) as rollen,
         array(select x.gid from portal.nutzer_artengruppe x where x.nutzer_id = u.id order by x.gid) as artengruppenbeschraenkung,
+        array(
+          select m.kuerzel from portal.nutzer_mandant x join portal.mandant m on m.id = x.mandant_id where x.nutzer_id = u.id
+          order by m.kuerzel) as mandantenbeschraenkung,
         u.medien_lizenz) r
   where u.id = get_nutzer.id and u.loeschung is null;
   if not found then
@@ -216,16 +221,18 @@ comment on function api.require_nutzer_right(bigint, bigint, portal.kurztexte) i
 --   token_hash  SHA-256 of the key that the reader came with
 --   fields  names of the fields that were sent; the values of all others are ignored
 -- errors    ANMLD the key has ended; NRCHT another account or a field that only administrators may change; NFUND; NTZER (column email) taken;
---           GRUPP (column artengruppenbeschraenkung) unknown group; LADMN the last active administrator would be gone
+--           GRUPP (column artengruppenbeschraenkung) unknown group; MANUN (column mandantenbeschraenkung) unknown tenant; LADMN the last active administrator would be gone
 create or replace function api.update_nutzer(
   reader bigint, token_hash bytea, id bigint, fields portal.kurztexte, email portal.kurztext, password_hash portal.kurztext,
   nachname portal.kurztext, vorname portal.kurztext, anonymisiert integer, status integer, rollen portal.kurztexte,
-  artengruppen integer[], medien_lizenz portal.kurztext)
+  artengruppen integer[], mandanten portal.kurztexte, medien_lizenz portal.kurztext)
   returns bigint
   language plpgsql
   volatile
 as $$
 #variable_conflict use_column
+declare
+  v_mandanten integer[];
 begin
   perform private.require_account_lock();
   -- Whoever lost the account while this request was on its way must not get it back by it. A new password by command
@@ -248,6 +255,9 @@ begin
     select from unnest(artengruppen) g where not exists (select from portal.artengruppe a where a.id = g)) then
     raise exception 'no such group' using errcode = 'GRUPP', column = 'artengruppenbeschraenkung';
   end if;
+  if 'mandantenbeschraenkung' = any (fields) then
+    v_mandanten := private.list_mandant_id(mandanten, 'mandantenbeschraenkung');
+  end if;
 
   update portal.nutzer u
   set email = case when 'email' = any (fields) then update_nutzer.email else u.email end,
@@ -268,6 +278,11 @@ begin
     insert into portal.nutzer_artengruppe (nutzer_id, gid)
     select update_nutzer.id, g from unnest(artengruppen) g on conflict do nothing;
   end if;
+  if v_mandanten is not null then
+    delete from portal.nutzer_mandant n where n.nutzer_id = update_nutzer.id and n.mandant_id <> all (v_mandanten);
+    insert into portal.nutzer_mandant (nutzer_id, mandant_id)
+    select update_nutzer.id, m from unnest(v_mandanten) m on conflict do nothing;
+  end if;
   if fields && '{status,rollen}' and not exists (
     select
     from portal.nutzer u
@@ -278,5 +293,5 @@ begin
   return update_nutzer.id;
 end
 $$;
-comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[], portal.kurztext) is
+comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[], portal.kurztexte, portal.kurztext) is
   'Changes the named fields of an account as its owner or as administrator, all or none; returns its id';

@@ -239,3 +239,22 @@ $$;
 comment on function api.set_mandant_lizenz(
   portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, portal.bemerkung) is
   'Licence, publisher, contact, title and description under which a tenant publishes its files; lizenz null: it publishes none';
+
+-- Tenants by their abbreviations, in any case.
+--   feld   parameter that an error names
+-- errors   MANUN one of them is none; detail is that abbreviation
+create or replace function private.list_mandant_id(kuerzel text[], feld text)
+  returns integer[]
+  language plpgsql
+  stable
+as $$
+declare
+  v_missing text;
+begin
+  select k into v_missing from unnest(list_mandant_id.kuerzel) k where not exists (select from portal.mandant m where lower(m.kuerzel) = lower(k)) limit 1;
+  if found then
+    raise exception 'no such tenant' using errcode = 'MANUN', column = feld, detail = v_missing;
+  end if;
+  return array(select m.id from portal.mandant m where exists (select from unnest(list_mandant_id.kuerzel) k where lower(k) = lower(m.kuerzel)));
+end
+$$;

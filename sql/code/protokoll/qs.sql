@@ -27,7 +27,55 @@ begin
 end
 $$;
 
--- One page of the QS log, newest first, for experts and administrators. Walked by what narrows it most: the recorder, days, the status.
+-- Entries of the QS log before one, newest first. Walked by what narrows it most: the recorder, days, the status.
+--   parameters as of api.list_qs
+create or replace function private.list_qs_id(
+  datum_von date, datum_bis date, uid bigint, status portal.status, before_id bigint, row_limit integer)
+  returns bigint[]
+  language plpgsql
+  stable
+as $$
+declare
+  v_von timestamptz := coalesce(datum_von::timestamp at time zone 'Europe/Berlin', '-infinity');
+  v_bis timestamptz := coalesce((datum_bis + 1)::timestamp at time zone 'Europe/Berlin', 'infinity');
+  v_before_id bigint := coalesce(before_id, 9223372036854775807);
+  v_before timestamptz;
+begin
+  if uid is not null then
+    return array(
+      select q.id
+      from portal.qs q
+      where (q.nutzer_id, q.id) >= (list_qs_id.uid, 0) and (q.nutzer_id, q.id) < (list_qs_id.uid, v_before_id)
+        and q.zeitpunkt >= v_von and q.zeitpunkt < v_bis
+        and (list_qs_id.status is null or q.status = list_qs_id.status)
+      order by q.nutzer_id desc, q.id desc
+      limit row_limit);
+  elsif datum_von is not null or datum_bis is not null then
+    -- One bound from above, as in api.list_protokoll.
+    v_before := least(v_bis, (select q.zeitpunkt from portal.qs q where q.id <= before_id order by q.id desc limit 1));
+    return array(
+      select q.id
+      from portal.qs q
+      where q.zeitpunkt >= v_von and (q.zeitpunkt, q.id) < (v_before, case when v_before < v_bis then before_id else 0 end)
+        and (list_qs_id.status is null or q.status = list_qs_id.status)
+      order by q.zeitpunkt desc, q.id desc
+      limit row_limit);
+  elsif list_qs_id.status is not null then
+    -- As rows, here and above: with `=` the planner takes the primary key and walks all.
+    return array(
+      select q.id
+      from portal.qs q
+      where (q.status, q.id) >= (list_qs_id.status, 0) and (q.status, q.id) < (list_qs_id.status, v_before_id)
+      order by q.status desc, q.id desc
+      limit row_limit);
+  else
+    return array(select q.id from portal.qs q where q.id < v_before_id order by q.id desc limit row_limit);
+  end if;
+end
+$$;
+
+-- One page of the QS log, newest first, for experts and administrators: entries of records that they are in charge of. A record that was
+-- deleted belongs to no tenant any more.
 --   datum_von, datum_bis  day of the status change in Europe/Berlin, inclusive
 --   uid                   recorder
 -- errors                  NRCHT for everyone else
@@ -39,45 +87,29 @@ create or replace function api.list_qs(
   stable
 as $$
 declare
-  v_von timestamptz := coalesce(datum_von::timestamp at time zone 'Europe/Berlin', '-infinity');
-  v_bis timestamptz := coalesce((datum_bis + 1)::timestamp at time zone 'Europe/Berlin', 'infinity');
-  v_status portal.status := status_aenderung;
-  v_before_id bigint := coalesce(before_id, 9223372036854775807);
-  v_before timestamptz;
+  v_zustaendig portal.zustaendigkeit := private.get_zustaendigkeit(reader, entscheiden => false);
+  v_step constant integer := 1000;
+  v_found bigint[];
   v_id bigint[];
 begin
-  if not private.is_exempt(reader) then
+  if not v_zustaendig.gilt then
     raise exception 'experts and administrators only' using errcode = 'NRCHT';
   end if;
-  if uid is not null then
-    v_id := array(
-      select q.id
-      from portal.qs q
-      where (q.nutzer_id, q.id) >= (list_qs.uid, 0) and (q.nutzer_id, q.id) < (list_qs.uid, v_before_id)
-        and q.zeitpunkt >= v_von and q.zeitpunkt < v_bis
-        and (v_status is null or q.status = v_status)
-      order by q.nutzer_id desc, q.id desc
-      limit row_limit + 1);
-  elsif datum_von is not null or datum_bis is not null then
-    -- One bound from above, as in api.list_protokoll.
-    v_before := least(v_bis, (select q.zeitpunkt from portal.qs q where q.id <= before_id order by q.id desc limit 1));
-    v_id := array(
-      select q.id
-      from portal.qs q
-      where q.zeitpunkt >= v_von and (q.zeitpunkt, q.id) < (v_before, case when v_before < v_bis then before_id else 0 end)
-        and (v_status is null or q.status = v_status)
-      order by q.zeitpunkt desc, q.id desc
-      limit row_limit + 1);
-  elsif v_status is not null then
-    -- As rows, here and above: with `=` the planner takes the primary key and walks all.
-    v_id := array(
-      select q.id
-      from portal.qs q
-      where (q.status, q.id) >= (v_status, 0) and (q.status, q.id) < (v_status, v_before_id)
-      order by q.status desc, q.id desc
-      limit row_limit + 1);
+  if num_nonnulls(v_zustaendig.mandanten, v_zustaendig.gids) = 0 then
+    v_id := private.list_qs_id(datum_von, datum_bis, uid, status_aenderung::portal.status, before_id, row_limit + 1);
   else
-    v_id := array(select q.id from portal.qs q where q.id < v_before_id order by q.id desc limit row_limit + 1);
+    loop
+      v_found := private.list_qs_id(datum_von, datum_bis, uid, status_aenderung::portal.status, before_id, v_step);
+      v_id := v_id || array(
+        select o.id
+        from unnest(v_found) with ordinality o (id, position)
+        join portal.qs q on q.id = o.id
+        where private.is_zustaendig(v_zustaendig, q.sichtbeobachtung_id, (select a.gid from portal.art a where a.id = q.art))
+        order by o.position);
+      exit when cardinality(v_found) < v_step or cardinality(v_id) > row_limit;
+      before_id := v_found[v_step];
+    end loop;
+    v_id := v_id[:row_limit + 1];
   end if;
   return query
   select l.result, l.last_id

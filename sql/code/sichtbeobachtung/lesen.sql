@@ -92,7 +92,7 @@ create or replace function private.render_sichtbeobachtung(id bigint[], tenant i
   stable
 as $$
 declare
-  v_exempt boolean := private.is_exempt(reader);
+  v_zustaendig portal.zustaendigkeit := private.get_zustaendigkeit(reader, entscheiden => false);
   v_verborgen boolean := private.is_verborgen(tenant);
   -- A handful of groups and stages, read once instead of for every record; recorders are read only when they are shown.
   v_animal_gids integer[] := array(select g.id from portal.artengruppe g where g.is_animal);
@@ -106,13 +106,13 @@ begin
     || '","status":"' || private.to_status_text(s.status)
     || case when reader is null then '"' else
       '","erfasser":' || private.to_json_text((
-        select private.to_shown_name(u.vorname, u.nachname, u.anonymisiert = 1 and not v_exempt)
+        select private.to_shown_name(u.vorname, u.nachname, u.anonymisiert = 1 and not private.is_zustaendig(v_zustaendig, s.id, s.gid))
         from portal.nutzer u
         where u.id = s.nutzer_id))
       || ',"uid":' || s.nutzer_id
       || case when detail then
         ',"experte":' || private.to_json_text((
-          select private.to_shown_name(e.vorname, e.nachname, e.anonymisiert = 1 and not v_exempt)
+          select private.to_shown_name(e.vorname, e.nachname, e.anonymisiert = 1 and not private.is_zustaendig(v_zustaendig, s.id, s.gid))
           from portal.nutzer e
           where e.id = s.experte_id and s.status = 'freigegeben'))
         else '' end
@@ -167,7 +167,8 @@ begin
     limit 1
   ) am on true
   cross join lateral (
-    select private.is_masked(s.schutz, am.sensibel, s.nutzer_id, reader, v_exempt) as masked
+    select private.is_masked(
+      s.schutz, am.sensibel, s.nutzer_id, reader, private.is_zustaendig(v_zustaendig, s.id, s.gid)) as masked
   ) d
   cross join lateral (
     select d.masked, d.masked and v_verborgen as verborgen, case when d.masked then s.raster_point else s.point end as place

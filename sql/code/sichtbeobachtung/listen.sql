@@ -45,7 +45,8 @@ declare
 begin
   f.tenant := tenant;
   f.reader := reader;
-  f.exempt := private.is_exempt(reader);
+  f.zustaendig := private.get_zustaendigkeit(reader, entscheiden => false);
+  f.exempt := (f.zustaendig).gilt and num_nonnulls((f.zustaendig).mandanten, (f.zustaendig).gids) = 0;
   f.before_id := coalesce(before_id, 9007199254740991);
   f.row_limit := row_limit;
   f.bereich := filter ->> 'bereich';

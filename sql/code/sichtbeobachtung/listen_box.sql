@@ -103,15 +103,16 @@ begin
     v_id := array(
       select w.id
       from (
-        select s.id, s.datum, s.status, s.schutz, s.art, s.nutzer_id, s.point, s.raster_point
+        select s.id, s.datum, s.status, s.schutz, s.art, s.gid, s.nutzer_id, s.point, s.raster_point
         from portal.sichtbeobachtung s
         where s.bereich = 'oeffentlich' and s.id < f.before_id
         order by s.id desc
         limit v_depth
       ) w
       cross join lateral (
-        select case when private.is_masked(w.schutz, w.art = any (f.arts_here), w.nutzer_id, f.reader, f.exempt) then w.raster_point
-          else w.point end as place
+        select case when private.is_masked(
+            w.schutz, w.art = any (f.arts_here), w.nutzer_id, f.reader, private.is_zustaendig(f.zustaendig, w.id, w.gid))
+          then w.raster_point else w.point end as place
         offset 0
       ) k
       where st_x(k.place) between f.x1 and f.x2 and st_y(k.place) between f.y1 and f.y2
@@ -192,8 +193,9 @@ begin
     select s.id
     from portal.sichtbeobachtung s
     cross join lateral (
-      select case when private.is_masked(s.schutz, s.art = any (f.arts_here), s.nutzer_id, f.reader, f.exempt) then s.raster_point
-        else s.point end as place
+      select case when private.is_masked(
+          s.schutz, s.art = any (f.arts_here), s.nutzer_id, f.reader, private.is_zustaendig(f.zustaendig, s.id, s.gid))
+        then s.raster_point else s.point end as place
     ) k
     where s.bereich = 'oeffentlich' and s.schutz > 0
       and s.raster_point && v_wide_box

@@ -13,7 +13,8 @@ as $$
 declare
   v_own constant boolean := f.bereich <> 'oeffentlich';
   v_masked constant text := case when v_own or f.exempt then 'false'
-    else 'private.is_masked(s.schutz, s.art = any (($1).arts_here), s.nutzer_id, ($1).reader, false)' end;
+    else 'private.is_masked(s.schutz, s.art = any (($1).arts_here), s.nutzer_id, ($1).reader, '
+      'private.is_zustaendig(($1).zustaendig, s.id, s.gid))' end;
   v_scope constant text := case when v_own then 's.nutzer_id = ($1).reader' else $s$s.bereich = 'oeffentlich'$s$ end
     || ' and s.id < ($1).before_id';
   v_from constant text := format(

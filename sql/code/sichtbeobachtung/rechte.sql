@@ -2,7 +2,7 @@
 
 -- What a reader may do to a record, as the record is now.
 --   author   edit and publish: the recorder, unless it is released
---   review   status and expert's remark: experts within their groups and administrators, on published records of others
+--   review   status and expert's remark: who is in charge of it, on published records of others
 --   delete   the author, and administrators on any published record
 create or replace function private.get_recht(sichtbeobachtung portal.sichtbeobachtung, reader bigint)
   returns table (author boolean, review boolean, delete boolean)
@@ -17,7 +17,7 @@ begin
   author := sichtbeobachtung.nutzer_id = reader and sichtbeobachtung.status <> 'freigegeben';
   -- Nobody releases their own record (D3.3).
   review := v_published and sichtbeobachtung.nutzer_id <> reader
-    and (v_administrator or private.has_rolle(reader, 'expert') and private.is_expert_for(reader, sichtbeobachtung.gid));
+    and private.is_zustaendig(private.get_zustaendigkeit(reader, entscheiden => true), sichtbeobachtung.id, sichtbeobachtung.gid);
   delete := author or (v_published and v_administrator);
   return next;
 end

@@ -6,7 +6,7 @@
 --   sensibel_here  the addressed tenant protects the species (null counts as no)
 --   nutzer_id  recorder
 --   reader     who asks, null for anonymous
---   exempt     the reader is administrator or expert
+--   exempt     the reader is in charge of the record (private.is_zustaendig)
 -- returns      true: only the cell may be seen
 create or replace function private.is_masked(schutz smallint, sensibel_here boolean, nutzer_id bigint, reader bigint, exempt boolean)
   returns boolean
@@ -14,7 +14,7 @@ create or replace function private.is_masked(schutz smallint, sensibel_here bool
   immutable
   parallel safe
 as $$
-  select not exempt and nutzer_id is distinct from reader and (schutz = 2 or (schutz = 1 and coalesce(sensibel_here, false)))
+  select (schutz = 2 or (schutz = 1 and coalesce(sensibel_here, false))) and nutzer_id is distinct from reader and not exempt
 $$;
 
 -- Whether a tenant keeps back what may describe the place of a protected record (D6.5). What that is, private.to_verborgen says; whom it

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { boolean, check, index, integer, primaryKey, smallint, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { artengruppe } from './art.ts';
 import { bytea, identity, nutzerReference, partOf, portal, rolle, zeitpunkt } from './common.ts';
+import { mandant } from './mandant.ts';
 
 export const nutzer = portal.table(
   'nutzer',
@@ -65,6 +66,18 @@ export const nutzerArtengruppe = portal.table(
     gid: partOf('gid', () => artengruppe.id),
   },
   (t) => [primaryKey({ columns: [t.nutzer_id, t.gid] }), index('nutzer_artengruppe_gid').on(t.gid)],
+);
+
+/** The tenants to which an expert is restricted; none = not restricted. A tenant that somebody is restricted to stays. */
+export const nutzerMandant = portal.table(
+  'nutzer_mandant',
+  {
+    nutzer_id: nutzerColumn(),
+    mandant_id: integer('mandant_id')
+      .notNull()
+      .references(() => mandant.id, { onDelete: 'restrict' }),
+  },
+  (t) => [primaryKey({ columns: [t.nutzer_id, t.mandant_id] }), index('nutzer_mandant_mandant').on(t.mandant_id)],
 );
 
 /** Access keys. Only the SHA-256 of a token is stored: whoever reads this table can't log in (D3.16). */

@@ -41,6 +41,7 @@ const descriptions: Record<string, string> = {
   leser: 'Konto, für das die Adresse gilt.',
   limit: 'Höchstzahl der Datensätze auf einer Seite.',
   loginname: "Anmeldename: Buchstaben, Ziffern, Leerzeichen und `. - ' _`.",
+  mandantenbeschraenkung: 'Kürzel von Mandanten, mit Komma dazwischen; ersetzt die bisherigen, leer: keine.',
   mandant: 'Kürzel eines Mandanten, in dessen Gebiet die Beobachtung liegt.',
   nachname: 'Nachname.',
   name_regexp_ci:

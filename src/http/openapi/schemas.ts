@@ -152,6 +152,10 @@ export const recordSchemas: Record<string, Schema> = {
     status: nutzer.status,
     rollen: list({ type: 'string', enum: ['administrator', 'expert'] }, 'Rollen des Kontos'),
     artengruppenbeschraenkung: list({ type: 'integer' }, 'Artengruppen, auf die ein Experte beschränkt ist; leer: auf keine'),
+    mandantenbeschraenkung: list(
+      { type: 'string' },
+      'Mandanten, auf die ein Experte beschränkt ist, als Abkürzungen; leer: auf keine',
+    ),
     medien_lizenz: orNull(string('Lizenz der eigenen Fotos und Tonaufnahmen; null: alle Rechte vorbehalten')),
   }),
   Artengruppe: record('Eine Artengruppe', {

@@ -22,6 +22,7 @@ const changeNutzerFields = {
   status: v.optional(field.flag),
   rollen: v.optional(field.listOf(v.picklist(['expert', 'administrator']), 'expert und administrator, mit Komma dazwischen')),
   artengruppenbeschraenkung: v.optional(field.listOf(field.id, 'ids von Artengruppen, mit Komma dazwischen')),
+  mandantenbeschraenkung: v.optional(field.listOf(field.kuerzel, 'Abkürzungen von Mandanten, mit Komma dazwischen')),
   medien_lizenz: v.optional(field.orEmpty(field.oneOf(medienLizenzen))),
 };
 
@@ -65,9 +66,9 @@ export function nutzerRoutes(deps: Deps): Route[] {
       if (form.passwort !== undefined) await requireNutzerRight(sql, reader, id, Object.keys(form));
       // An administrator sees all addresses anyway.
       if (form.email && id === reader) await requireAllowed(deps, limits.email, reader);
-      const { passwort, artengruppenbeschraenkung: artengruppen, ...input } = form;
+      const { passwort, artengruppenbeschraenkung: artengruppen, mandantenbeschraenkung: mandanten, ...input } = form;
       const passwordHash = passwort === undefined ? undefined : await hashPassword(passwort);
-      await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, { ...input, artengruppen, passwordHash });
+      await updateNutzer(sql, reader, c.get('tokenHash') ?? null, id, { ...input, artengruppen, mandanten, passwordHash });
       return JSON.stringify([{ id }]);
     },
   });

@@ -160,6 +160,9 @@ export const listOf = <S extends v.GenericSchema<string, unknown>>(schema: S, al
     v.transform((parts) => [...new Set(parts)].map((part) => v.parse(schema, part))),
   );
 
+/** Abbreviation of a tenant, as catalogues have it. */
+export const kuerzel = v.pipe(v.string(), v.regex(/^[\p{L}\p{N}_-]{1,20}$/u, '1 bis 20 Buchstaben und Ziffern'));
+
 /** SHA-1 of a password. Its value is a secret: input.ts never repeats it. */
 export const sha1 = v.pipe(
   v.string(),
