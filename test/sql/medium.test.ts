@@ -87,6 +87,7 @@ describe('files to publish', () => {
       [false, () => setNutzer("medien_lizenz = 'CC-BY-NC-4.0'")],
       [false, () => setNutzer("email = 'neu@example.org'")],
       [true, () => setNutzer("medien_lizenz = 'CC-BY-4.0'")],
+      [true, () => setNutzer("vorname = 'Berta'")],
       [true, () => setNutzer('anonymisiert = 1')],
       [true, () => setNutzer('medien_lizenz = null')],
       [false, () => set(id, "medien_lizenz = 'CC0-1.0'")],
@@ -94,6 +95,7 @@ describe('files to publish', () => {
       [true, () => set(own, 'medien_lizenz = null')],
       [false, () => setNutzer("medien_lizenz = 'CC0-1.0'")],
       [true, () => set(own, 'audio = null')],
+      [true, () => set(own, 'foto = null')],
       [true, () => sql`delete from portal.sichtbeobachtung where id = ${own}`],
     ];
     for (const [index, [withheld, work]] of steps.entries())

@@ -328,6 +328,14 @@ const fileBreakages: typeof breakages = {
       'f.sichtbeobachtung_id in (select s.id from gis.sichtbeobachtung s where (s.cell_x, s.cell_y) = (e.cell_x, e.cell_y))',
     ],
   },
+  'view gis.medium as': {
+    'have photos of all that is not hidden': [
+      'from portal.medium_gezeigt m',
+      `from (
+        select s.id as sichtbeobachtung_id, 1 as nummer, s.foto as name, coalesce(s.medien_lizenz, 'CC-BY-4.0') as lizenz, null as urheber
+        from portal.sichtbeobachtung s where s.foto is not null) m`,
+    ],
+  },
   'function private.list_medium_gezeigt(': {
     'have photos of masked records': [' and g.unschaerfe_m = 0', ''],
     'have photos whose rights are all reserved': [
@@ -345,6 +353,19 @@ const fileBreakages: typeof breakages = {
   'function private.list_gezeigt_raster(': {
     'have the true place of a masked record': ['case when m.masked then s.raster_point else s.point end', 's.point'],
     'count a masked record in the square of its true place': ['private.to_eea10(k.place)', 'private.to_eea10(k.point)'],
+  },
+  'function private.gezeigt_after_write(': {
+    'stay when what was shown is taken back': [
+      `or private.is_shown_to_all(o.bereich, o.status)));
+    perform`,
+      `));
+    perform`,
+    ],
+    'stay when what was shown is deleted': [
+      'perform private.set_gezeigt(array(select o.id from old_row o where private.is_shown_to_all(o.bereich, o.status)));',
+      '',
+    ],
+    'stay when a record loses its only photo': ['n.audio, o.foto, o.foto_2, o.foto_3, o.biotopfoto, o.audio)', 'n.audio)'],
   },
   'function private.set_gezeigt(': {
     'have the remark of a masked record of many': ['case when not k.masked then k.bemerkung end', 'k.bemerkung'],
@@ -383,6 +404,13 @@ const fileBreakages: typeof breakages = {
   },
   'function private.nutzer_after_update_medium(': {
     'stay when an account takes back its licence': ['where s.nutzer_id = new.id and', 'where false and'],
+  },
+  'trigger _300_medium after update on portal.nutzer': {
+    'stay when an account has another name': [
+      `(old.medien_lizenz, old.vorname, old.nachname, old.anonymisiert)
+    is distinct from (new.medien_lizenz, new.vorname, new.nachname, new.anonymisiert)`,
+      '(old.medien_lizenz, old.anonymisiert) is distinct from (new.medien_lizenz, new.anonymisiert)',
+    ],
   },
   'function private.mandant_after_update(': {
     'stay when a boundary moves': [
