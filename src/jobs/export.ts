@@ -118,7 +118,8 @@ const isBusy = (error: unknown) => ['55P03', '40001'].includes(codeOf(error) ?? 
 
 /** Why files could not be made, for everybody to read. */
 function describeExportFault(error: unknown): string {
-  const code = codeOfFault(error) ?? '';
+  // SQLite has a number of its own for a full disk: SQLITE_FULL.
+  const code = (error as { errcode?: unknown }).errcode === 13 ? 'ENOSPC' : (codeOfFault(error) ?? '');
   if (error instanceof StorageError) return 'Die Ablage der Dateien geht nicht.';
   if (code === 'ENOSPC' || code === 'EDQUOT') return `Auf dem Datenträger ist kein Platz mehr (${code}).`;
   if (/^(EACCES|EPERM|EROFS|ENOTDIR|EIO)$/.test(code)) return `Das Arbeitsverzeichnis ist nicht zu beschreiben (${code}).`;
