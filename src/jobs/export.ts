@@ -49,12 +49,18 @@ export async function publishExport(database: Database, kuerzel: string, work: E
   const { storage, log, signal } = work;
   const note = (fehler: string | null) => setExportLauf(database.work, kuerzel, fehler);
   try {
-    const unused = await withClient(database, { settings: { lock_timeout: 1000, statement_timeout: statementMs } }, (sql) => {
-      signal?.addEventListener('abort', () => void sql.end({ timeout: 0 }));
-      return runExport(sql, kuerzel, async (tx, stand) => {
-        signal?.throwIfAborted();
-        return stand === null ? [] : makeFiles(tx, stand, database.kind === 'postgres', work);
-      });
+    const settings = { lock_timeout: 1000, statement_timeout: statementMs };
+    const unused = await withClient(database, { settings }, async (sql) => {
+      const end = () => void sql.end({ timeout: 0 });
+      signal?.addEventListener('abort', end);
+      try {
+        return await runExport(sql, kuerzel, async (tx, stand) => {
+          signal?.throwIfAborted();
+          return stand === null ? [] : makeFiles(tx, stand, database.kind === 'postgres', work);
+        });
+      } finally {
+        signal?.removeEventListener('abort', end);
+      }
     });
     // What can't be removed now, the next round sweeps.
     await storage.remove(unused).catch(() => {});

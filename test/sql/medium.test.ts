@@ -1,8 +1,9 @@
 // Photos and sound files that may be passed on (O5.4, O5.5): whose licence counts, what is never there, and which change withholds files (O5.2).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../../src/db/client.ts';
-import { openTestDatabase } from '../support/database.ts';
+import { onPostgres, openTestDatabase } from '../support/database.ts';
 import { makeRecord } from '../support/records.ts';
 
 const sql: Sql = (await openTestDatabase()).sql;
@@ -40,6 +41,21 @@ async function withheldBy(work: () => Promise<unknown>): Promise<string[]> {
     select distinct m.kuerzel from portal.export_ungueltig u join portal.mandant m on m.id = u.mandant_id order by 1`;
   return rows.map((row) => row.kuerzel);
 }
+
+it('a licence given while a record is deleted leaves none of its files', {
+  skip: !onPostgres && 'needs two connections',
+}, async () => {
+  await setNutzer('medien_lizenz = null');
+  const id = await make();
+  let gone: Promise<unknown> | undefined;
+  await sql.begin(async (tx) => {
+    await tx`update portal.nutzer set medien_lizenz = 'CC-BY-4.0' where id = ${nutzer}`;
+    gone = sql`delete from portal.sichtbeobachtung where id = ${id}`.then(() => {});
+    await Promise.race([gone, sleep(300)]);
+  });
+  await gone;
+  assert.deepEqual(await listPassedOn(id), []);
+});
 
 describe('gis.medium', () => {
   const licences = [null, 'CC0-1.0', 'CC-BY-NC-4.0'];
