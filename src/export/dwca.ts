@@ -15,8 +15,21 @@ const entryTime = new Date(1980, 0, 1);
 
 /** Writes the archive. */
 export async function writeArchive(writing: Writing, umfang: ExportUmfang): Promise<void> {
-  const { tx, mandant, source, origin, path, count } = writing;
-  const zip = new ZipWriter(Writable.toWeb(createWriteStream(path, { flags: 'wx' })), {
+  const file = createWriteStream(writing.path, { flags: 'wx' });
+  try {
+    await writeEntries(writing, umfang, file);
+  } finally {
+    // Where rows fail nobody ends it.
+    file.destroy();
+  }
+}
+
+async function writeEntries(
+  { tx, mandant, source, origin, count }: Writing,
+  umfang: ExportUmfang,
+  file: Writable,
+): Promise<void> {
+  const zip = new ZipWriter(Writable.toWeb(file), {
     useWebWorkers: false,
     level: 6,
     lastModDate: entryTime,

@@ -1,7 +1,7 @@
 // A GeoPackage as an office opens it (O5): https://www.geopackage.org/spec131/. Written by SQLite itself, so that no program is needed.
 import { DatabaseSync } from 'node:sqlite';
 import type { ExportUmfang } from '../db/export-rows.ts';
-import { readValues } from '../db/export-rows.ts';
+import { readArrays } from '../db/export-rows.ts';
 import { gpkgColumns } from './columns.ts';
 import { describeGeoPackage, layers, listStyle, schemaOf, triggersOf } from './geopackage-schema.ts';
 import type { Writing } from './writing.ts';
@@ -16,32 +16,31 @@ export async function writeGeoPackage(writing: Writing, umfang: ExportUmfang): P
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   try {
     // It is written aside: nobody sees it before it is whole, and nothing is ever taken back.
-    db.exec('pragma journal_mode = off; pragma synchronous = off; pragma page_size = 4096; pragma cache_size = -32768');
+    db.exec('pragma journal_mode = off; pragma synchronous = off; pragma page_size = 4096; pragma cache_size = -8192');
     db.exec(schemaOf(gpkgColumns));
     db.exec('begin');
     const names = Object.keys(gpkgColumns);
     const insert = db.prepare(
-      `insert into beobachtung (id, geom, ${names.join(', ')}) values (?, ?${', ?'.repeat(names.length)})`,
+      `insert into beobachtung (id, geom, ${names.join(', ')}) values (?, unhex(?)${', ?'.repeat(names.length)})`,
     );
-    const index = { beobachtung: prepareIndex(db, 'beobachtung'), zelle: prepareIndex(db, 'zelle') };
+    const index = db.prepare('insert into rtree_beobachtung_geom (id, minx, maxx, miny, maxy) values (?, ?, ?, ?, ?)');
     const extents = { beobachtung: new Extent(), zelle: new Extent() };
-    const unschaerfeAt = names.indexOf('unschaerfe_m');
-    const cells = new CellWriter(db, (id, box) => {
-      index.zelle.run(id, box[0], box[2], box[1], box[3]);
-      extents.zelle.add(box);
-    });
-    const [artAt, xAt, yAt] = ['art', 'cell_x', 'cell_y'].map((name) => names.indexOf(name)) as [number, number, number];
-    for await (const rows of readValues(tx, source, names)) {
-      for (const [id, x, y, ...values] of rows) {
-        const [easting, northing] = [Number(x), Number(y)];
-        insert.run(Number(id), toPoint(easting, northing), ...values);
-        index.beobachtung.run(Number(id), easting, easting, northing, northing);
-        extents.beobachtung.add([easting, northing, easting, northing]);
-        if (values[unschaerfeAt] !== '0') cells.count(Number(values[xAt]), Number(values[yAt]), values[artAt] ?? '');
+    for await (const rows of readArrays(tx, source, names)) {
+      for (const row of rows) {
+        const [id, x, y, point, ...values] = JSON.parse(row.toString()) as [
+          number,
+          number,
+          number,
+          string,
+          ...(number | string | null)[],
+        ];
+        insert.run(id, pointHeader + point, ...values);
+        index.run(id, x, x, y, y);
+        extents.beobachtung.add([x, y, x, y]);
       }
       await count(rows.length);
     }
-    cells.finish();
+    writeCells(db, extents.zelle);
     const contents = db.prepare('insert into gpkg_contents values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
     for (const [name, { title, description }] of Object.entries(layers)) {
       const { box } = name === 'zelle' ? extents.zelle : extents.beobachtung;
@@ -75,9 +74,6 @@ export async function writeGeoPackage(writing: Writing, umfang: ExportUmfang): P
 
 type Box = [minX: number, minY: number, maxX: number, maxY: number];
 
-const prepareIndex = (db: DatabaseSync, layer: string) =>
-  db.prepare(`insert into rtree_${layer}_geom (id, minx, maxx, miny, maxy) values (?, ?, ?, ?, ?)`);
-
 class Extent {
   box: Box | null = null;
   add([minX, minY, maxX, maxY]: Box): void {
@@ -88,31 +84,20 @@ class Extent {
   }
 }
 
-/** Counts masked records by cell; rows come by cell, so that one is known at a time. */
-class CellWriter {
-  readonly #insert;
-  readonly #onCell;
-  #cell: { x: number; y: number; meldungen: number; arten: Set<string> } | null = null;
-  #id = 0;
-  constructor(db: DatabaseSync, onCell: (id: number, box: Box) => void) {
-    this.#insert = db.prepare('insert into zelle (id, geom, cell_x, cell_y, meldungen, arten) values (?, ?, ?, ?, ?, ?)');
-    this.#onCell = onCell;
-  }
-  count(x: number, y: number, art: string): void {
-    if (this.#cell?.x !== x || this.#cell.y !== y) {
-      this.finish();
-      this.#cell = { x, y, meldungen: 0, arten: new Set() };
-    }
-    this.#cell.meldungen++;
-    this.#cell.arten.add(art);
-  }
-  finish(): void {
-    if (!this.#cell) return;
-    const { x, y, meldungen, arten } = this.#cell;
+/** The squares that hold masked records, with how many of how many species. */
+function writeCells(db: DatabaseSync, extent: Extent): void {
+  const insert = db.prepare('insert into zelle (geom, cell_x, cell_y, meldungen, arten) values (?, ?, ?, ?, ?)');
+  const index = db.prepare('insert into rtree_zelle_geom (id, minx, maxx, miny, maxy) values (?, ?, ?, ?, ?)');
+  const cells = db
+    .prepare(`
+      select cell_x as x, cell_y as y, count(*) as meldungen, count(distinct art) as arten
+      from beobachtung where unschaerfe_m > 0 group by cell_x, cell_y order by cell_x, cell_y`)
+    .all() as { x: number; y: number; meldungen: number; arten: number }[];
+  for (const { x, y, meldungen, arten } of cells) {
     const box: Box = [x * cellSize, y * cellSize, (x + 1) * cellSize, (y + 1) * cellSize];
-    this.#insert.run(++this.#id, toSquare(box), x, y, meldungen, arten.size);
-    this.#onCell(this.#id, box);
-    this.#cell = null;
+    const { lastInsertRowid } = insert.run(toSquare(box), x, y, meldungen, arten);
+    index.run(lastInsertRowid, box[0], box[2], box[1], box[3]);
+    extent.add(box);
   }
 }
 
@@ -125,17 +110,7 @@ const headerOf = (envelope: number[]) => {
   for (const [at, value] of envelope.entries()) header.writeDoubleLE(value, 8 + at * 8);
   return header;
 };
-const pointHeader = headerOf([]);
-
-function toPoint(x: number, y: number): Buffer {
-  const point = Buffer.alloc(29);
-  pointHeader.copy(point);
-  point[8] = 1;
-  point.writeUInt32LE(1, 9);
-  point.writeDoubleLE(x, 13);
-  point.writeDoubleLE(y, 21);
-  return point;
-}
+const pointHeader = headerOf([]).toString('hex');
 
 function toSquare([minX, minY, maxX, maxY]: Box): Buffer {
   const ring = [minX, minY, maxX, minY, maxX, maxY, minX, maxY, minX, minY];

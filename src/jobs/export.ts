@@ -49,12 +49,18 @@ export async function publishExport(database: Database, kuerzel: string, work: E
   const { storage, log, signal } = work;
   const note = (fehler: string | null) => setExportLauf(database.work, kuerzel, fehler);
   try {
-    const unused = await withClient(database, { settings: { lock_timeout: 1000, statement_timeout: statementMs } }, (sql) => {
-      signal?.addEventListener('abort', () => void sql.end({ timeout: 0 }));
-      return runExport(sql, kuerzel, async (tx, stand) => {
-        signal?.throwIfAborted();
-        return stand === null ? [] : makeFiles(tx, stand, database.kind === 'postgres', work);
-      });
+    const settings = { lock_timeout: 1000, statement_timeout: statementMs };
+    const unused = await withClient(database, { settings }, async (sql) => {
+      const end = () => void sql.end({ timeout: 0 });
+      signal?.addEventListener('abort', end);
+      try {
+        return await runExport(sql, kuerzel, async (tx, stand) => {
+          signal?.throwIfAborted();
+          return stand === null ? [] : makeFiles(tx, stand, database.kind === 'postgres', work);
+        });
+      } finally {
+        signal?.removeEventListener('abort', end);
+      }
     });
     // What can't be removed now, the next round sweeps.
     await storage.remove(unused).catch(() => {});
@@ -118,7 +124,8 @@ const isBusy = (error: unknown) => ['55P03', '40001'].includes(codeOf(error) ?? 
 
 /** Why files could not be made, for everybody to read. */
 function describeExportFault(error: unknown): string {
-  const code = codeOfFault(error) ?? '';
+  // SQLite has a number of its own for a full disk: SQLITE_FULL.
+  const code = (error as { errcode?: unknown }).errcode === 13 ? 'ENOSPC' : (codeOfFault(error) ?? '');
   if (error instanceof StorageError) return 'Die Ablage der Dateien geht nicht.';
   if (code === 'ENOSPC' || code === 'EDQUOT') return `Auf dem Datenträger ist kein Platz mehr (${code}).`;
   if (/^(EACCES|EPERM|EROFS|ENOTDIR|EIO)$/.test(code)) return `Das Arbeitsverzeichnis ist nicht zu beschreiben (${code}).`;

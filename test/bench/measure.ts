@@ -117,7 +117,7 @@ function toLua(text: string): string {
 }
 
 /** The value that this share of all values does not exceed. */
-function percentileOf(values: readonly number[], share: number): number {
+export function percentileOf(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,5 +1,6 @@
 // What is measured otherwise than by requests: jobs and commands, by their own figures.
 import type { Sql } from '../../src/db/client.ts';
+import { measureExport } from './export.ts';
 import { measureImport } from './import.ts';
 import { measurePhotos } from './photos.ts';
 
@@ -27,5 +28,6 @@ export interface Task {
 
 export const tasks: Task[] = [
   { name: 'import', run: measureImport },
+  { name: 'export', run: measureExport },
   { name: 'photos', once: true, run: measurePhotos },
 ];

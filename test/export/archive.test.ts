@@ -23,10 +23,12 @@ before(async () => {
   for (const kuerzel of ['N', 'S']) await setLizenz(sql, kuerzel);
   ids.open = await makeRecord(sql, { ...released, bemerkung: 'er\tsagte "nein"\r\n\\N, ja' });
   ids.masked = await makeRecord(sql, { ...released, art: arten.uhu, ...places.masked, bemerkung: 'am Horst' });
-  ids.border = await makeRecord(sql, { ...released, art: arten.uhu, ...places.border });
+  ids.border = await makeRecord(sql, { ...released, art: arten.uhu, ...places.border, bemerkung: 'am Horst' });
   ids.marked = await makeRecord(sql, { ...released, sensibel: true, bemerkung: 'am Horst' });
   ids.photo = await makeRecord(sql, released);
   ids.lichen = await makeRecord(sql, { ...released, art: arten.gelbflechte, x: 400000 });
+  // Several at once are written in another way than one.
+  await sql`update portal.sichtbeobachtung set anzahl = 2 where id in (${ids.border}, ${ids.lichen})`;
   for (const [id, foto] of [
     [ids.photo, photo],
     [ids.marked, `${'b'.repeat(32)}.jpg`],

@@ -37,6 +37,8 @@ before(async () => {
   ] as const)
     await makeRecord(sql, { art, x, y: 5530123, ...released, bemerkung: 'am Horst' });
   await makeRecord(sql, { x: 430000, ...released, bemerkung: remark });
+  // The first one's species and square.
+  await makeRecord(sql, { x: 421456, y: 5530123, ...released, sensibel: true });
   await makeRecord(sql, { x: 430000, bereich: 'privat', status: 'pruefung' });
   await makeRecord(sql, { x: 430000, bereich: 'oeffentlich', status: 'pruefung' });
   for (const kuerzel of ['N', 'S']) await setLizenz(sql, kuerzel);
@@ -144,20 +146,35 @@ describe('O5 the files', () => {
       bytesOf('cube.csv').toString(),
       /^eeacellcode,year,specieskey,species,occurrences,mincoordinateuncertaintyinmeters\r?\n/,
     );
-    const ids = [...(await listExpected('N')).keys()];
+    const { occurrences } = await readArchive(bytesOf('dwca.zip'));
+    const uncertainty = new Map(occurrences.map((row) => [row.catalogNumber, row.coordinateUncertaintyInMeters ?? '']));
+    // By the square of the shown place.
     const expected = await sqlOf()`
-      select format('10kmE%sN%s', r.eea10 / 1000, r.eea10 % 1000) as code, extract(year from r.datum)::integer as jahr, a.name_wissenschaftlich as name,
-        count(*)::integer as anzahl, bool_or(r.unschaerfe_m = 0) as exakt
-      from gis.sichtbeobachtung_raster r join gis.art a on a.id = r.art where r.id = any (${`{${ids}}`}::bigint[])
-      group by 1, 2, 3 order by 1, 2, 3`;
+      select format('10kmE%sN%s', e.eea10 / 1000, e.eea10 % 1000) as code, g.jahr, g.name_wissenschaftlich as name,
+        string_agg(g.id::text, ' ') as ids, bool_or(e.eea10 <> private.to_eea10(s.point)) as elsewhere
+      from gis.sichtbeobachtung g
+      join portal.sichtbeobachtung s on s.id = g.id
+      cross join lateral (select private.to_eea10(g.place) as eea10) e
+      where g.id = any (${`{${[...uncertainty.keys()]}}`}::bigint[])
+      group by 1, 2, 3`;
+    const valuesOf = (ids: string) => ids.split(' ').map((id) => uncertainty.get(id) ?? '');
+    const smallestOf = (values: string[]) => (values.includes('') ? '' : String(Math.min(...values.map(Number))));
     const line = (...values: unknown[]) => values.join(' ');
     assert.deepEqual(
       cube
-        .map((row) => line(row.eeacellcode, row.year, row.species, row.occurrences, row.mincoordinateuncertaintyinmeters === ''))
+        .map((row) => line(row.eeacellcode, row.year, row.species, row.occurrences, row.mincoordinateuncertaintyinmeters))
         .sort(),
-      expected.map(({ code, jahr, name, anzahl, exakt }) => line(code, jahr, name, anzahl, exakt)).sort(),
+      expected.map(({ code, jahr, name, ids }) => line(code, jahr, name, valuesOf(ids).length, smallestOf(valuesOf(ids)))).sort(),
     );
-    assert.ok(cube.some((row) => Number(row.mincoordinateuncertaintyinmeters) >= 3536));
+    assert.ok(
+      expected.some(({ ids }) => new Set(valuesOf(ids)).size > 1),
+      'masked and exact ones together',
+    );
+    assert.ok(
+      expected.some(({ elsewhere }) => elsewhere),
+      'one that is in another square than its cell',
+    );
+    assert.ok(cube.some((row) => Number(row.mincoordinateuncertaintyinmeters) > 3536));
   });
 
   it('are the same bytes for the same data, and none is left in parts', async () => {

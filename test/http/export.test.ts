@@ -277,7 +277,7 @@ describe('the list', () => {
     assert.ok(text.includes(`href="${licences['CC-BY-4.0'].url}"`));
     assert.match(
       text,
-      /Land &amp; Leute: Arten .*, Stand \d\d?\.\d\d?\.\d{4}\. Creative Commons Namensnennung 4\.0\. http:\/\/n\.test\/export\/v1\/#N/,
+      /Land &amp; Leute: Arten .*, Stand \d\d?\.\d\d?\.\d{4}\. Creative Commons Namensnennung 4\.0\. http:\/\/n\.test:8080\/export\/v1\/#N/,
     );
     const [, script = ''] = /<script type="application\/ld\+json">(.*?)<\/script>/s.exec(text) ?? [];
     const [first] = JSON.parse(script).dataset;
@@ -330,6 +330,16 @@ describe('DCAT-AP.de', { skip: withoutXmllint }, () => {
       : [];
   const counts = { 'dcat:Dataset': 2, 'dcat:Distribution': 9, 'spdx:Checksum': 9 };
 
+  it('names a dataset alike at every host', async () => {
+    const identifiers = await Promise.all(
+      ['n.test', 's.test', 'n2.test'].map(async (host) =>
+        ofType((await ask('/?f=jsonld', { host })).json, 'dcat:Dataset').map((each) => [each['@id'], each['dct:identifier']]),
+      ),
+    );
+    assert.deepEqual(identifiers[1], identifiers[0]);
+    assert.deepEqual(identifiers[2], identifiers[0]);
+  });
+
   it('O5.6 has what is required, alike as JSON-LD and as RDF/XML', async () => {
     const { json } = await ask('/?f=jsonld');
     const { text } = await ask('/?f=rdf');
@@ -375,7 +385,7 @@ describe('the ISO 19139 record', { skip: withoutXmllint }, () => {
     const { text, headers, status } = await ask('/n/metadaten.xml');
     assert.deepEqual([status, headers.get('content-type')], [200, 'application/xml']);
     for (const [path, expected] of [
-      ['gmd:fileIdentifier', 'http://n.test/export/v1/N/metadaten.xml'],
+      ['gmd:fileIdentifier', 'http://n.test:8080/export/v1/N/metadaten.xml'],
       ['gmd:language', 'ger'],
       ['gmd:contact//gmd:electronicMailAddress', 'arten@example.org'],
       ['gmd:dateStamp', /^\d{4}-\d\d-\d\d$/],
@@ -387,6 +397,7 @@ describe('the ISO 19139 record', { skip: withoutXmllint }, () => {
       ['gmd:topicCategory', 'biota'],
       ['gmd:onLine//gmd:URL', /^http:\/\/n\.test\/export\/v1\/N\//],
       ['gmd:lineage', /Meldungen/],
+      ['gmd:DQ_ConformanceResult//gmd:title', 'Verordnung (EU) Nr. 1089/2010'],
     ] as [string, string | RegExp][]) {
       const steps = path.split('//').map(named).join('//');
       const value = checkXml(text, `normalize-space(//${steps})`);

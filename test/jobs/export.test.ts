@@ -1,6 +1,6 @@
 // Files to publish: made, made anew, wrong from the commit of a change that hides, and as they were when something fails (O5).
 import assert from 'node:assert/strict';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, it } from 'node:test';
 import { listExport, listExportFaellig } from '../../src/db/export.ts';
@@ -70,6 +70,8 @@ const makePublished = async (lon: string) => {
   return made;
 };
 const hiding: Record<string, () => Promise<unknown>> = {
+  'another domain, to which links lead': async () => sql`
+    update portal.mandant set domains = '{n3.test}' || domains where kuerzel = 'N'`,
   withdrawal: async () => sql`
     update portal.sichtbeobachtung set status = 'pruefung', experte_id = null where id = ${await makePublished('431000')}`,
   deletion: async () => sql`delete from portal.sichtbeobachtung where id = ${await makePublished('432000')}`,
@@ -97,6 +99,21 @@ it('S5.5 a storage that fails leaves the old files, and a sentence that tells no
   assert.deepEqual(await listExportFaellig(sql, false), [], 'it is tried again later');
   await sql`update portal.export_lauf set beendet = now() - interval '11 minutes'`;
   assert.deepEqual(await listExportFaellig(sql, false), ['N']);
+});
+
+it('leaves no file open that it could not finish', { skip: process.platform !== 'linux' && 'needs /proc' }, async () => {
+  const listOpen = async () => {
+    const numbers = await readdir('/proc/self/fd');
+    const paths = await Promise.all(numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')));
+    return paths.filter((path) => path.includes(dataDir));
+  };
+  await sql`revoke select on gis.medium from gis_public`;
+  try {
+    assert.notEqual(await publish(), null);
+  } finally {
+    await sql`grant select on gis.medium to gis_public`;
+  }
+  assert.deepEqual(await listOpen(), []);
 });
 
 it('S5.1 what a killed run left is swept, and a lost file is stored again under its name', async () => {

@@ -297,9 +297,172 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
   },
 };
 
-export const mutants: Mutant[] = Object.entries(breakages).flatMap(([within, ways]) =>
-  Object.entries(ways).map(([name, [from, to]]) => ({ name, within, from, to })),
-);
+/** The same of files to publish. */
+const fileBreakages: typeof breakages = {
+  'function ausgabe.get_zelle_umriss(': {
+    'the radius ends a little before the farthest corner': ['ceil(max(', 'floor(max('],
+    'the radius ends at the nearest point of the outline': ['ceil(max(', 'ceil(min('],
+    'the radius is half of the diagonal in the plane': [
+      '(select ceil(max(public.st_distance(k.mitte::public.geography, p.geom::public.geography)))::integer from public.st_dumppoints(k.umriss) p)',
+      '3536',
+    ],
+    'the outline is no larger than the cell': ['public.st_expand(z.cell, 1)', 'z.cell'],
+    'the outline has corners only': ['public.st_segmentize(public.st_expand(z.cell, 1), 1000)', 'public.st_expand(z.cell, 1)'],
+  },
+  'function ausgabe.list_export(': {
+    'a masked record has no uncertainty': ['case when s.unschaerfe_m > 0 then z.unschaerfe_m end', 'null::integer'],
+    'a masked record has the uncertainty of the table': [
+      'case when s.unschaerfe_m > 0 then z.unschaerfe_m end',
+      'nullif(s.unschaerfe_m, 0)',
+    ],
+    'an exact record has the uncertainty 0': ['then z.unschaerfe_m end', 'then z.unschaerfe_m else 0 end'],
+    'a masked record has no outline': ['case when s.unschaerfe_m > 0 then z.umriss end', 'null::text'],
+    'an outline does not say how it is measured': ["case when s.unschaerfe_m > 0 then 'EPSG:4326' end", 'null::text'],
+    'a cell that crosses a border has the country': ["case when s.unschaerfe_m = 0 or z.ganz then 'DE' end", "'DE'"],
+    'a cell that crosses a border has the state': ['case when s.unschaerfe_m = 0 or z.ganz then z.name end', 'z.name'],
+    'nothing says that a place is generalized': [
+      `case when s.unschaerfe_m > 0 then
+      'Ort auf`,
+      `case when false then
+      'Ort auf`,
+    ],
+    'nothing says that something is withheld': [
+      `case when s.unschaerfe_m > 0 then
+      concat(`,
+      `case when false then
+      concat(`,
+    ],
+    'a masked record stands in the files of every tenant that its cell touches': [
+      'where z.ganz',
+      'where s.unschaerfe_m > 0 or z.ganz',
+    ],
+  },
+  'function ausgabe.list_export_wuerfel(': {
+    'a square of masked records has no uncertainty': [
+      'case when bool_and(e.unschaerfe_m > 0) then min(e."coordinateUncertaintyInMeters") end',
+      'null::integer',
+    ],
+    'a square of masked records has the uncertainty of the table': [
+      'min(e."coordinateUncertaintyInMeters") end',
+      'min(e.unschaerfe_m) end',
+    ],
+    'a square tells how exact its masked records are where another is exact': [
+      'case when bool_and(e.unschaerfe_m > 0) then min(e."coordinateUncertaintyInMeters") end',
+      'min(e."coordinateUncertaintyInMeters")',
+    ],
+  },
+  'function ausgabe.list_export_medium(': {
+    'a photo stands with another record of its cell': [
+      'f.sichtbeobachtung_id = e.id',
+      'f.sichtbeobachtung_id in (select s.id from gis.sichtbeobachtung s where (s.cell_x, s.cell_y) = (e.cell_x, e.cell_y))',
+    ],
+  },
+  'view gis.medium as': {
+    'have photos of all that is not hidden': [
+      'from portal.medium_gezeigt m',
+      `from (
+        select s.id as sichtbeobachtung_id, 1 as nummer, s.foto as name, coalesce(s.medien_lizenz, 'CC-BY-4.0') as lizenz, null as urheber
+        from portal.sichtbeobachtung s where s.foto is not null) m`,
+    ],
+  },
+  'function private.list_medium_gezeigt(': {
+    'have photos of masked records': [' and g.unschaerfe_m = 0', ''],
+    'have photos whose rights are all reserved': [
+      "nullif(coalesce(s.medien_lizenz, u.medien_lizenz), '')",
+      "coalesce(nullif(coalesce(s.medien_lizenz, u.medien_lizenz), ''), 'CC-BY-4.0')",
+    ],
+    'what a report says of its photos does not count': [
+      'coalesce(s.medien_lizenz, u.medien_lizenz)',
+      'coalesce(u.medien_lizenz, s.medien_lizenz)',
+    ],
+  },
+  'function private.to_urheber(': {
+    'name an author who does not want to be named': ['case when nutzer.anonymisiert = 0 then', 'case when true then'],
+  },
+  'function private.list_gezeigt_raster(': {
+    'have the true place of a masked record': ['case when m.masked then s.raster_point else s.point end', 's.point'],
+    'count a masked record in the square of its true place': ['private.to_eea10(k.place)', 'private.to_eea10(k.point)'],
+  },
+  'function private.gezeigt_after_write(': {
+    'stay when what was shown is taken back': [
+      `or private.is_shown_to_all(o.bereich, o.status)));
+    perform`,
+      `));
+    perform`,
+    ],
+    'stay when what was shown is deleted': [
+      'perform private.set_gezeigt(array(select o.id from old_row o where private.is_shown_to_all(o.bereich, o.status)));',
+      '',
+    ],
+    'stay when a record loses its only photo': ['n.audio, o.foto, o.foto_2, o.foto_3, o.biotopfoto, o.audio)', 'n.audio)'],
+  },
+  'function private.set_gezeigt(': {
+    'have the remark of a masked record of many': ['case when not k.masked then k.bemerkung end', 'k.bemerkung'],
+    'stay when many records change or go': ['perform private.set_export_ungueltig_of_zelle(v_cell_x, v_cell_y);', 'null;'],
+    'stay when many records go': ['union all select h.id from hidden h', ''],
+    'stay when many records change': [
+      'select w.id from written w union all select h.id from hidden h',
+      'select h.id from hidden h',
+    ],
+  },
+  'function private.set_gezeigt_of_id(': {
+    'have the remark of a masked record': ['v_shown.bemerkung := null;', ''],
+    'stay when a record goes': [
+      `v_before.tk);
+      perform private.set_export_ungueltig_of_zelle(array[v_before.cell_x], array[v_before.cell_y]);
+    end if;
+    return;`,
+      `v_before.tk);
+    end if;
+    return;`,
+    ],
+    'stay when a record changes': [
+      `where g.id = v_shown.id;
+    perform private.set_export_ungueltig_of_zelle(array[v_before.cell_x], array[v_before.cell_y]);`,
+      'where g.id = v_shown.id;',
+    ],
+  },
+  'function private.set_export_ungueltig(': {
+    'stay whatever changes': ['and m.lizenz is not null', 'and false'],
+  },
+  'function private.set_export_ungueltig_of_zelle(': {
+    'stay when something changes in a cell that several tenants share': ['z.cell_y = u.y', 'z.cell_y = u.y and z.ganz'],
+  },
+  'function private.set_medium_gezeigt(': {
+    'stay when a photo is not passed on any more': ['if v_changed is not null then', 'if false then'],
+  },
+  'function private.nutzer_after_update_medium(': {
+    'stay when an account takes back its licence': ['where s.nutzer_id = new.id and', 'where false and'],
+  },
+  'trigger _300_medium after update on portal.nutzer': {
+    'stay when an account has another name': [
+      `(old.medien_lizenz, old.vorname, old.nachname, old.anonymisiert)
+    is distinct from (new.medien_lizenz, new.vorname, new.nachname, new.anonymisiert)`,
+      '(old.medien_lizenz, old.anonymisiert) is distinct from (new.medien_lizenz, new.anonymisiert)',
+    ],
+  },
+  'function private.mandant_after_update(': {
+    'stay when a boundary moves': [
+      `where n.id = any (v_moved)
+      or (n.name,`,
+      'where (n.name,',
+    ],
+    'stay when a tenant has another licence': ['n.lizenz, n.herausgeber', 'o.lizenz, n.herausgeber'],
+  },
+  'function api.list_export(': {
+    'are served although they are wrong': [
+      ' and not exists (select from portal.export_ungueltig u where u.mandant_id = m.id)',
+      '',
+    ],
+  },
+};
+
+const mutantsOf = (broken: typeof breakages, about = ''): Mutant[] =>
+  Object.entries(broken).flatMap(([within, ways]) =>
+    Object.entries(ways).map(([name, [from, to]]) => ({ name: about + name, within, from, to })),
+  );
+
+export const mutants = [...mutantsOf(breakages), ...mutantsOf(fileBreakages, 'files: ')];
 
 /**
  * The SQL files with one breakage.

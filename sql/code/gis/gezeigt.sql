@@ -243,6 +243,14 @@ begin
       where coalesce(n.foto, n.foto_2, n.foto_3, n.biotopfoto, n.audio) is not null and private.is_shown_to_all(n.bereich, n.status)));
   elsif tg_op = 'DELETE' then
     perform private.set_gezeigt(array(select o.id from old_row o where private.is_shown_to_all(o.bereich, o.status)));
+    -- As in private.set_medium_gezeigt, which does not find the accounts of what is gone.
+    perform
+    from portal.nutzer u
+    where u.id in (
+      select o.nutzer_id
+      from old_row o
+      where coalesce(o.foto, o.foto_2, o.foto_3, o.biotopfoto, o.audio) is not null and private.is_shown_to_all(o.bereich, o.status))
+    for share;
     perform private.set_medium_gezeigt(array(
       select o.id
       from old_row o

@@ -76,8 +76,8 @@ begin
     from new_row n
     join old_row o using (id)
     where n.id = any (v_moved)
-      or (n.name, n.kuerzel, n.lizenz, n.herausgeber, n.kontakt, n.titel, n.beschreibung)
-        is distinct from (o.name, o.kuerzel, o.lizenz, o.herausgeber, o.kontakt, o.titel, o.beschreibung)));
+      or (n.name, n.kuerzel, n.domains, n.lizenz, n.herausgeber, n.kontakt, n.titel, n.beschreibung)
+        is distinct from (o.name, o.kuerzel, o.domains, o.lizenz, o.herausgeber, o.kontakt, o.titel, o.beschreibung)));
   if pg_catalog.cardinality(v_moved) = 0 then
     return null;
   end if;

@@ -27,7 +27,7 @@ const changeNutzerFields = {
 };
 
 const medienLizenz =
-  'Lizenz, unter der Fotos und Tonaufnahmen weitergegeben werden, deren Meldung nichts anderes sagt. Leer: alle Rechte vorbehalten.';
+  'Lizenz, unter der Fotos und Tonaufnahmen weitergegeben werden, deren Meldung nichts anderes sagt; genannt wird der Name des Kontos, wenn es nicht anonymisiert ist. Leer: alle Rechte vorbehalten.';
 const newAddress = { email: 'neu@example.org' };
 
 export function nutzerRoutes(deps: Deps): Route[] {

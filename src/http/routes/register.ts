@@ -62,7 +62,8 @@ const shared = {
   record: 'Registrierung',
   shape: 'bare',
   meanings: {
-    medien_lizenz: 'Lizenz, unter der Ihre Fotos und Tonaufnahmen weitergegeben werden. Leer: alle Rechte vorbehalten.',
+    medien_lizenz:
+      'Lizenz, unter der Ihre Fotos und Tonaufnahmen weitergegeben werden, mit Ihrem Namen, wenn das Konto nicht anonymisiert ist. Leer: alle Rechte vorbehalten.',
   },
 } as const;
 

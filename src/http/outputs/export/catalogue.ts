@@ -22,10 +22,12 @@ export interface Dataset extends Omit<ExportStand, 'dateien' | 'domain'> {
   dateien: CatalogueFile[];
   /** Since when the newest of its files is as it is; null before there is one. */
   stand: Date | null;
-  /** Names it, and leads to its part of the page. */
+  /** Names it wherever it is told of, and leads to its part of the page. */
   url: string;
   /** Of the ISO record. */
   metadaten: string;
+  /** Names that record wherever it is told of. */
+  kennung: string;
   licence: (typeof licences)[keyof typeof licences];
   /** Who is to be named, and how. */
   zitat: string;
@@ -33,15 +35,24 @@ export interface Dataset extends Omit<ExportStand, 'dateien' | 'domain'> {
   box: readonly number[] | null;
 }
 
-/** @param origin address that was asked, of which addresses are made */
-export async function listDataset(sql: Sql, origin: string): Promise<Dataset[]> {
+/**
+ * @param origin address that was asked, of which addresses of files are made
+ * @param publicUrl of a tenant, with {domain}: its own host names what it publishes, whichever was asked
+ */
+export async function listDataset(sql: Sql, origin: string, publicUrl: string): Promise<Dataset[]> {
   const stands = await listExport(sql, null);
   const boxes = stands.length > 0 ? await listMandantBox(sql) : new Map<string, number[]>();
-  return stands.map((stand) => makeDataset(stand, boxes.get(stand.mandant) ?? null, origin));
+  return stands.map((stand) => makeDataset(stand, boxes.get(stand.mandant) ?? null, origin, publicUrl));
 }
 
 /** What is told of a tenant that publishes. */
-export function makeDataset({ domain: _, ...about }: ExportStand, box: readonly number[] | null, origin: string): Dataset {
+export function makeDataset(
+  { domain, ...about }: ExportStand,
+  box: readonly number[] | null,
+  origin: string,
+  publicUrl: string,
+): Dataset {
+  const own = `${publicUrl.replaceAll('{domain}', domain)}/export/v1/`;
   const base = `${origin}/export/v1/`;
   const kuerzel = encodeURIComponent(about.mandant);
   const allowed = dateienOf(about.lizenz);
@@ -54,10 +65,11 @@ export function makeDataset({ domain: _, ...about }: ExportStand, box: readonly 
     }));
   const stand = dateien.reduce<Date | null>((newest, file) => (newest && newest > file.stand ? newest : file.stand), null);
   const licence = licences[about.lizenz];
-  const url = `${base}#${kuerzel}`;
+  const url = `${own}#${kuerzel}`;
   const day = stand ? `, Stand ${toDay(stand)}` : '';
   const zitat = `${about.herausgeber}: ${about.titel}${day}. ${licence.title}. ${url}`;
-  return { ...about, dateien, stand, url, metadaten: `${base}${kuerzel}/${metadatenDatei}`, licence, zitat, box };
+  const metadaten = `${kuerzel}/${metadatenDatei}`;
+  return { ...about, dateien, stand, url, metadaten: base + metadaten, kennung: own + metadaten, licence, zitat, box };
 }
 
 /** The day of an instant in Germany: 30.11.2026. */

@@ -26,7 +26,7 @@ export function exportRoutes(deps: Deps): Hono<Env> {
   const catalogue = async (c: Context<Env>) => {
     const format = chooseFormat(c, readFormat(c).f, exportFormats);
     const origin = requestOrigin(c, config.trustedHops);
-    const datasets = await listDataset(sql, origin);
+    const datasets = await listDataset(sql, origin, config.publicUrl);
     const tag = `"${hash('sha256', [build, format.name, c.req.url, JSON.stringify(datasets)].join(' '), 'base64url').slice(0, 22)}"`;
     c.header('Cache-Control', 'no-cache');
     c.header('ETag', tag);
@@ -50,7 +50,7 @@ export function exportRoutes(deps: Deps): Hono<Env> {
       const datei = c.req.param('datei');
       if (datei !== metadatenDatei) return answerFile(c, deps, stand, datei);
       const box = (await listMandantBox(sql)).get(stand.mandant) ?? null;
-      const dataset = makeDataset(stand, box, requestOrigin(c, config.trustedHops));
+      const dataset = makeDataset(stand, box, requestOrigin(c, config.trustedHops), config.publicUrl);
       c.header('Cache-Control', 'no-cache');
       return sendHashed(c, toXmlDocument(describeIso(dataset)), 'application/xml');
     });

@@ -19,7 +19,7 @@ const dateOf = (date: XmlTree, kind: string): XmlTree => ({
 
 /** The document; elements in the order of the schema. */
 export function describeIso(dataset: Dataset): { [name: string]: XmlTree } {
-  const { metadaten, herausgeber, kontakt, titel, beschreibung, licence, zitat, url, name, dateien, box } = dataset;
+  const { kennung, herausgeber, kontakt, titel, beschreibung, licence, zitat, url, name, dateien, box } = dataset;
   const stand = dataset.stand ?? dataset.beendet ?? new Date(0);
   const contact = (role: string): XmlTree => ({
     'gmd:CI_ResponsibleParty': {
@@ -36,7 +36,7 @@ export function describeIso(dataset: Dataset): { [name: string]: XmlTree } {
       '@xmlns:gco': 'http://www.isotc211.org/2005/gco',
       '@xmlns:gmx': 'http://www.isotc211.org/2005/gmx',
       '@xmlns:xlink': 'http://www.w3.org/1999/xlink',
-      'gmd:fileIdentifier': text(metadaten),
+      'gmd:fileIdentifier': text(kennung),
       'gmd:language': language,
       'gmd:characterSet': code('MD_CharacterSetCode', 'utf8'),
       'gmd:hierarchyLevel': code('MD_ScopeCode', 'dataset'),
@@ -123,6 +123,22 @@ export function describeIso(dataset: Dataset): { [name: string]: XmlTree } {
       'gmd:dataQualityInfo': {
         'gmd:DQ_DataQuality': {
           'gmd:scope': { 'gmd:DQ_Scope': { 'gmd:level': code('MD_ScopeCode', 'dataset') } },
+          'gmd:report': {
+            'gmd:DQ_DomainConsistency': {
+              'gmd:result': {
+                'gmd:DQ_ConformanceResult': {
+                  'gmd:specification': {
+                    'gmd:CI_Citation': {
+                      'gmd:title': link('http://data.europa.eu/eli/reg/2010/1089', 'Verordnung (EU) Nr. 1089/2010'),
+                      'gmd:date': dateOf({ 'gco:Date': '2010-12-08' }, 'publication'),
+                    },
+                  },
+                  'gmd:explanation': text('Nicht geprüft'),
+                  'gmd:pass': { '@gco:nilReason': 'unknown' },
+                },
+              },
+            },
+          },
           'gmd:lineage': {
             'gmd:LI_Lineage': {
               'gmd:statement': text(

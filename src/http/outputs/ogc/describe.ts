@@ -99,7 +99,7 @@ export function linksOfLicences({ publishers }: About): Link[] {
 /** Records that describe what tenants publish, and their GeoPackages. */
 function linksOfFiles({ origin }: Addresses, { publishers }: About): Link[] {
   return publishers.slice(0, maxPublishers).flatMap((stand) => {
-    const { titel, metadaten, dateien } = makeDataset(stand, null, origin);
+    const { titel, metadaten, dateien } = makeDataset(stand, null, origin, origin);
     const record = { href: metadaten, rel: 'describedby', type: 'application/xml', title: `${titel} (ISO 19139)` };
     const packages = dateien
       .filter(({ datei }) => datei === 'sichtbeobachtung.gpkg')
