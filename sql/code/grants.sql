@@ -103,7 +103,7 @@ declare
     'list_auskunft_qs', 'list_auskunft_sichtbeobachtung', 'list_export', 'list_export_faellig', 'list_grenzlauf_mangel', 'list_mandant', 'list_medium_entfernt',
     'list_medium_unbekannt', 'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'register_nutzer',
     'require_export_lock',
-    'require_nutzer_right', 'require_reader', 'require_zugangsstand', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_experten_nur_zustaendig', 'set_export_datei', 'set_export_lauf', 'set_grenzlauf_grenze',
+    'require_nutzer_right', 'require_reader', 'require_zugangsstand', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_entscheidung', 'set_experten_nur_zustaendig', 'set_export_datei', 'set_export_lauf', 'set_grenzlauf_grenze',
     'set_mandant_entwurf', 'set_nutzer_daten_link', 'set_nutzer_link', 'set_nutzer_medien', 'set_raster_zahl', 'sweep_konto', 'sweep_medium_import',
     'update_grenzlauf', 'update_nutzer', 'update_sichtbeobachtung', 'use_nutzer_daten_link', 'use_nutzer_link', 'use_nutzer_loesch_link'];
   v_routine regprocedure;

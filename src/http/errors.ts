@@ -23,6 +23,7 @@ const states: Record<string, StateEntry> = {
   NRCHT: { code: 'nicht_erlaubt' },
   LADMN: { code: 'letzter_administrator' },
   NEUBE: { code: 'neu_beginnen' },
+  SCHLU: { code: 'schluessel_vergeben' },
   DOPPL: { code: 'doppelte_meldung' },
   NTZER: invalid('das ist schon vergeben'),
   GRUPP: invalid('eine dieser Artengruppen gibt es nicht; erlaubt sind ids aus /artengruppen'),

@@ -172,13 +172,8 @@ begin
     if not v_sent <@ '{status,bemerkung}' then
       raise exception 'experts change status and remark only' using errcode = 'NRCHT';
     end if;
-    update portal.sichtbeobachtung s
-    set status = v_new.status,
-      -- Deciding the same again leaves the one who decided: the QS log names nobody else.
-      experte_id = case when v_new.status = s.status then s.experte_id
-        when v_new.status in ('freigegeben', 'abgelehnt') then reader end,
-      bemerkung_experte = case when fields ? 'bemerkung' then v_new.bemerkung else s.bemerkung_experte end
-    where s.id = v_record.id;
+    perform private.set_status(
+      v_record.id, reader, v_new.status, case when fields ? 'bemerkung' then coalesce(v_new.bemerkung, '') end);
     return '{}';
   end if;
 

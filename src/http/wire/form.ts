@@ -51,6 +51,25 @@ export async function readFormWithFiles<F>(
   return checkFileFields(form, fileFields);
 }
 
+/**
+ * Reads the whole body as JSON, whatever type it is sent as.
+ * @throws PortalError 413 when it is too large, 400 when it is no JSON
+ */
+export async function readJson(c: Context<Env>, maxBytes: number): Promise<unknown> {
+  const text = await readWhole(c, maxBytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new PortalError('ungueltige_anfrage');
+  }
+}
+
+/** Reads the whole body as text. @throws PortalError 413 when it is too large */
+export function readWhole(c: Context<Env>, maxBytes: number): Promise<string> {
+  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw new PortalError('zu_gross');
+  return readText(readBody(bodyOf(c), maxBytes));
+}
+
 // Straight from the connection where there is one: by way of the Request's own stream, a report took a sixth more.
 function bodyOf(c: Context<Env>): Readable {
   const incoming: unknown = c.env?.incoming;

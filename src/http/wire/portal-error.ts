@@ -27,6 +27,10 @@ export const catalogue = {
     message: 'Der letzte aktive Administrator kann weder gesperrt noch herabgestuft werden.',
   },
   zu_langsam: { status: 408, message: 'Die Anfrage kam zu langsam.' },
+  schluessel_vergeben: {
+    status: 422,
+    message: 'Mit diesem Idempotency-Key kam schon eine andere Entscheidung; für eine neue Anfrage bitte einen neuen.',
+  },
   neu_beginnen: {
     status: 410,
     message:
