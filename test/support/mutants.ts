@@ -32,34 +32,6 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
     'every account is in charge': ["private.has_rolle(reader, 'expert')", 'true'],
     'experts are in charge of nothing': ["private.has_rolle(reader, 'expert')", 'false'],
     'administrators are in charge of nothing': ["private.has_rolle(reader, 'administrator')", 'false'],
-    'desk: a restriction to tenants is forgotten': [
-      "nullif(array(select m.mandant_id from portal.nutzer_mandant m where m.nutzer_id = reader), '{}')",
-      'null',
-    ],
-    'desk: a restriction to groups is forgotten': [
-      "nullif(array(select a.gid from portal.nutzer_artengruppe a where a.nutzer_id = reader), '{}')",
-      'null',
-    ],
-    'desk: groups always limit true places': ['entscheiden or (select i.orte_nach_gruppe from portal.installation i)', 'true'],
-    'desk: groups never limit true places': [
-      'entscheiden or (select i.orte_nach_gruppe from portal.installation i)',
-      'entscheiden',
-    ],
-    'desk: groups do not limit decisions': ['entscheiden or (', '('],
-  },
-  'function private.is_zustaendig(': {
-    'desk: whoever is no expert is in charge where nothing restricts': ['z.gilt and', 'true and'],
-    'desk: any group will do': ['(z.gids is null or gid = any (z.gids))', 'true'],
-    'desk: any tenant will do': ['(z.mandanten is null or private.is_in_mandant(id, z.mandanten))', 'true'],
-    'desk: no restriction to tenants means none of them': ['z.mandanten is null or ', ''],
-    'desk: no restriction to groups means none of them': ['z.gids is null or ', ''],
-  },
-  'function private.is_in_mandant(': {
-    'desk: a record belongs to every tenant': ['l.mandant_id = any (is_in_mandant.mandanten)', 'true'],
-    'desk: a record near a border belongs to the tenant of its true place only': [
-      'l.mandant_id = any (is_in_mandant.mandanten)',
-      'l.mandant_id = any (is_in_mandant.mandanten) and l.exakt',
-    ],
   },
   'function private.get_schutz(': {
     "the recorder's mark counts only for sensitive species": ['case when get_schutz.sensibel then 2 else 0 end', '0'],
@@ -457,12 +429,81 @@ const fileBreakages: typeof breakages = {
   },
 };
 
+/** The same of who is in charge of what (D4.8), and of decisions. */
+const deskBreakages: typeof breakages = {
+  'function private.get_zustaendigkeit(': {
+    'a restriction to tenants is forgotten': [
+      "nullif(array(select m.mandant_id from portal.nutzer_mandant m where m.nutzer_id = reader), '{}')",
+      'null',
+    ],
+    'a restriction to groups is forgotten': [
+      "nullif(array(select a.gid from portal.nutzer_artengruppe a where a.nutzer_id = reader), '{}')",
+      'null',
+    ],
+    'groups always limit true places': ['entscheiden or (select i.orte_nach_gruppe from portal.installation i)', 'true'],
+    'groups never limit true places': ['entscheiden or (select i.orte_nach_gruppe from portal.installation i)', 'entscheiden'],
+    'groups do not limit decisions': ['entscheiden or (', '('],
+  },
+  'function private.is_zustaendig(': {
+    'whoever is no expert is in charge where nothing restricts': ['z.gilt and', 'true and'],
+    'any group will do': ['(z.gids is null or gid = any (z.gids))', 'true'],
+    'any tenant will do': ['(z.mandanten is null or private.is_in_mandant(id, z.mandanten))', 'true'],
+    'no restriction to tenants means none of them': ['z.mandanten is null or ', ''],
+    'no restriction to groups means none of them': ['z.gids is null or ', ''],
+  },
+  'function private.is_in_mandant(': {
+    'a record belongs to every tenant': ['l.mandant_id = any (is_in_mandant.mandanten)', 'true'],
+    'a record near a border belongs to the tenant of its true place only': [
+      'l.mandant_id = any (is_in_mandant.mandanten)',
+      'l.mandant_id = any (is_in_mandant.mandanten) and l.exakt',
+    ],
+  },
+  'function private.get_recht(': {
+    'whoever is not in charge decides': [
+      'and private.is_zustaendig(private.get_zustaendigkeit(reader, entscheiden => true), sichtbeobachtung.id, sichtbeobachtung.gid)',
+      '',
+    ],
+    'decisions do not mind groups': ['entscheiden => true', 'entscheiden => false'],
+  },
+  'function api.list_qs(': {
+    'the QS log has entries of records of others': ['num_nonnulls(v_zustaendig.mandanten, v_zustaendig.gids) = 0', 'true'],
+  },
+  'function private.render_sichtbeobachtung(': {
+    'every expert sees full names': [
+      'u.anonymisiert = 1 and not private.is_zustaendig(v_zustaendig, s.id, s.gid)',
+      'u.anonymisiert = 1 and not v_zustaendig.gilt',
+    ],
+    'every expert is shown true places': [
+      's.schutz, am.sensibel, s.nutzer_id, reader, private.is_zustaendig(v_zustaendig, s.id, s.gid))',
+      's.schutz, am.sensibel, s.nutzer_id, reader, v_zustaendig.gilt)',
+    ],
+  },
+  'function private.list_id_by_walk_of_reader(': {
+    'every expert finds true places by a walk': ['private.is_zustaendig(f.zustaendig, w.id, w.gid)', '(f.zustaendig).gilt'],
+  },
+  'function private.list_id_by_place(': {
+    'every expert finds true places by a box': ['private.is_zustaendig(f.zustaendig, s.id, s.gid)', '(f.zustaendig).gilt'],
+  },
+  'function private.list_id_of_filters(': {
+    'every expert finds true places by filters': [
+      'private.is_zustaendig(($1).zustaendig, s.id, s.gid)',
+      '(($1).zustaendig).gilt',
+    ],
+  },
+  'function api.set_entscheidung(': {
+    'what changed meanwhile is decided': ['v_stand is distinct from stand', 'false'],
+    'the same key decides again': ['    return v_known.code;', '    null;'],
+    'private records are told of': ["v_code := 'nicht_gefunden'", "v_code := 'nicht_erlaubt'"],
+    'a key is that of any account': ['e.nutzer_id = reader and', ''],
+  },
+};
+
 const mutantsOf = (broken: typeof breakages, about = ''): Mutant[] =>
   Object.entries(broken).flatMap(([within, ways]) =>
     Object.entries(ways).map(([name, [from, to]]) => ({ name: about + name, within, from, to })),
   );
 
-export const mutants = [...mutantsOf(breakages), ...mutantsOf(fileBreakages, 'files: ')];
+export const mutants = [...mutantsOf(breakages), ...mutantsOf(fileBreakages, 'files: '), ...mutantsOf(deskBreakages, 'desk: ')];
 
 /**
  * The SQL files with one breakage.
