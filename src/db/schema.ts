@@ -10,5 +10,6 @@ export * from './schema/gezeigt.ts';
 export * from './schema/mandant.ts';
 export * from './schema/nutzer.ts';
 export * from './schema/protokoll.ts';
+export * from './schema/pruefung.ts';
 export * from './schema/raster.ts';
 export * from './schema/sichtbeobachtung.ts';

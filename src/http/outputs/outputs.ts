@@ -9,10 +9,11 @@ import { exportRoutes } from './export/export-routes.ts';
 import { karteRoutes } from './karte.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
+import { hinweisRoutes } from './pruefung/hinweise.ts';
 import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
-export const isOutput = (path: string) => /^\/(?:abgleich|atlas|export|karte|ogc|tiles)(?:\/|$)/.test(path);
+export const isOutput = (path: string) => /^\/(?:abgleich|atlas|export|karte|ogc|pruefung|tiles)(?:\/|$)/.test(path);
 
 /** @param answers where answers are kept */
 export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
@@ -24,5 +25,6 @@ export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
     .route('/', phaenologieRoutes(deps, conditionally))
     .route('/', atlasRoutes(deps, conditionally))
     .route('/', exportRoutes(deps))
+    .route('/', hinweisRoutes(deps))
     .route('/', karteRoutes(deps));
 }
