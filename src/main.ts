@@ -18,6 +18,7 @@ import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
 import { workLoeschung } from './jobs/loeschung.ts';
 import { workMedia } from './jobs/media.ts';
+import { workPruefung } from './jobs/pruefung.ts';
 import { workRaster } from './jobs/raster.ts';
 import { workSweep } from './jobs/sweep.ts';
 import { openStorage } from './media/open-storage.ts';
@@ -84,6 +85,7 @@ async function main(): Promise<void> {
     ...(isWorker && { keepDays: config.keepDays }),
   });
   let endExport: (() => Promise<void>) | undefined;
+  let endPruefung: (() => Promise<void>) | undefined;
   if (isWorker) {
     const directory = join(config.dataDir, 'mail');
     await workSweep(boss, database.work, {
@@ -93,6 +95,7 @@ async function main(): Promise<void> {
     await workLoeschung(boss, database.work);
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
+    endPruefung = await workPruefung(boss, database.work, watchFaults(log, 'reasons for the review'));
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
     const { workExport } = await import('./jobs/export.ts');
     endExport = await workExport(boss, database, {
@@ -145,7 +148,13 @@ async function main(): Promise<void> {
       await Promise.all([endExport?.(), boss.finishJobs()]);
     },
     server,
-    closers: [async () => endRaster?.(), () => boss.stop(), () => media.threads.close(), () => database.close()],
+    closers: [
+      async () => endRaster?.(),
+      async () => endPruefung?.(),
+      () => boss.stop(),
+      () => media.threads.close(),
+      () => database.close(),
+    ],
   });
 }
 

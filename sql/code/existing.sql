@@ -18,6 +18,10 @@ begin
     -- Then the rest was found with them. Else it is done afterwards, in small steps (api.set_raster_lage).
     update portal.installation set has_raster_lage = true;
   end if;
+  -- Else counted afterwards (api.set_pruef_zahl_aller).
+  if not exists (select from portal.sichtbeobachtung_gezeigt) then
+    update portal.installation set has_pruef_zahl = true where not has_pruef_zahl;
+  end if;
   -- Up to 0003 another table held the links of tenants. With links in it, it goes when this file is applied once more, because to drop
   -- it shuts out readers: not for as long as this transaction takes.
   if to_regclass('portal.sichtbeobachtung_mandant') is not null then

@@ -100,11 +100,11 @@ declare
     'get_mail_nutzer', 'get_medium', 'get_nutzer', 'get_nutzer_auskunft', 'get_nutzer_daten_link', 'get_nutzer_link', 'get_nutzer_medien', 'get_nutzer_of',
     'get_protokoll_stand', 'get_reader', 'get_release', 'get_sichtbeobachtung', 'get_stand_gezeigt', 'get_stand_protokoll',
     'get_transaktionen', 'get_zugangsstand', 'is_medium_gesperrt', 'list_abgleich', 'is_mandant', 'list_aktivitaet', 'list_art', 'list_artengruppe', 'list_auskunft_protokoll',
-    'list_auskunft_qs', 'list_auskunft_sichtbeobachtung', 'list_export', 'list_export_faellig', 'list_grenzlauf_mangel', 'list_mandant', 'list_medium_entfernt',
-    'list_medium_unbekannt', 'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'register_nutzer',
+    'list_auskunft_qs', 'list_auskunft_sichtbeobachtung', 'list_export', 'list_export_faellig', 'list_grenzlauf_mangel', 'list_hinweis', 'list_mandant', 'list_medium_entfernt',
+    'list_medium_unbekannt', 'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'list_warteschlange', 'register_nutzer',
     'require_export_lock',
     'require_nutzer_right', 'require_reader', 'require_zugangsstand', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_entscheidung', 'set_experten_nur_zustaendig', 'set_export_datei', 'set_export_lauf', 'set_grenzlauf_grenze',
-    'set_mandant_entwurf', 'set_nutzer_daten_link', 'set_nutzer_link', 'set_nutzer_medien', 'set_raster_zahl', 'sweep_konto', 'sweep_medium_import',
+    'set_mandant_entwurf', 'set_nutzer_daten_link', 'set_nutzer_link', 'set_nutzer_medien', 'set_pruefgrund_aller', 'set_pruefung', 'set_raster_zahl', 'sweep_konto', 'sweep_medium_import',
     'update_grenzlauf', 'update_nutzer', 'update_sichtbeobachtung', 'use_nutzer_daten_link', 'use_nutzer_link', 'use_nutzer_loesch_link'];
   v_routine regprocedure;
 begin

@@ -51,6 +51,13 @@ comment on index portal.raster_zelle_cell is 'cells of a box';
 comment on index portal.raster_feld_xy is 'the square of a record, of a count';
 comment on index portal.raster_feld_cell is 'squares of a box';
 
+-- review
+comment on index portal.pruef_zahl_pk is 'what is known of a species';
+comment on index portal.pruef_zahl_offen_fort is 'whether a hint would tell of what was hidden';
+comment on index portal.pruefregel_art_mandant is 'rules for a species; one for each tenant';
+comment on index portal.pruefregel_mandant is 'deleting a tenant';
+comment on index portal.pruefgrund_auffaelligkeit is 'waiting records, the oddest first';
+
 -- tenants and boundaries
 comment on index portal.mandant_kuerzel is 'mandant= in any case';
 comment on index portal.mandant_domain_mandant is 'domains of a tenant';

@@ -109,6 +109,19 @@ begin
 end
 $$;
 
+-- The lock on counting for the review, and on the reasons that follow from it: by one session at a time, and who comes second has nothing to
+-- wait for.
+-- errors  55P03 while another session counts
+create or replace function private.require_pruefung_lock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  lock table portal.sperre_pruefung in exclusive mode nowait;
+end
+$$;
+
 -- The lock on stored files, until the transaction ends: none leaves the storage while a backup copies those that its snapshot names. Nobody
 -- waits for it; who would remove a file asks and comes again. In a mode that nothing else takes on this table and no writer of it
 -- conflicts with.

@@ -108,6 +108,12 @@ create or replace trigger _600_gezeigt_update after update on portal.sichtbeobac
 create or replace trigger _600_gezeigt_delete after delete on portal.sichtbeobachtung
   referencing old table as old_row
   for each statement execute function private.gezeigt_after_write();
+create or replace trigger _650_pruefgrund_insert after insert on portal.sichtbeobachtung
+  referencing new table as new_row
+  for each statement execute function private.pruefgrund_after_write();
+create or replace trigger _650_pruefgrund_update after update on portal.sichtbeobachtung
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.pruefgrund_after_write();
 create or replace trigger _700_abgleich_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
   for each statement execute function private.abgleich_after_write();
@@ -118,6 +124,17 @@ create or replace trigger _700_abgleich_update after update on portal.sichtbeoba
 create or replace trigger _900_stand after delete on portal.sichtbeobachtung
   referencing old table as old_row
   for each statement execute function private.abgleich_after_write();
+
+-- released sightings, as analysts see them: counts for the review
+create or replace trigger _200_pruef_zahl_insert after insert on portal.sichtbeobachtung_gezeigt
+  referencing new table as new_row
+  for each statement execute function private.pruef_zahl_after_write();
+create or replace trigger _200_pruef_zahl_update after update on portal.sichtbeobachtung_gezeigt
+  referencing old table as old_row new table as new_row
+  for each statement execute function private.pruef_zahl_after_write();
+create or replace trigger _200_pruef_zahl_delete after delete on portal.sichtbeobachtung_gezeigt
+  referencing old table as old_row
+  for each statement execute function private.pruef_zahl_after_write();
 
 -- the grid that analysts count by
 create or replace trigger _200_raster after insert or update of x_min, y_min, x_max, y_max on portal.installation

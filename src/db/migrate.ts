@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { v4 } from 'uuid';
 import { type Database, DatabaseError, type Sql, type Transaction, withClient } from './client.ts';
 import { completeEmails } from './nutzer.ts';
+import { completePruefung } from './pruefung.ts';
 import { completeRaster } from './raster.ts';
 import { checkDatabase } from './requirements.ts';
 import { oneValue } from './row.ts';
@@ -51,6 +52,7 @@ export async function migrateDatabase(database: Database, options: CodeOptions =
       if (outcome === 'database is newer') return outcome;
       await completeEmails(sql);
       await completeRaster(sql, report);
+      await completePruefung(sql, report);
       return outcome;
     });
   });

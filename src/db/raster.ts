@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from './client.ts';
 import { oneValue } from './row.ts';
-import { makeSteps } from './steps.ts';
+import { workInSteps } from './steps.ts';
 
 // Changes of a step. The feed for mirrors waits for writing transactions.
 const changes = { least: 50, first: 200, most: 10_000 };
@@ -18,15 +18,8 @@ export async function countRaster(
   goesOn = () => true,
   onStep: (squares: number, tookMs: number) => void | Promise<void> = () => {},
 ): Promise<void> {
-  const rowsOfStep = makeSteps(changes);
-  for (let tookMs: number | null = null; goesOn(); ) {
-    const begin = performance.now();
-    const [row] = await sql<{ counted: number }[]>`
-      select api.set_raster_zahl(row_limit => ${rowsOfStep(tookMs)}::integer) as counted`;
-    if (!row?.counted) return;
-    tookMs = performance.now() - begin;
-    await onStep(row.counted, tookMs);
-  }
+  const step = (rows: number) => oneValue<number>(sql`select api.set_raster_zahl(row_limit => ${rows}::integer)`);
+  await workInSteps(changes, step, goesOn, onStep);
 }
 
 const recordsAtOnce = 10_000;

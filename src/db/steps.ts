@@ -20,3 +20,25 @@ export function makeSteps({ least, first, most }: StepRows): (tookMs: number | n
     return rows;
   };
 }
+
+/**
+ * Does a work step by step, until there is nothing left to do.
+ * @param step does so many rows at most, and returns how many it did
+ * @param goesOn asked before each step
+ * @param onStep told how much a step has done, and how long it took in milliseconds; waited for
+ */
+export async function workInSteps(
+  bounds: StepRows,
+  step: (rows: number) => Promise<number>,
+  goesOn = () => true,
+  onStep: (done: number, tookMs: number) => void | Promise<void> = () => {},
+): Promise<void> {
+  const rowsOfStep = makeSteps(bounds);
+  for (let tookMs: number | null = null; goesOn(); ) {
+    const begin = performance.now();
+    const done = await step(rowsOfStep(tookMs));
+    if (done === 0) return;
+    tookMs = performance.now() - begin;
+    await onStep(done, tookMs);
+  }
+}

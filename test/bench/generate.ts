@@ -6,6 +6,7 @@ import { readCatalogue } from '../../src/catalog/catalogue.ts';
 import { listKnownIds, loadCatalogue } from '../../src/db/catalogue.ts';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
+import { renewPruefgruende } from '../../src/db/pruefung.ts';
 import { countRaster } from '../../src/db/raster.ts';
 import { root } from '../support/child.ts';
 import { checkSample } from './sample.ts';
@@ -53,12 +54,20 @@ export async function prepareDatabase(url: string, size: number, report: (line: 
   }
 }
 
-// What triggers and a job do for records that are written: a place in the feed, and the squares counted. Also for a database that was
+// What triggers and jobs do for records that are written: a place in the feed, the squares counted, and why they are odd. Also for a database that was
 // made before this was.
 async function completeOutputs(sql: Sql, size: number): Promise<void> {
   await sql`insert into portal.abgleich_block (stelle, von, bis) values (0, 1, ${size}::bigint) on conflict do nothing`;
   await countRaster(sql);
-  await sql.unsafe('vacuum (analyze) portal.raster_zahl, portal.raster_offen, portal.raster_feld, portal.abgleich');
+  const [reasons] = await sql`select from portal.pruefgrund limit 1`;
+  if (!reasons) {
+    await sql`select api.set_pruef_zahl_aller()`;
+    await sql`analyze portal.pruef_zahl`;
+    await renewPruefgruende(sql);
+  }
+  await sql.unsafe(
+    'vacuum (analyze) portal.raster_zahl, portal.raster_offen, portal.raster_feld, portal.abgleich, portal.pruef_zahl, portal.pruef_zahl_offen, portal.pruefgrund',
+  );
 }
 
 // What the rows depend on. sql/code is replaced at every run; rows that a changed function would derive otherwise are found

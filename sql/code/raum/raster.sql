@@ -40,6 +40,18 @@ as $$
   select public.st_makeenvelope(cell_x * 5000.0, cell_y * 5000.0, cell_x * 5000.0 + 5000, cell_y * 5000.0 + 5000, 25832)
 $$;
 
+-- How far a place is from the square of a cell.
+--   x, y     easting and northing, EPSG:25832 (metres)
+-- returns    metres, 0 inside
+create or replace function private.to_cell_distance(cell_x integer, cell_y integer, x float8, y float8)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+as $$
+  select sqrt(greatest(5000.0 * cell_x - x, 0, x - 5000.0 * (cell_x + 1)) ^ 2 + greatest(5000.0 * cell_y - y, 0, y - 5000.0 * (cell_y + 1)) ^ 2)
+$$;
+
 -- A box so wide that it holds the true places and the centres of cells of whatever is shown inside: one is at most half a cell from
 -- the other. And half a metre, because indexes keep boxes as 32-bit floats.
 --   box  EPSG:25832 (metres)

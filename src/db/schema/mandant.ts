@@ -33,6 +33,8 @@ export const installation = portal.table(
     gis_hash: text('gis_hash'),
     // Whether the squares of all records that were there before them are known and are to be counted.
     has_raster_lage: boolean('has_raster_lage').notNull().default(false),
+    // Whether the records that were there before them are in portal.pruef_zahl.
+    has_pruef_zahl: boolean('has_pruef_zahl').notNull().default(false),
     // Experts see true places in their own groups only; kept here from EXPERTEN_NUR_ZUSTAENDIG.
     orte_nach_gruppe: boolean('orte_nach_gruppe').notNull().default(false),
   },

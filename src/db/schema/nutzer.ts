@@ -149,3 +149,4 @@ export const sperreKatalog = lockTable('sperre_katalog');
 export const sperreKonto = lockTable('sperre_konto');
 export const sperreRaster = lockTable('sperre_raster');
 export const sperreExport = lockTable('sperre_export');
+export const sperrePruefung = lockTable('sperre_pruefung');

@@ -9,6 +9,7 @@ import { exportRoutes } from './export/export-routes.ts';
 import { karteRoutes } from './karte.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
+import { hinweisRoutes } from './pruefung/hinweise.ts';
 import { pruefungRoutes } from './pruefung/pruefung-routes.ts';
 import { tileRoutes } from './tiles.ts';
 
@@ -25,6 +26,7 @@ export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
     .route('/', phaenologieRoutes(deps, conditionally))
     .route('/', atlasRoutes(deps, conditionally))
     .route('/', exportRoutes(deps))
+    .route('/', hinweisRoutes(deps))
     .route('/', pruefungRoutes(deps))
     .route('/', karteRoutes(deps));
 }

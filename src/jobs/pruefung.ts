@@ -1,0 +1,18 @@
+// Keeps why waiting records are odd: some seconds behind what changes, and every night of all.
+import type { Sql } from '../db/client.ts';
+import { countPruefung, renewPruefgruende } from '../db/pruefung.ts';
+import { type Boss, ensureQueue } from './boss.ts';
+import { workOften } from './often.ts';
+
+const queue = 'pruefgruende';
+
+/**
+ * @param onError told what went wrong; it is tried again
+ * @returns ends it, once the step that is being done is done
+ */
+export async function workPruefung({ boss }: Boss, sql: Sql, onError: (error: unknown) => void): Promise<() => Promise<void>> {
+  await ensureQueue(boss, queue, { retryLimit: 3, retryDelay: 300 });
+  await boss.work(queue, async () => renewPruefgruende(sql));
+  await boss.schedule(queue, '27 2 * * *', null, { tz: 'Europe/Berlin' });
+  return workOften((goesOn, onStep) => countPruefung(sql, goesOn, onStep), onError);
+}

@@ -1,0 +1,130 @@
+// GET /pruefung/v1/warteschlange: what waits for a reviewer, what it is searched by, page by page (O6).
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { countPruefung } from '../../src/db/pruefung.ts';
+import { type Account, arten } from '../support/catalogue.ts';
+import { makeRecord } from '../support/records.ts';
+import { type Json, startTestService } from '../support/service.ts';
+
+const service = await startTestService();
+const { sql } = service.database;
+const ask = (query = '', as: Account | null = 'expertin') =>
+  service.request(`/pruefung/v1/warteschlange?${query}`, { below: '', as });
+const idsOf = async (query = '', as: Account = 'expertin') => {
+  const { status, json, text } = await ask(query, as);
+  assert.equal(status, 200, text);
+  return json.result.map(({ id }: Json) => id);
+};
+const ids: Record<string, number> = {};
+const published = { bereich: 'oeffentlich', nutzer: 'melder' };
+
+before(async () => {
+  const make = async (name: string, fields: Parameters<typeof makeRecord>[1]) => {
+    ids[name] = await makeRecord(sql, { ...published, ...fields });
+  };
+  await make('bird', {});
+  await make('butterfly', { art: arten.tagpfauenauge });
+  await make('south', { x: 480001 });
+  await make('masked', { art: arten.uhu, x: 450001, sensibel: true });
+  await make('photo', { x: 421000 });
+  await make('own', { nutzer: 'expertin' });
+  await make('private', { bereich: 'privat' });
+  await make('asked', { status: 'hinweis' });
+  await make('decided', { x: 422000 });
+  await make('released', { status: 'freigegeben' });
+  await sql`update portal.sichtbeobachtung set foto = ${`${'a'.repeat(32)}.jpg`} where id = ${ids.photo ?? 0}`;
+  await sql`update portal.sichtbeobachtung set angelegt = '2020-05-05' where id = ${ids.bird ?? 0}`;
+  await countPruefung(sql);
+  // Still kept, and waits no more.
+  await sql`update portal.sichtbeobachtung set status = 'abgelehnt' where id = ${ids.decided ?? 0}`;
+});
+const named = (...names: string[]) => names.map((name) => ids[name]);
+
+describe('GET /pruefung/v1/warteschlange', () => {
+  it('has what waits and is the reviewer’s to decide, oldest first', async () => {
+    assert.deepEqual(await idsOf(), named('bird', 'butterfly', 'south', 'masked', 'photo'));
+    assert.deepEqual(await idsOf('', 'admin'), named('bird', 'butterfly', 'south', 'masked', 'photo', 'own'));
+    assert.deepEqual(await idsOf('', 'vogelexperte'), named('bird', 'south', 'masked', 'photo', 'own'));
+    // Of a protected record near the border she is in charge too, wherever in its cell it lies.
+    assert.deepEqual(await idsOf('', 'südexpertin'), named('south', 'masked'));
+  });
+
+  const filters: Record<string, string[]> = {
+    'gid=2': ['butterfly'],
+    [`art=${arten.uhu}`]: ['masked'],
+    'mandant=s': ['south', 'masked'],
+    'mandant=W': [],
+    'mit_foto=true': ['photo'],
+    'mit_foto=false&gid=1': ['bird', 'south', 'masked'],
+    'seit=2020-05-06&gid=1': ['south', 'masked', 'photo'],
+    'grund=zu_wenige_vergleiche': ['bird', 'butterfly', 'south', 'masked', 'photo'],
+    'grund=entfernung': [],
+  };
+  for (const [query, names] of Object.entries(filters))
+    it(`finds ${names.join(', ') || 'nothing'} by ${query}`, async () => {
+      assert.deepEqual(await idsOf(query), named(...names));
+    });
+
+  it('shows each as the interface does, with stand and reasons; the stand changes with the record', async () => {
+    const { json } = await ask('mit_foto=true');
+    const [row] = json.result;
+    assert.deepEqual(Object.keys(row), ['id', 'stand', 'sichtbeobachtung', 'gruende', 'bestaetigungen']);
+    const detail = (await service.request(`/sichtbeobachtungen/${ids.photo}`, { as: 'expertin' })).json.result[0];
+    // Signed until another second.
+    assert.deepEqual({ ...row.sichtbeobachtung, foto: '' }, { ...detail, foto: '' });
+    assert.match(row.sichtbeobachtung.foto, /^http:\/\/n\.test\/api\/v2\/medien\/a{32}\.jpg\?leser=/);
+    assert.deepEqual(
+      row.gruende.map(({ code }: Json) => code),
+      ['zu_wenige_vergleiche'],
+    );
+    await sql`update portal.sichtbeobachtung set anzahl = 2 where id = ${ids.photo ?? 0}`;
+    assert.notEqual((await ask('mit_foto=true')).json.result[0].stand, row.stand);
+  });
+
+  it('goes on page by page in either order, also behind what was decided meanwhile', async () => {
+    await sql`update portal.pruefgrund set auffaelligkeit = sichtbeobachtung_id % 3`;
+    for (const sortierung of ['alt', 'auffaellig']) {
+      const all = await idsOf(`sortierung=${sortierung}`);
+      const walked: number[] = [];
+      for (let cursor = ''; ; ) {
+        const { json } = await ask(`sortierung=${sortierung}&limit=2${cursor}`);
+        walked.push(...json.result.map(({ id }: Json) => id));
+        if (!json.cursor) break;
+        cursor = `&cursor=${json.cursor}`;
+      }
+      assert.deepEqual(walked, all);
+      assert.equal(new Set(walked).size, 5);
+    }
+    const odd = (await sql`select sichtbeobachtung_id::integer as id, auffaelligkeit as a from portal.pruefgrund`).map(
+      (row) => row,
+    );
+    const order = await idsOf('sortierung=auffaellig');
+    const weight = (id: number) => odd.find((row) => row.id === id)?.a ?? -1;
+    assert.deepEqual(
+      order,
+      [...order].sort((a, b) => weight(b) - weight(a) || a - b),
+    );
+  });
+
+  it('is for experts and administrators, and says what it takes', async () => {
+    for (const [as, status] of [
+      [null, 401],
+      ['melder', 403],
+    ] as const)
+      assert.equal((await ask('', as)).status, status);
+    for (const query of [
+      'limit=201',
+      'cursor=x',
+      'seit=5.5.2020',
+      'grund=x',
+      'mandant=XX',
+      'sortierung=neu',
+      'foo=1',
+      'mit_foto=x',
+    ]) {
+      const answer = await ask(query);
+      assert.equal(answer.status, 400, `${query}: ${answer.text}`);
+      assert.equal(answer.headers.get('content-type')?.split(';')[0], 'application/problem+json');
+    }
+  });
+});
