@@ -126,6 +126,7 @@ export type EntscheidungCode = 'nicht_gefunden' | 'nicht_erlaubt' | 'veraltet';
  * Decides on one record, in a transaction of its own. Fails with ANMLD, NRCHT and SCHLU.
  * @param tokenHash of the key that the reader came with, which must still be one
  * @param schluessel Idempotency-Key: what came with it already is answered as then; null: without
+ * @param probe only says what would become of it
  * @returns null when it was done
  */
 export function setEntscheidung(
@@ -134,9 +135,11 @@ export function setEntscheidung(
   tokenHash: Buffer | null,
   { id, status, bemerkung, stand }: Entscheidung,
   schluessel: string | null,
+  probe: boolean,
 ): Promise<EntscheidungCode | null> {
   return oneValue(sql`
     select api.set_entscheidung(
       reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint, status => ${status}::text,
-      bemerkung => ${bemerkung ?? null}::text, stand => ${stand}::text, schluessel => ${schluessel}::text)`);
+      bemerkung => ${bemerkung ?? null}::text, stand => ${stand}::text, schluessel => ${schluessel}::text,
+      probe => ${probe}::boolean)`);
 }

@@ -1,7 +1,9 @@
 // GET /pruefung/v1/warteschlange: what waits for a reviewer, what it is searched by, page by page (O6).
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { parse } from 'csv-parse/sync';
 import { countPruefung } from '../../src/db/pruefung.ts';
+import { quoteCell } from '../../src/guard/csv.ts';
 import { type Account, arten } from '../support/catalogue.ts';
 import { makeRecord } from '../support/records.ts';
 import { type Json, startTestService } from '../support/service.ts';
@@ -38,6 +40,13 @@ before(async () => {
   // Still kept, and waits no more.
   await sql`update portal.sichtbeobachtung set status = 'abgelehnt' where id = ${ids.decided ?? 0}`;
 });
+/** As a spreadsheet saves it. */
+const stringify = (rows: Record<string, string>[], delimiter: string) =>
+  [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))]
+    .map((cells) =>
+      cells.map((cell) => (cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : quoteCell(cell))).join(delimiter),
+    )
+    .join('\r\n');
 const named = (...names: string[]) => names.map((name) => ids[name]);
 
 describe('GET /pruefung/v1/warteschlange', () => {
@@ -126,5 +135,66 @@ describe('GET /pruefung/v1/warteschlange', () => {
       assert.equal(answer.status, 400, `${query}: ${answer.text}`);
       assert.equal(answer.headers.get('content-type')?.split(';')[0], 'application/problem+json');
     }
+  });
+});
+
+describe('/pruefung/v1/entscheidungen.csv', () => {
+  const send = (body: string, query = '', as: Account | null = 'expertin', headers: Record<string, string> = {}) =>
+    service.request(`/pruefung/v1/entscheidungen.csv${query}`, { below: '', method: 'POST', as, body, headers });
+  const load = async (query = '', as: Account | null = 'expertin') =>
+    service.request(`/pruefung/v1/entscheidungen.csv${query}`, { below: '', as });
+  const statusOf = async (name: string) =>
+    (await sql`select status::text, bemerkung_experte as text from portal.sichtbeobachtung where id = ${ids[name] ?? 0}`).map(
+      (row) => ({
+        ...row,
+      }),
+    )[0];
+
+  it('gives the queue as a table, and takes the same table back', async () => {
+    const { status, text, headers } = await load('?gid=1');
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/csv; charset=utf-8']);
+    const rows: Record<string, string>[] = parse(text, { bom: true, columns: true });
+    assert.deepEqual(
+      rows.map(({ id }) => Number(id)),
+      named('bird', 'south', 'masked', 'photo'),
+    );
+    const [bird, south, masked, photo] = rows;
+    assert.deepEqual([bird?.titel_deutsch, bird?.erfasser, bird?.status, bird?.bemerkung], ['Amsel', 'Max Muster', '', '']);
+    assert.match(bird?.gruende ?? '', /Vergleich/);
+    const filled = [
+      { ...bird, status: 'freigegeben', bemerkung: 'schön, "sagt"; er' },
+      { ...south, status: '' },
+      { ...masked, status: 'Abgelehnt ' },
+      { ...photo, status: 'gut' },
+    ];
+    const lines = (delimiter: string) => stringify(filled, delimiter);
+    const expected = [
+      { id: ids.bird, ok: true },
+      { id: ids.masked, ok: true },
+      { id: ids.photo, ok: false, code: 'ungueltig' },
+    ];
+    const before = await statusOf('bird');
+    assert.deepEqual((await send(lines(','), '?probe=true')).json, { result: expected, lauf: null });
+    assert.deepEqual(await statusOf('bird'), before);
+    // As Excel saves it.
+    const done = await send(lines(';'), '', 'expertin', { 'Idempotency-Key': 'tabelle' });
+    assert.deepEqual(done.json, { result: expected, lauf: null });
+    assert.deepEqual(await statusOf('bird'), { status: 'freigegeben', text: 'schön, "sagt"; er' });
+    assert.deepEqual(await statusOf('masked'), { status: 'abgelehnt', text: null });
+    assert.equal((await send(lines(','), '', 'expertin', { 'Idempotency-Key': 'tabelle' })).text, done.text);
+    // Without the key they are stale now.
+    assert.deepEqual((await send(lines(','))).json.result[0], { id: ids.bird, ok: false, code: 'veraltet' });
+  });
+
+  it('says what is wrong with a table', async () => {
+    for (const body of ['a,b\n1,2\n', 'id,stand,status\n"1', 'id,stand,status\n1\n']) {
+      const answer = await send(body);
+      assert.equal(answer.status, 400, answer.text);
+      assert.equal(answer.json.parameter, 'tabelle');
+    }
+    assert.deepEqual((await send('')).json, { result: [], lauf: null });
+    assert.equal((await load('', 'melder')).status, 403);
+    assert.equal((await load('', null)).status, 401);
+    assert.equal((await load('?limit=1001')).status, 400);
   });
 });

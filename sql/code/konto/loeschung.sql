@@ -215,6 +215,15 @@ begin
   get diagnostics v_count = row_count;
   v_more := v_more or v_count >= row_limit;
 
+  delete from portal.entscheidung e
+  where (e.nutzer_id, e.schluessel, e.sichtbeobachtung_id) in (
+    select o.nutzer_id, o.schluessel, o.sichtbeobachtung_id from portal.entscheidung o
+    where o.zeitpunkt < now() - interval '7 days'
+    limit row_limit
+    for update skip locked);
+  get diagnostics v_count = row_count;
+  v_more := v_more or v_count >= row_limit;
+
   -- One for each account, and none lives longer: few.
   delete from portal.nutzer_link l where l.angelegt < now() - interval '7 days';
   delete from portal.nutzer_daten_link l where l.angelegt < now() - interval '1 day';
@@ -244,4 +253,4 @@ begin
 end
 $$;
 comment on function api.sweep_konto(integer, integer, integer, integer, integer) is
-  'Removes some of the counted attempts, access keys, networks, links, reservations and unconfirmed registrations that are past their time; true when there may be more';
+  'Removes some of the counted attempts, access keys, networks, keys of decisions, links, reservations and unconfirmed registrations that are past their time; true when there may be more';

@@ -29,10 +29,12 @@ $$;
 --   bemerkung   null: as it is; empty: none
 --   stand       of the record that was decided on (private.to_stand)
 --   schluessel  Idempotency-Key; null: without
+--   probe       only says what would become of it
 -- returns       null: done; else why not: nicht_gefunden, nicht_erlaubt, veraltet. With a key that was there already, what it was then
 -- errors        NRCHT experts and administrators only; SCHLU the key came with another decision
 create or replace function api.set_entscheidung(
-  reader bigint, id bigint, status portal.kurztext, bemerkung portal.bemerkung, stand portal.kurztext, schluessel portal.kurztext)
+  reader bigint, id bigint, status portal.kurztext, bemerkung portal.bemerkung, stand portal.kurztext, schluessel portal.kurztext,
+  probe boolean)
   returns text
   language plpgsql
   volatile
@@ -68,10 +70,10 @@ begin
     v_code := 'nicht_erlaubt';
   elsif v_stand is distinct from stand then
     v_code := 'veraltet';
-  else
+  elsif not probe then
     perform private.set_status(v_record.id, reader, status::portal.status, bemerkung);
   end if;
-  if schluessel is not null then
+  if schluessel is not null and not probe then
     insert into portal.entscheidung (nutzer_id, schluessel, sichtbeobachtung_id, anfrage, code)
     values (reader, v_schluessel, set_entscheidung.id, v_anfrage, v_code)
     on conflict do nothing;
@@ -79,5 +81,5 @@ begin
   return v_code;
 end
 $$;
-comment on function api.set_entscheidung(bigint, bigint, portal.kurztext, portal.bemerkung, portal.kurztext, portal.kurztext) is
+comment on function api.set_entscheidung(bigint, bigint, portal.kurztext, portal.bemerkung, portal.kurztext, portal.kurztext, boolean) is
   'Decides on one record as an expert or administrator who is in charge of it; null, or why nothing was changed';
