@@ -87,6 +87,20 @@ const formats: Record<FileName, FileFormat> = {
     columns: {},
     example: ['10', 'fliegend'],
   },
+  'pruefregeln.csv': {
+    table: 'pruefregel',
+    about: 'was bei einer Art zu erwarten ist; geht bei der Prüfung dem vor, was die Meldungen zeigen',
+    columns: {
+      mandant: 'Kürzel; leer: alle Mandanten, die keine eigene Zeile haben',
+      von: 'erstes Drittel eines Monats, zum Beispiel 02-2 für den 11. bis 20. Februar',
+      bis: 'letztes; mit von zusammen, auch über den Jahreswechsel',
+      anzahl_max: 'höchste Anzahl, 1 bis 20000',
+      gebiet: 'als WKT in EPSG:4326, Länge vor Breite: POLYGON((6 49, 9 49, 9 51, 6 49))',
+      zwei_personen: 'true: zwei Personen geben frei',
+      automatisch: 'true: darf ohne Prüfung freigegeben werden',
+    },
+    example: ['RP', '105', '02-2', '11-1', '200', '', 'false', 'false'],
+  },
 };
 
 const names = Object.keys(catalogueFiles) as FileName[];

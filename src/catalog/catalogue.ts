@@ -22,6 +22,7 @@ import { isStorable, toName } from '../guard/text.ts';
 import type { Progress } from '../observe/progress.ts';
 import { column, optional, type Row, readCsv } from './csv.ts';
 import { ImportError, type Problem } from './problems.ts';
+import { checkPruefregeln, pruefregelColumns, pruefregelnFile, requireGebiete } from './pruefregeln.ts';
 
 const portrait = [
   'bluetenmerkmale',
@@ -74,6 +75,7 @@ export const catalogueFiles = {
   'verwechslung_fotos.csv': fotoColumns,
   'stadien.csv': { id: column.id, name: column.name, phaenogramm: column.boolean },
   'aktivitaeten.csv': { id: column.id, name: column.name },
+  [pruefregelnFile]: pruefregelColumns,
 } as const;
 export type FileName = keyof typeof catalogueFiles;
 export const mandantenFile = 'mandanten.geojson';
@@ -94,6 +96,7 @@ export interface ImportOptions {
 export async function importCatalogue(database: Database, dir: string, options: ImportOptions): Promise<Catalogue> {
   const catalogue = await readCatalogue(dir, await listKnownIds(database.sql), options.warn);
   await requireBoundaries(database.sql, catalogue.mandanten, options);
+  await requireGebiete(database.sql, catalogue.pruefregeln);
   await loadCatalogue(database, catalogue, options.progress.step, async (tx) => {
     const pairs = await listMandantGleich(tx);
     if (pairs.length === 0) return;
@@ -142,6 +145,8 @@ export async function readCatalogue(
   const verwechslungFotos = await read('verwechslung_fotos.csv');
   const stadien = await read('stadien.csv');
   const aktivitaeten = await read('aktivitaeten.csv');
+  const regeln = await read(pruefregelnFile);
+  const pruefregeln = checkPruefregeln(regeln, problems);
 
   const { unique, refers } = makeChecks(problems);
   const groups = { file: 'artengruppen.csv', keys: keysOf(known.artengruppen, artengruppen) };
@@ -164,6 +169,10 @@ export async function readCatalogue(
   refers('verwechslung_fotos.csv', verwechslungFotos, 'art', species, (row) => row.art);
   unique('stadien.csv', stadien, 'id', (row) => row.id);
   unique('aktivitaeten.csv', aktivitaeten, 'id', (row) => row.id);
+  const ofMandant = regeln?.filter(({ values }) => values.mandant !== null) ?? null;
+  refers(pruefregelnFile, ofMandant, 'mandant', tenants, (row) => row.mandant?.toLowerCase() ?? '');
+  refers(pruefregelnFile, regeln, 'art', species, (row) => row.art);
+  unique(pruefregelnFile, regeln, 'mandant, art', (row) => `${row.mandant?.toLowerCase() ?? ''} ${row.art}`.trim());
   if (problems.length > 0) throw new ImportError(problems);
 
   const values = <T>(rows: { values: T }[] | null): T[] | null => rows?.map((row) => row.values) ?? null;
@@ -178,6 +187,7 @@ export async function readCatalogue(
     verwechslungFotos: values(verwechslungFotos),
     stadien: values(stadien),
     aktivitaeten: values(aktivitaeten),
+    pruefregeln,
   };
 }
 

@@ -1,7 +1,7 @@
 // Writes a catalogue that was read and checked: everything or nothing.
 import { randomUUID } from 'node:crypto';
 import { type Database, type Sql, type Transaction, withClient } from './client.ts';
-import { oneRow } from './row.ts';
+import { oneRow, oneValue } from './row.ts';
 import type * as schema from './schema.ts';
 import { analyzeRecords } from './statistics.ts';
 
@@ -28,6 +28,15 @@ export interface NewMandant {
   beschreibung: string | null;
 }
 
+export type NewPruefregel = Omit<Insert<typeof schema.pruefregel>, 'mandant_id'> & {
+  /** Null: for all tenants that have no rule of their own. */
+  mandant: string | null;
+  /** WKT, EPSG:4326. */
+  gebiet: string | null;
+  /** Of the file. */
+  line: number;
+};
+
 /** null: the file was not given, what is in the database stays. */
 export interface Catalogue {
   mandanten: NewMandant[];
@@ -40,6 +49,7 @@ export interface Catalogue {
   verwechslungFotos: Insert<typeof schema.verwechslungFoto>[] | null;
   stadien: Insert<typeof schema.stadium>[] | null;
   aktivitaeten: Insert<typeof schema.aktivitaet>[] | null;
+  pruefregeln: NewPruefregel[] | null;
 }
 
 /** What a catalogue may refer to without containing it. */
@@ -81,6 +91,11 @@ export async function listMandantMangel(
   ];
 }
 
+/** What speaks against the region of a rule, WKT; null for nothing. */
+export async function getGebietMangel(sql: Sql, gebiet: string): Promise<'form' | 'ecken' | 'kreuzt' | 'lage' | null> {
+  return oneValue(sql`select api.get_gebiet_mangel(gebiet => ${gebiet}::text)`);
+}
+
 /** Pairs of tenants that have the same area; asked in the transaction that writes them. */
 export async function listMandantGleich(tx: Transaction): Promise<{ kuerzel: string; anderer: string }[]> {
   return [...(await tx<{ kuerzel: string; anderer: string }[]>`select kuerzel, anderer from api.list_mandant_gleich()`)];
@@ -88,7 +103,7 @@ export async function listMandantGleich(tx: Transaction): Promise<{ kuerzel: str
 
 /**
  * Loads or updates a catalogue. Tenants, groups, species, stages and activities are added or updated, never removed. For
- * the tenants in it, the definitions of species become exactly those given; so do photos and confusables of its species.
+ * the tenants in it, the definitions of species become exactly those given; so do photos and confusables of its species, and all rules.
  * Runs in a transaction of its own, with `alongside` in it.
  */
 export async function loadCatalogue(
@@ -153,6 +168,15 @@ export async function loadCatalogue(
         await tx`delete from portal.${tx(table)} t where t.art = any (${arten}::integer[])`;
         await upsertRows(tx, table, rows, [], () => {});
       }
+      if (catalogue.pruefregeln !== null) {
+        const rules = catalogue.pruefregeln.map(({ mandant, gebiet, line: _, ...row }) => ({
+          ...row,
+          mandant_id: mandant === null ? null : ids.get(mandant.toLowerCase()),
+          gebiet: gebiet === null ? null : `SRID=4326;${gebiet}`,
+        }));
+        await tx`delete from portal.pruefregel`;
+        await upsert('Prüfregeln', 'pruefregel', rules, ['art', 'mandant_id']);
+      }
       await alongside(tx);
     });
     // Fresh statistics at once: plans made for an empty table would stay until autovacuum comes by.
@@ -177,8 +201,9 @@ export async function listPresentMandant(sql: Sql): Promise<NewMandant[]> {
  * @param columns names of the file's columns; `mandant` stands for the tenant's kuerzel
  */
 export async function listPresentRows(sql: Sql, table: CatalogueTable, columns: string[]): Promise<Record<string, unknown>[]> {
-  const names = columns.map((name) => (name === 'mandant' ? 'm.kuerzel as mandant' : `t."${name}"`)).join(', ');
-  const join = columns.includes('mandant') ? 'join portal.mandant m on m.id = t.mandant_id' : '';
+  const computed: Record<string, string> = { mandant: 'm.kuerzel as mandant', gebiet: 'st_astext(t.gebiet) as gebiet' };
+  const names = columns.map((name) => computed[name] ?? `t."${name}"`).join(', ');
+  const join = columns.includes('mandant') ? 'left join portal.mandant m on m.id = t.mandant_id' : '';
   return [...(await sql.unsafe(`select ${names} from portal.${table} t ${join} order by ${presentOrder[table]}`))];
 }
 
@@ -192,6 +217,7 @@ const presentOrder = {
   verwechslung_foto: 't.id',
   stadium: 't.id',
   aktivitaet: 't.id',
+  pruefregel: 't.art, t.mandant_id nulls first',
 } as const;
 export type CatalogueTable = keyof typeof presentOrder;
 

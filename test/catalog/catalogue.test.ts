@@ -357,7 +357,16 @@ describe('the files of a catalogue', { skip }, () => {
   it('gives the same bytes when it is exported, imported elsewhere, and exported there', async () => {
     const [one, two] = sites;
     const [first, second] = [join(dir, 'eins'), join(dir, 'zwei')];
-    await run(one, 'catalog', 'import', katalog);
+    const given = await copyKatalog();
+    const square = 'POLYGON((7.123456789012 49,8 49,8 50,7.123456789012 49))';
+    const rules = [
+      'mandant,art,von,bis,anzahl_max,gebiet,zwei_personen',
+      `BERG,100,06-1,10-1,50,"${square}",true`,
+      ',100,,,7,,',
+      '',
+    ];
+    await writeFile(join(given, 'pruefregeln.csv'), rules.join('\n'));
+    await run(one, 'catalog', 'import', given);
     await run(one, 'catalog', 'export', first);
     await run(two, 'catalog', 'import', first);
     await run(two, 'catalog', 'export', second);
@@ -365,6 +374,11 @@ describe('the files of a catalogue', { skip }, () => {
     assert.deepEqual(await readAll(second), files);
     assert.match(files['arten.csv'] ?? '', /"Gärten, Äcker\nund Gebüsch"/);
     assert.match(files['mandanten.geojson'] ?? '', /"kuerzel":"AUE"/);
+    assert.deepEqual(files['pruefregeln.csv']?.split('\n').slice(1), [
+      ',100,,,7,,false,false',
+      `BERG,100,06-1,10-1,50,"${square}",true,false`,
+      '',
+    ]);
     // What is there is not overwritten.
     const again = await runCli(one as Site, ['catalog', 'export', first]);
     assert.equal(again.code, 1);
@@ -413,4 +427,93 @@ it('the licence of a tenant is what the file says, with what belongs to it; wher
   assert.deepEqual(await read(), { lizenz: 'dl-de/by-2-0', ...angaben });
   assert.deepEqual(await load(fine, true), []);
   assert.deepEqual(await read(), { lizenz: null, herausgeber: null, kontakt: null, titel: null, beschreibung: null });
+});
+
+describe('rules for the review', () => {
+  const header = 'mandant,art,von,bis,anzahl_max,gebiet,zwei_personen,automatisch';
+  const loadRules = async (...lines: string[]) => {
+    await writeFile(join(dir, 'pruefregeln.csv'), [header, ...lines, ''].join('\n'));
+    return load(fine);
+  };
+  const readRules = async () => [
+    ...(await database.sql`
+      select m.kuerzel as mandant, r.art, r.von, r.bis, r.anzahl_max, st_astext(r.gebiet) as gebiet, r.zwei_personen, r.automatisch
+      from portal.pruefregel r left join portal.mandant m on m.id = r.mandant_id order by r.art, m.kuerzel nulls first`),
+  ];
+  const nothing = {
+    mandant: null,
+    von: null,
+    bis: null,
+    anzahl_max: null,
+    gebiet: null,
+    zwei_personen: false,
+    automatisch: false,
+  };
+  const square = 'POLYGON((7 49,8 49,8 50,7 50,7 49))';
+
+  it('replace all that were there; without the file they stay', async () => {
+    assert.deepEqual(await loadRules(`,100,05-2,06-1,20,"${square}",true,`, 'aue,100,,,,,,true', ',200,11-3,02-1,,,,'), []);
+    const rules = [
+      { ...nothing, art: 100, von: '05-2', bis: '06-1', anzahl_max: 20, gebiet: square, zwei_personen: true },
+      { ...nothing, mandant: 'AUE', art: 100, automatisch: true },
+      { ...nothing, art: 200, von: '11-3', bis: '02-1' },
+    ];
+    assert.deepEqual(await readRules(), rules);
+    await rm(join(dir, 'pruefregeln.csv'));
+    assert.deepEqual(await load(fine), []);
+    assert.deepEqual(await readRules(), rules);
+    assert.deepEqual(await loadRules('BERG,200,,,7,,,'), []);
+    assert.deepEqual(await readRules(), [{ ...nothing, mandant: 'BERG', art: 200, anzahl_max: 7 }]);
+  });
+
+  const corners = Array.from({ length: 10_000 }, (_, n) => `${7 + n / 20_000} 49`).join(',');
+  const wrong: [what: string, line: string, says: string][] = [
+    ['an unknown tenant', 'XY,100,,,,,,', 'mandant „xy“ gibt es nicht in mandanten.geojson'],
+    ['an unknown species', ',4711,,,,,,', 'art „4711“ gibt es nicht in arten.csv'],
+    ['no species', ',,05-1,05-2,,,,', 'art ist leer, erlaubt ist eine ganze Zahl ab 0'],
+    [
+      'a month that there is not',
+      ',100,13-1,12-2,,,,',
+      'von ist „13-1“, erlaubt ist ein Drittel eines Monats, zum Beispiel 05-2 für den 11. bis 20. Mai',
+    ],
+    ['a beginning alone', ',100,05-1,,,,,', 'von und bis gehören zusammen, eines von beiden ist leer'],
+    ['no individual', ',100,,,0,,,', 'anzahl_max ist „0“, erlaubt ist eine ganze Zahl von 1 bis 20000'],
+    ['too many', ',100,,,20001,,,', 'anzahl_max ist „20001“, erlaubt ist eine ganze Zahl von 1 bis 20000'],
+    ['another word', ',100,,,,,vielleicht,', 'zwei_personen ist „vielleicht“, erlaubt ist true oder false'],
+    ['a point', ',100,,,,POINT(7 49),,', 'gebiet ist „POINT(7 49)“, erlaubt ist POLYGON oder MULTIPOLYGON als WKT in EPSG:4326'],
+    [
+      'half a region',
+      ',100,,,,"POLYGON((7 49,8 49)",,',
+      'gebiet ist keine Fläche, erlaubt ist POLYGON oder MULTIPOLYGON als WKT in EPSG:4326',
+    ],
+    [
+      'an open ring',
+      ',100,,,,"POLYGON((7 49,8 49,8 50))",,',
+      'gebiet ist keine Fläche, erlaubt ist POLYGON oder MULTIPOLYGON als WKT in EPSG:4326',
+    ],
+    [
+      'lines that cross',
+      ',100,,,,"POLYGON((7 49,8 50,8 49,7 50,7 49))",,',
+      'gebiet ist ungültig: seine Linien kreuzen oder berühren sich',
+    ],
+    [
+      'latitude first',
+      ',100,,,,"POLYGON((49 7,50 7,50 8,49 7))",,',
+      'gebiet liegt außerhalb des Gebiets dieses Dienstes; zuerst steht die Länge, dann die Breite',
+    ],
+    ['too many corners', `,100,,,,"POLYGON((7 49,${corners},8 50,7 49))",,`, 'gebiet hat mehr als 10000 Ecken'],
+  ];
+  for (const [what, line, says] of wrong)
+    it(`are refused whole for ${what}, with file and line`, async () => {
+      const before = await readRules();
+      assert.deepEqual(await loadRules(',200,,,1,,,', line), [`refused pruefregeln.csv:3: ${says}`]);
+      assert.deepEqual(await readRules(), before);
+    });
+
+  it('are refused when a species has two at a tenant', async () => {
+    assert.deepEqual(await loadRules('AUE,100,,,,,,', ',100,,,,,,', 'aue,100,,,1,,,', ',100,,,2,,,'), [
+      'refused pruefregeln.csv:4: mandant, art „aue 100“ steht schon in Zeile 2',
+      'refused pruefregeln.csv:5: mandant, art „100“ steht schon in Zeile 3',
+    ]);
+  });
 });

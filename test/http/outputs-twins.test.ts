@@ -3,6 +3,8 @@
 // ZWILLINGE says how many requests, EIGENSCHAFT_SAAT begins another sequence.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { countPruefung } from '../../src/db/pruefung.ts';
+import { arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
 import { settleFeed } from '../support/feed.ts';
@@ -47,6 +49,7 @@ async function ask(path: string, headers: Record<string, string> = {}): Promise<
 
 /** Asks both, until so many requests were alike; returns how often each route answered with 200. */
 async function compare(count: number): Promise<Map<string, number>> {
+  for (const { database } of [twins.first, twins.second]) await countPruefung(database.sql);
   const requests = makeOutputRequests(dice, placed);
   const answered = new Map<string, number>();
   for (let asked = 0; asked < count; asked++) {
@@ -173,7 +176,17 @@ describe('the feeds of two services that differ within cells', () => {
 });
 
 describe('the outputs of two services that differ within cells', () => {
-  before(() => twins.arrange(isMasked));
+  before(async () => {
+    await twins.arrange(isMasked);
+    // Enough of each species to compare reports with.
+    await twins.change(
+      (sql) => sql`
+        insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, stadium_id, bereich, status)
+        select (select min(u.id) from portal.nutzer u), a, st_setsrid(st_makepoint(${420000}::integer + 100 * n, 5521000), 25832),
+          date '2022-05-01' + n, 1, 'oeffentlich', 'freigegeben'
+        from unnest(array[${arten.amsel}, ${arten.hornisse}]::integer[]) a, generate_series(1, 30) n`,
+    );
+  });
 
   it('S1.10 answer alike on every route', async (t) => {
     const answered = await compare(Math.ceil(total * 0.6));

@@ -23,6 +23,7 @@ export const outputRoutes = [
   '/atlas/v1/arten',
   '/atlas/v1/sichtbeobachtungen',
   '/export/v1',
+  '/pruefung/v1/hinweise',
 ] as const;
 
 const systems = ['OGC:CRS84', 'EPSG:4326', 'EPSG:25832', 'EPSG:3857', 'EPSG:3035'] as const;
@@ -122,6 +123,17 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
   };
   const records = () =>
     `/atlas/v1/sichtbeobachtungen?id=${Array.from({ length: dice.pick([1, 2, 20]) }, () => near().record.id).join(',')}`;
+  const hint = () => {
+    const system = dice.pick(['EPSG:25832', 'EPSG:4326', 'EPSG:3857'] as const);
+    const { x, y } = dice.pick(near().places[system]) ?? { x: 0, y: 0 };
+    const report = some({
+      datum: () => `${1 + dice.below(28)}.${1 + dice.below(12)}.2024`,
+      anzahl: () => dice.pick(['1', '2', '50']),
+      stadium_id: () => '1',
+      aktivitaet_id: () => '2',
+    });
+    return join('/pruefung/v1/hinweise', [`art=${art()}`, `lat=${y}`, `lon=${x}`, `srid=${system}`, ...report]);
+  };
   const makers: Record<(typeof outputRoutes)[number], [weight: number, make: () => string]> = {
     '/ogc': [1, () => join('/ogc', some({ f: () => 'html' }))],
     '/ogc/api': [1, () => '/ogc/api'],
@@ -146,8 +158,9 @@ export function makeOutputRequests(dice: Dice, placed: readonly Placed[]): { mak
           }),
         ),
     ],
-    '/atlas/v1/arten': [1, () => join('/atlas/v1/arten', some({ suche: () => dice.pick(['u', 'uhu', 'fal']), art }))],
+    '/atlas/v1/arten': [2, () => join('/atlas/v1/arten', some({ suche: () => dice.pick(['u', 'uhu', 'fal']), art }))],
     '/atlas/v1/sichtbeobachtungen': [8, records],
+    '/pruefung/v1/hinweise': [10, hint],
     '/export/v1': [1, () => join('/export/v1', some({ f: () => dice.pick(['html', 'jsonld', 'rdf']) }))],
   };
   const wheel = Object.entries(makers).flatMap(([route, [weight, make]]) =>
