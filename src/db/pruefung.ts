@@ -79,7 +79,7 @@ export interface Warteschlange {
   /** JSON array of records with all fields, with marks for the addresses of files in it. */
   sichtbeobachtungen: Buffer;
   /** The same records in the same order. */
-  zeilen: { id: number; stand: string; gruende: Pruefgrund[] }[];
+  zeilen: { id: number; stand: string; gruende: Pruefgrund[]; bestaetigungen: number }[];
   /** Null on the last page. */
   naechste: WarteschlangeStelle | null;
 }
@@ -120,7 +120,7 @@ export interface Entscheidung {
 }
 
 /** Why nothing was changed. */
-export type EntscheidungCode = 'nicht_gefunden' | 'nicht_erlaubt' | 'veraltet';
+export type EntscheidungCode = 'nicht_gefunden' | 'nicht_erlaubt' | 'veraltet' | 'zweite_person';
 
 /**
  * Decides on one record, in a transaction of its own. Fails with ANMLD, NRCHT and SCHLU.

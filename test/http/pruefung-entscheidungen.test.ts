@@ -1,6 +1,7 @@
 // POST /pruefung/v1/entscheidungen: many decisions at once, each on its own; the same key again changes nothing (O6).
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { countPruefung } from '../../src/db/pruefung.ts';
 import type { Account } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeRecord } from '../support/records.ts';
@@ -181,5 +182,40 @@ describe('POST /pruefung/v1/entscheidungen', () => {
       assert.equal(answer.headers.get('content-type')?.split(';')[0], 'application/problem+json');
     }
     assert.equal((await decide([entry], 'expertin', { 'Idempotency-Key': 'a b' })).status, 400);
+  });
+
+  it('O6.13 a species with a rule of two persons is released by the second one, also by PUT; any other decision begins anew', async () => {
+    await sql`
+      insert into portal.pruefregel (art, mandant_id, zwei_personen)
+      select 3, m.id, true from portal.mandant m where m.kuerzel = 'N'`;
+    const [first, second, elsewhere] = [
+      await make({ art: 3 }),
+      await make({ art: 3, x: 421000 }),
+      await make({ art: 3, x: 480000 }),
+    ];
+    const release = async (id: number, as: Account) =>
+      (await decide([{ id, status: 'freigegeben', stand: await standOf(id) }], as)).json.result[0];
+    const waiting = async (id: number) => {
+      await countPruefung(sql);
+      const { json } = await service.request('/pruefung/v1/warteschlange?art=3', { below: '', as: 'admin' });
+      return json.result.find((row: Json) => row.id === id)?.bestaetigungen;
+    };
+    assert.equal(await waiting(first), 0);
+    assert.deepEqual(await release(first, 'expertin'), { id: first, ok: true });
+    assert.deepEqual([await statusOf(first), await waiting(first)], ['pruefung', 1]);
+    assert.deepEqual(await release(first, 'expertin'), { id: first, ok: false, code: 'zweite_person' });
+    assert.equal((await service.put(first, { status: 'freigegeben' }, 'expertin')).status, 403);
+    assert.deepEqual(await release(first, 'admin'), { id: first, ok: true });
+    assert.equal(await statusOf(first), 'freigegeben');
+    assert.deepEqual(await qsOf(first), ['pruefung', 'freigegeben']);
+
+    assert.equal((await service.put(second, { status: 'freigegeben', bemerkung: 'ja' }, 'admin')).status, 200);
+    assert.equal((await service.put(second, { status: 'hinweis' }, 'expertin')).status, 200);
+    assert.equal((await service.put(second, { status: 'pruefung' }, 'expertin')).status, 200);
+    assert.deepEqual(await release(second, 'admin'), { id: second, ok: true });
+    assert.equal(await statusOf(second), 'pruefung');
+    // Where the tenant has no such rule one is enough.
+    await release(elsewhere, 'expertin');
+    assert.equal(await statusOf(elsewhere), 'freigegeben');
   });
 });

@@ -9,20 +9,56 @@ as $$
   select pg_catalog.left(pg_catalog.md5(to_stand.id || ' ' || to_stand.xmin::text), 16)
 $$;
 
--- Sets what a reviewer decided of a record that this transaction has locked.
+-- Sets what a reviewer decided of a record that this transaction has locked. Of a species for which a rule asks for two persons the first
+-- release is noted only, and the record waits on (O6.13).
 --   bemerkung  null: as it is; empty: none
+-- returns      null: done; zweite_person: this one has released it already
 create or replace function private.set_status(id bigint, reader bigint, status portal.status, bemerkung text)
-  returns void
-  language sql
+  returns text
+  language plpgsql
   volatile
 as $$
+#variable_conflict use_variable
+declare
+  v_status portal.status := status;
+  v_first bigint;
+begin
+  if status = 'freigegeben' and private.is_zu_zweit(set_status.id) then
+    select b.experte_id into v_first from portal.bestaetigung b where b.sichtbeobachtung_id = set_status.id;
+    if not found then
+      insert into portal.bestaetigung (sichtbeobachtung_id, experte_id) values (set_status.id, reader);
+      v_status := 'pruefung';
+    elsif v_first = reader then
+      return 'zweite_person';
+    end if;
+  end if;
+  if v_status is distinct from 'pruefung' then
+    delete from portal.bestaetigung b where b.sichtbeobachtung_id = set_status.id;
+  end if;
   update portal.sichtbeobachtung s
-  set status = set_status.status,
+  set status = v_status,
     -- Deciding the same again leaves the one who decided: the QS log names nobody else.
-    experte_id = case when set_status.status = s.status then s.experte_id
-      when set_status.status in ('freigegeben', 'abgelehnt') then set_status.reader end,
-    bemerkung_experte = case when set_status.bemerkung is null then s.bemerkung_experte else nullif(set_status.bemerkung, '') end
-  where s.id = set_status.id
+    experte_id = case when v_status = s.status then s.experte_id when v_status in ('freigegeben', 'abgelehnt') then reader end,
+    bemerkung_experte = case when bemerkung is null then s.bemerkung_experte else nullif(bemerkung, '') end
+  where s.id = set_status.id;
+  return null;
+end
+$$;
+
+-- Whether a rule asks for two persons to release a record that is not released.
+create or replace function private.is_zu_zweit(id bigint)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return exists (
+    select
+    from portal.sichtbeobachtung s,
+      private.list_pruefregel(
+        s.art, array(select l.mandant_id from portal.mandant_sichtbeobachtung l where l.sichtbeobachtung_id = s.id)) r
+    where s.id = is_zu_zweit.id and s.status <> 'freigegeben' and r.zwei_personen);
+end
 $$;
 
 -- Decides on one record.
@@ -30,7 +66,7 @@ $$;
 --   stand       of the record that was decided on (private.to_stand)
 --   schluessel  Idempotency-Key; null: without
 --   probe       only says what would become of it
--- returns       null: done; else why not: nicht_gefunden, nicht_erlaubt, veraltet. With a key that was there already, what it was then
+-- returns       null: done; else why not: nicht_gefunden, nicht_erlaubt, veraltet, zweite_person. With a key that was there already, what it was then
 -- errors        NRCHT experts and administrators only; SCHLU the key came with another decision
 create or replace function api.set_entscheidung(
   reader bigint, id bigint, status portal.kurztext, bemerkung portal.bemerkung, stand portal.kurztext, schluessel portal.kurztext,
@@ -71,7 +107,7 @@ begin
   elsif v_stand is distinct from stand then
     v_code := 'veraltet';
   elsif not probe then
-    perform private.set_status(v_record.id, reader, status::portal.status, bemerkung);
+    v_code := private.set_status(v_record.id, reader, status::portal.status, bemerkung);
   end if;
   if schluessel is not null and not probe then
     insert into portal.entscheidung (nutzer_id, schluessel, sichtbeobachtung_id, anfrage, code)

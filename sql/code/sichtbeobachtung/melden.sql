@@ -172,8 +172,10 @@ begin
     if not v_sent <@ '{status,bemerkung}' then
       raise exception 'experts change status and remark only' using errcode = 'NRCHT';
     end if;
-    perform private.set_status(
-      v_record.id, reader, v_new.status, case when fields ? 'bemerkung' then coalesce(v_new.bemerkung, '') end);
+    if private.set_status(
+      v_record.id, reader, v_new.status, case when fields ? 'bemerkung' then coalesce(v_new.bemerkung, '') end) is not null then
+      raise exception 'another person must release it' using errcode = 'NRCHT';
+    end if;
     return '{}';
   end if;
 

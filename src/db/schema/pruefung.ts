@@ -140,3 +140,13 @@ export const entscheidung = portal.table(
   },
   (t) => [primaryKey({ columns: [t.nutzer_id, t.schluessel, t.sichtbeobachtung_id] })],
 );
+
+/** Who would release a record of which two experts must (pruefregel.zwei_personen); goes with any other decision. */
+export const bestaetigung = portal.table('bestaetigung', {
+  sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' })
+    .primaryKey()
+    .references(() => sichtbeobachtung.id, { onDelete: 'cascade' }),
+  // null: erased since
+  experte_id: nutzerReference('experte_id').references(() => nutzer.id, { onDelete: 'set null' }),
+  zeitpunkt: zeitpunkt('zeitpunkt'),
+});

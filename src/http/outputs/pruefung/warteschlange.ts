@@ -37,6 +37,7 @@ export interface Wartend {
   // biome-ignore lint/suspicious/noExplicitAny: as the interface shows it
   sichtbeobachtung: any;
   gruende: Pruefgrund[];
+  /** Releases, where a rule asks for two persons. */
   bestaetigungen: number;
 }
 
@@ -52,12 +53,12 @@ export async function readWarteschlange(
   const tenant = c.get('tenant').id;
   const page = await listWarteschlange(deps.sql, tenant, reader, filter, sortierung === 'auffaellig', after, limit);
   const shown = JSON.parse(Buffer.concat(addressMedia(c, deps, page.sichtbeobachtungen)).toString());
-  const result = page.zeilen.map(({ id, stand, gruende }, at) => ({
+  const result = page.zeilen.map(({ id, stand, gruende, bestaetigungen }, at) => ({
     id,
     stand,
     sichtbeobachtung: shown[at],
     gruende,
-    bestaetigungen: 0,
+    bestaetigungen,
   }));
   return { result, naechste: page.naechste };
 }
