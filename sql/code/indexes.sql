@@ -88,6 +88,7 @@ comment on index portal.nutzer_loginname_key is 'login; one account for spelling
 comment on index portal.nutzer_email_key is 'lost password; one account for an address (D3.18)';
 comment on index portal.nutzer_artengruppe_gid is 'experts of a group';
 comment on index portal.nutzer_mandant_mandant is 'deleting a tenant';
+comment on index portal.bestaetigung_experte is 'erasing an account';
 comment on index portal.nutzer_link_hash is 'the link in a mail';
 comment on index portal.nutzer_daten_link_hash is 'the link to the own data in a mail';
 comment on index portal.token_nutzer is 'ending all access keys of an account';

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { before, describe, it, mock, type TestContext } from 'node:test';
+import { countPruefung } from '../../src/db/pruefung.ts';
 import { type Account, arten } from '../support/catalogue.ts';
 import { onPostgres } from '../support/database.ts';
 import { makeDice } from '../support/dice.ts';
@@ -101,6 +102,18 @@ describe('two services that differ within cells', () => {
     const isHidden = (record: TwinRecord) => tenants.every((tenant) => isProtected(record, tenant));
     await twins.arrange((record) => isHidden(record) && !record.touches.includes('S'));
     await compare(t, 0.2, { hosts, readers: [null, stranger, 'südexpertin'], insiders: exempt });
+    await twins.change((sql) => countPruefung(sql));
+    const readQueue = async (as: Account, query: string) => {
+      const answers = await twins.ask(`/pruefung/v1/warteschlange?limit=200${query}`, { below: '', as });
+      // Each database numbers its own transactions.
+      return answers.map(({ text }) => text.replaceAll(/"stand":"[0-9a-f]+",/g, ''));
+    };
+    for (const query of ['', '&sortierung=auffaellig', '&mandant=S', '&gid=1&mit_foto=true']) {
+      const [one, other] = await readQueue('südexpertin', query);
+      assert.equal(one, other, query);
+    }
+    const [one, other] = await readQueue('expertin', '');
+    assert.notEqual(one, other);
     await twins.arrange((record) => isHidden(record) && record.touches.includes('S'));
     await compare(t, 0.05, { hosts, readers: [stranger], insiders: ['südexpertin'] });
     await twins.arrange(isHidden);

@@ -466,14 +466,14 @@ describe('reasons of records that wait', () => {
     for (const [change, codes] of [
       [sql`update portal.sichtbeobachtung set datum = '2021-05-03' where id = ${id}`, ['entfernung', 'erste_im_mandant']],
       [sql`update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(420001, 5530000), 25832) where id = ${id}`, []],
-      [sql`update portal.sichtbeobachtung set anzahl = 8, status = 'hinweis' where id = ${id}`, ['anzahl_hoch']],
+      [sql`update portal.sichtbeobachtung set anzahl = 8 where id = ${id}`, ['anzahl_hoch']],
       [sql`update portal.sichtbeobachtung set art = ${arten.uhu} where id = ${id}`, ['zu_wenige_vergleiche']],
     ] as const) {
       await change;
       await countPruefung(sql);
       assert.deepEqual((await reasonsOf(id))?.codes, codes);
     }
-    for (const status of ['freigegeben', 'pruefung', 'abgelehnt', 'pruefung']) {
+    for (const status of ['freigegeben', 'pruefung', 'abgelehnt', 'pruefung', 'hinweis', 'pruefung']) {
       await sql`update portal.sichtbeobachtung set status = ${status}::portal.status where id = ${id}`;
       await countPruefung(sql);
       assert.equal((await reasonsOf(id)) !== null, status === 'pruefung', status);
@@ -488,7 +488,7 @@ describe('reasons of records that wait', () => {
         ...usual,
         x: usual.x + n,
         datum: '2021-02-03',
-        status: n === 1 ? 'hinweis' : 'pruefung',
+        status: 'pruefung',
       })),
     );
     await countPruefung(sql);

@@ -142,11 +142,15 @@ export const entscheidung = portal.table(
 );
 
 /** Who would release a record of which two experts must (pruefregel.zwei_personen); goes with any other decision. */
-export const bestaetigung = portal.table('bestaetigung', {
-  sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' })
-    .primaryKey()
-    .references(() => sichtbeobachtung.id, { onDelete: 'cascade' }),
-  // null: erased since
-  experte_id: nutzerReference('experte_id').references(() => nutzer.id, { onDelete: 'set null' }),
-  zeitpunkt: zeitpunkt('zeitpunkt'),
-});
+export const bestaetigung = portal.table(
+  'bestaetigung',
+  {
+    sichtbeobachtung_id: bigint('sichtbeobachtung_id', { mode: 'number' })
+      .primaryKey()
+      .references(() => sichtbeobachtung.id, { onDelete: 'cascade' }),
+    // null: erased since
+    experte_id: nutzerReference('experte_id').references(() => nutzer.id, { onDelete: 'set null' }),
+    zeitpunkt: zeitpunkt('zeitpunkt'),
+  },
+  (t) => [index('bestaetigung_experte').on(t.experte_id)],
+);
