@@ -125,6 +125,16 @@ for (const each of cases) {
           const box = `bbox=${x - 1},${y - 1},${x + 1},${y + 1}`;
           const ids = async (query: string) => (await list(query)).json.result.map(({ id }: { id: number }) => id).sort();
           assert.deepEqual(await ids(box), expected.sort(), `${box} of ${place.tenant}`);
+          // The newest of a box are found by another way than all of it.
+          const newest = [...expected].sort((a, b) => b - a);
+          for (const limit of [1, 2, 3].filter((count) => count < newest.length)) {
+            const { json } = await service.request(`/sichtbeobachtungen?limit=${limit}&${box}`, { as: reader });
+            assert.deepEqual(
+              json.result.map(({ id }: { id: number }) => id),
+              newest.slice(0, limit),
+              `${limit} of ${box}`,
+            );
+          }
           const birds = there.filter(({ gid }) => gid === 1).map(({ id }) => id);
           assert.deepEqual(await ids(`${box}&artengruppe_id=1`), expected.filter((id) => birds.includes(id)).sort());
         }
