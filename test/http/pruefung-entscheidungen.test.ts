@@ -208,6 +208,10 @@ describe('POST /pruefung/v1/entscheidungen', () => {
     assert.deepEqual(await release(first, 'admin'), { id: first, ok: true });
     assert.equal(await statusOf(first), 'freigegeben');
     assert.deepEqual(await qsOf(first), ['pruefung', 'freigegeben']);
+    // What spoke against it is kept with the decision.
+    const [entry] = await sql`
+      select to_json(gruende) as gruende from portal.qs where sichtbeobachtung_id = ${first} order by id desc limit 1`;
+    assert.deepEqual(entry?.gruende, ['zu_wenige_vergleiche']);
 
     assert.equal((await service.put(second, { status: 'freigegeben', bemerkung: 'ja' }, 'admin')).status, 200);
     assert.equal((await service.put(second, { status: 'hinweis' }, 'expertin')).status, 200);

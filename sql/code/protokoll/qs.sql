@@ -16,8 +16,9 @@ begin
     where n.bereich = 'oeffentlich'
     order by n.id;
   else
-    insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id)
-    select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end
+    insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id, gruende)
+    select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end,
+      (select nullif(p.codes, '{}') from portal.pruefgrund p where p.sichtbeobachtung_id = n.id and o.status = 'pruefung')
     from new_row n
     join old_row o using (id)
     where n.bereich = 'oeffentlich' and (o.bereich = 'privat' or n.status <> o.status)
@@ -46,7 +47,8 @@ begin
       select q.id
       from portal.qs q
       where (q.nutzer_id, q.id) >= (list_qs_id.uid, 0) and (q.nutzer_id, q.id) < (list_qs_id.uid, v_before_id)
-        and q.zeitpunkt >= v_von and q.zeitpunkt < v_bis
+        -- `case`, so that the index on the time is not taken for one as narrow.
+        and case when q.zeitpunkt >= v_von then q.zeitpunkt < v_bis end
         and (list_qs_id.status is null or q.status = list_qs_id.status)
       order by q.nutzer_id desc, q.id desc
       limit row_limit);

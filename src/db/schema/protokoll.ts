@@ -1,7 +1,7 @@
 // Both logs, and the version behind ETags.
 import { sql } from 'drizzle-orm';
 import { bigint, date, index, integer, timestamp } from 'drizzle-orm/pg-core';
-import { audit, identity, nutzerReference, portal, status, zeitpunkt } from './common.ts';
+import { audit, identity, nutzerReference, portal, status, textArray, zeitpunkt } from './common.ts';
 
 /** Change log: no content, and no reference, because a deleted record keeps its entries (D3.14). */
 export const protokoll = portal.table(
@@ -27,6 +27,8 @@ export const qs = portal.table(
     status: status('status').notNull(),
     experte_id: nutzerReference('experte_id'),
     zeitpunkt: zeitpunkt('zeitpunkt'),
+    // codes of what spoke against it when it was decided; null: nothing, or nothing known
+    gruende: textArray('gruende'),
   },
   (t) => [
     index('qs_zeitpunkt').on(t.zeitpunkt, t.id),

@@ -1,0 +1,1 @@
+ALTER TABLE "portal"."qs" ADD COLUMN "gruende" text[];
