@@ -183,7 +183,11 @@ describe('reasons', () => {
     await store([{ ...usual, art: arten.rotmilan, x: 462000, y: 5536000, datum: '2020-05-20' }]);
     // In the first third of the year, and one in June.
     await store(
-      forty(arten.tagpfauenauge, (n) => ({ datum: n === 0 ? '2020-06-05' : `2020-01-0${1 + (n % 9)}`, x: 420000 + n })),
+      forty(arten.tagpfauenauge, (n) => ({
+        datum: n === 0 ? '2020-06-05' : `2020-01-0${1 + (n % 9)}`,
+        x: 420000 + n,
+        stadium_id: n > 20 ? 1 : null,
+      })),
     );
     await store(forty(arten.hornisse).slice(0, 19));
     await store([{ ...usual, art: arten.hornisse, status: 'pruefung' }]);
