@@ -301,7 +301,7 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
   },
   'function private.list_pruefgrund(': {
     'reasons: nobody is farther than what lies around the corner': [
-      'exit when v_abstand <= 5000.0 * v_weite',
+      'exit when v_abstand <= 1000.0 * v_umkreis',
       'exit when v_abstand > 0',
     ],
     'reasons: the year ends with December': [

@@ -54,7 +54,8 @@ declare
   v_gebiet boolean := false;
   v_meldungen integer;
   v_in_saison integer;
-  v_weite integer;
+  -- km
+  v_umkreis integer;
   v_abstand float8;
   v_km integer;
   v_grenze integer;
@@ -112,13 +113,13 @@ begin
   then
     -- To the square, not to a record: of a protected one nobody learns more than its cell. The own record's cell would be at no distance.
     -- First among the cells around, then among all: of widespread species there are thousands.
-    foreach v_weite in array array[5, 1000000] loop
+    foreach v_umkreis in array array[25, 5000000] loop
       select min(private.to_cell_distance(z.x, z.y, v_easting, v_northing)) into v_abstand
       from portal.pruef_zahl z
       where z.art = list_pruefgrund.art and z.merkmal = 'zelle' and (z.x, z.y) <> (v_cell_x, v_cell_y)
-        and z.x between v_cell_x - v_weite and v_cell_x + v_weite and z.y between v_cell_y - v_weite and v_cell_y + v_weite
+        and z.x between v_cell_x - v_umkreis / 5 and v_cell_x + v_umkreis / 5 and z.y between v_cell_y - v_umkreis / 5 and v_cell_y + v_umkreis / 5
         and private.to_zahl(z.meldungen, z.offene, nur_offene, false) > 0;
-      exit when v_abstand <= 5000.0 * v_weite;
+      exit when v_abstand <= 1000.0 * v_umkreis;
     end loop;
     v_km := round(v_abstand / 1000);
     if v_km > v_far_km then
