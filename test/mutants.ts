@@ -24,6 +24,8 @@ const tests = [
   'test/http/ogc.test.ts',
   'test/http/tiles.test.ts',
   'test/http/outputs-twins.test.ts',
+  'test/http/pruefung.test.ts',
+  'test/sql/pruefung.test.ts',
 ];
 const fileTests = [
   'test/export/archive.test.ts',

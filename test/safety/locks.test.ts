@@ -225,6 +225,7 @@ describe('while somebody holds every advisory lock there might be', { skip: !onP
         'portal.sperre_katalog',
         'portal.sperre_export',
         'portal.sperre_konto',
+        'portal.sperre_pruefung',
         'portal.sperre_raster',
         'portal.grenzlauf',
         'portal.sichtbeobachtung',

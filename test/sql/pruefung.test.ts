@@ -180,9 +180,14 @@ describe('reasons', () => {
       forty(arten.amsel, (n) => ({ anzahl: 1 + (n % 3), stadium_id: n < 20 ? 1 : null, aktivitaet_id: n < 20 ? 1 : null })),
     );
     await store(forty(arten.rotmilan, () => ({ x: 405000, y: 5510000 })));
+    await store([{ ...usual, art: arten.rotmilan, x: 462000, y: 5536000, datum: '2020-05-20' }]);
     // In the first third of the year, and one in June.
     await store(
-      forty(arten.tagpfauenauge, (n) => ({ datum: n === 0 ? '2020-06-05' : `2020-01-0${1 + (n % 9)}`, x: 420000 + n })),
+      forty(arten.tagpfauenauge, (n) => ({
+        datum: n === 0 ? '2020-06-05' : `2020-01-0${1 + (n % 9)}`,
+        x: 420000 + n,
+        stadium_id: n > 20 ? 1 : null,
+      })),
     );
     await store(forty(arten.hornisse).slice(0, 19));
     await store([{ ...usual, art: arten.hornisse, status: 'pruefung' }]);
@@ -275,6 +280,14 @@ describe('reasons', () => {
       name: 'what the catalogue says is confused with it',
       of: { art: arten.rotmilan, x: 405000, y: 5510000 },
       gives: [['verwechslung', 'Wird leicht verwechselt mit: Uhu, Wanderfalke', { arten: ['Uhu', 'Wanderfalke'] }]],
+    },
+    {
+      name: 'the nearest cell is meant, not one around the corner',
+      of: { art: arten.rotmilan, x: 435100, y: 5510100 },
+      gives: [
+        ['entfernung', '25 km vom nächsten bekannten Vorkommen entfernt', { km: 25 }],
+        ['verwechslung', 'Wird leicht verwechselt mit: Uhu, Wanderfalke', { arten: ['Uhu', 'Wanderfalke'] }],
+      ],
     },
     { name: 'near protected ones, for who is in charge', of: { art: arten.gelbflechte, x: 440500 }, gives: [] },
     {

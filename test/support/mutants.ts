@@ -267,6 +267,48 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
       'delete from portal.raster_offen',
     ],
   },
+  'function private.to_zahl(': {
+    'reasons: hints know what is protected': ['case when nur_offene then offene else meldungen end', 'meldungen'],
+    'reasons: a record counts itself': [' - selbst::integer', ''],
+  },
+  'function private.list_pruefgrund(': {
+    'reasons: nobody is farther than what lies around the corner': [
+      'exit when v_abstand <= 1000.0 * v_umkreis',
+      'exit when v_abstand > 0',
+    ],
+    'reasons: the year ends with December': [
+      '(v_drittel + 35) % 36, v_drittel, (v_drittel + 1) % 36',
+      'v_drittel - 1, v_drittel, v_drittel + 1',
+    ],
+    'reasons: 19 records are enough': ['if v_meldungen < v_least then', 'if v_meldungen < 19 then'],
+    'reasons: a rule of the season is one reason more': ['v_zeit := true;', ''],
+    'reasons: a hint tells the region of a sensitive species': ['not (nur_offene and exists', 'not (false and exists'],
+    'reasons: cells beside do not count': ['array[v_cell_x - 1, v_cell_x, v_cell_x + 1]', 'array[v_cell_x]'],
+    'reasons: stages are judged where few records have one': ['and v_least <= (', 'and 1 <= ('],
+  },
+  'function private.list_pruefregel(': {
+    'reasons: rules for all go on beside those of a tenant': ['where m.art = list_pruefregel.art and', 'where false and'],
+  },
+  'function private.pruef_zahl_after_write(': {
+    'reasons: what was withdrawn is compared with': ['-1 from old_row o;', '-1 from old_row o where false;'],
+    'reasons: what is hidden goes on counting as open': ['o.aktivitaet_id, o.unschaerfe_m)', 'o.aktivitaet_id, n.unschaerfe_m)'],
+  },
+  'function api.set_pruef_zahl_aller(': {
+    'reasons: counted anew, what changes meanwhile counts twice': [
+      'delete from portal.pruef_zahl_offen',
+      'delete from portal.pruef_zahl_offen where false',
+    ],
+  },
+  'function private.set_pruefgrund(': {
+    'reasons: they stay when nothing waits any more': [
+      'and not exists (select from wartend',
+      'and false and not exists (select from wartend',
+    ],
+  },
+  'function api.list_hinweis(': {
+    'reasons: a hint is compared with all records': ['nur_offene => true', 'nur_offene => false'],
+    'reasons: a hint knows what was hidden just now': ['o.offen and o.vorzeichen < 0', 'false'],
+  },
 };
 
 /** The same of files to publish. */

@@ -54,13 +54,14 @@ declare
   v_gebiet boolean := false;
   v_meldungen integer;
   v_in_saison integer;
+  -- km
+  v_umkreis integer;
+  v_abstand float8;
   v_km integer;
   v_grenze integer;
   v_merkmal portal.merkmal;
   v_id integer;
   v_name text;
-  v_gesamt integer;
-  v_gesehen integer;
   v_namen text[];
 begin
   for v_regel in select r.* from private.list_pruefregel(list_pruefgrund.art, list_pruefgrund.mandanten) r loop
@@ -106,15 +107,21 @@ begin
   -- Of most records the own cell or one beside it is known.
   if not v_gebiet and not exists (
     select from portal.pruef_zahl z
-    where z.art = list_pruefgrund.art and z.merkmal = 'zelle' and z.x between v_cell_x - 1 and v_cell_x + 1
+    where z.art = list_pruefgrund.art and z.merkmal = 'zelle' and z.x = any (array[v_cell_x - 1, v_cell_x, v_cell_x + 1])
       and z.y between v_cell_y - 1 and v_cell_y + 1
       and private.to_zahl(z.meldungen, z.offene, nur_offene, gezaehlt and z.x = v_cell_x and z.y = v_cell_y) > 0)
   then
     -- To the square, not to a record: of a protected one nobody learns more than its cell. The own record's cell would be at no distance.
-    select round(min(private.to_cell_distance(z.x, z.y, v_easting, v_northing)) / 1000) into v_km
-    from portal.pruef_zahl z
-    where z.art = list_pruefgrund.art and z.merkmal = 'zelle' and (z.x, z.y) <> (v_cell_x, v_cell_y)
-      and private.to_zahl(z.meldungen, z.offene, nur_offene, false) > 0;
+    -- First among the cells around, then among all: of widespread species there are thousands.
+    foreach v_umkreis in array array[25, 5000000] loop
+      select min(private.to_cell_distance(z.x, z.y, v_easting, v_northing)) into v_abstand
+      from portal.pruef_zahl z
+      where z.art = list_pruefgrund.art and z.merkmal = 'zelle' and (z.x, z.y) <> (v_cell_x, v_cell_y)
+        and z.x between v_cell_x - v_umkreis / 5 and v_cell_x + v_umkreis / 5 and z.y between v_cell_y - v_umkreis / 5 and v_cell_y + v_umkreis / 5
+        and private.to_zahl(z.meldungen, z.offene, nur_offene, false) > 0;
+      exit when v_abstand <= 1000.0 * v_umkreis;
+    end loop;
+    v_km := round(v_abstand / 1000);
     if v_km > v_far_km then
       return query select 'entfernung', format('%s km vom nächsten bekannten Vorkommen entfernt', v_km), jsonb_build_object('km', v_km), 3;
     else
@@ -172,14 +179,17 @@ begin
     union all
     select 'aktivitaet', a.id, a.name from portal.aktivitaet a where a.id = list_pruefgrund.aktivitaet_id
   loop
-    select sum(k.zahl), coalesce(sum(k.zahl) filter (where k.x = v_id and k.y = any (v_saison)), 0) into v_gesamt, v_gesehen
-    from (
-      select z.x, z.y, private.to_zahl(z.meldungen, z.offene, nur_offene, gezaehlt and z.x = v_id and z.y = v_drittel) as zahl
-      from portal.pruef_zahl z
-      where z.art = list_pruefgrund.art and z.merkmal = v_merkmal
-    ) k;
     -- Where nothing at all was seen at that time, the season says it.
-    if v_gesamt >= v_least and v_gesehen = 0 and v_in_saison > 0 then
+    if v_in_saison > 0
+      and not exists (
+        select from portal.pruef_zahl z
+        where z.art = list_pruefgrund.art and z.merkmal = v_merkmal and z.x = v_id and z.y = any (v_saison)
+          and private.to_zahl(z.meldungen, z.offene, nur_offene, gezaehlt and z.y = v_drittel) > 0)
+      and v_least <= (
+        select sum(private.to_zahl(z.meldungen, z.offene, nur_offene, gezaehlt and z.x = v_id and z.y = v_drittel))
+        from portal.pruef_zahl z
+        where z.art = list_pruefgrund.art and z.merkmal = v_merkmal)
+    then
       return query select 'stadium_unmoeglich',
         format('%s „%s“ zu dieser Jahreszeit (%s) noch nie gemeldet',
           case v_merkmal when 'stadium' then 'Stadium' else 'Aktivität' end, v_name, private.to_drittel_name(v_drittel)),

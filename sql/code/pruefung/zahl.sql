@@ -118,7 +118,9 @@ begin
   select g.art, m.merkmal, m.x, m.y, count(*), count(*) filter (where g.unschaerfe_m = 0)
   from portal.sichtbeobachtung_gezeigt g
   cross join lateral private.list_merkmal(g.cell_x, g.cell_y, g.datum, g.anzahl, g.stadium_id, g.aktivitaet_id) m
-  group by g.art, m.merkmal, m.x, m.y;
+  group by g.art, m.merkmal, m.x, m.y
+  -- What belongs to a species stands together, for whoever reads it.
+  order by g.art, m.merkmal, m.x, m.y;
   update portal.installation i set has_pruef_zahl = true where not i.has_pruef_zahl;
 end
 $$;
