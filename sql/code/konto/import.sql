@@ -3,7 +3,7 @@
 -- What an import of accounts holds.
 --   rows  JSON array of objects: zeile, loginname, email, vorname, nachname, anonymisiert, rolle, artengruppen (array of ids), mandanten
 --         (array of abbreviations)
-create or replace function private.list_nutzer_import(rows portal.dokument)
+create or replace function private.list_nutzer_of_import(rows portal.dokument)
   returns table (
     zeile integer, loginname text, email text, vorname text, nachname text, anonymisiert integer, rolle portal.rolle,
     artengruppen integer[], mandanten text[], loginname_key text, email_key text)
@@ -30,7 +30,7 @@ as $$
 begin
   perform private.require_account_lock();
   return query
-  with r as materialized (select l.* from private.list_nutzer_import(rows) l)
+  with r as materialized (select l.* from private.list_nutzer_of_import(rows) l)
   select r.zeile, 'NTZER', 'loginname', null::integer
   from r
   join portal.nutzer u on u.loginname_key = r.loginname_key
@@ -74,7 +74,7 @@ declare
   v_count bigint;
 begin
   with r as materialized (
-    select l.* from private.list_nutzer_import(rows) l
+    select l.* from private.list_nutzer_of_import(rows) l
     where not exists (select from portal.nutzer u where u.loginname_key = l.loginname_key)
   ),
   angelegt as (
