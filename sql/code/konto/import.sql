@@ -18,7 +18,7 @@ $$;
 
 -- What speaks against an import of accounts; keeps others from being made until the end of the transaction. An account that has the
 -- same login name and address is the same account, and nothing speaks against it.
---   rows    as in private.list_nutzer_import
+--   rows    as in private.list_nutzer_of_import
 -- returns   zeile; code: NTZER login name or address (spalte) is taken, by an account or, then bezug names it, by an earlier line;
 --           GRUPP unknown group (bezug); MANUN unknown tenant (bezug: which of them, from 1 on)
 create or replace function api.list_nutzer_import_fehler(rows portal.dokument)
