@@ -110,6 +110,18 @@ async function deepCalls(facts: Facts, filters: Partial<SichtbeobachtungFilter>[
   return calls;
 }
 
+// Pages of what waits, in either order, of all, of a tenant, of a group.
+function queueOf(facts: Facts, n: number): string {
+  const order = n % 2 === 0 ? 'alt' : 'auffaellig';
+  const filters = [
+    '',
+    `&mandant=${pick(facts.tenants, n, 'queue').kuerzel}`,
+    `&gid=${pick(facts.gids, n, 'queue')}`,
+    '&mit_foto=true',
+  ];
+  return `sortierung=${order}${pick(filters, n, 'filter')}`;
+}
+
 async function detailCalls(facts: Facts): Promise<Call[]> {
   const rows = await facts.sql<{ id: number }[]>`
     select s.id from generate_series(1, 200) n
@@ -184,6 +196,17 @@ export const readCases: Case[] = [
     sides: ['http', 'again'],
   },
   { name: 'detail', title: 'one record', sides: both, calls: detailCalls },
+  {
+    name: 'queue',
+    title: 'queue of a reviewer',
+    sides: ['http'],
+    calls: (facts) =>
+      makeVariants(async (n) => ({
+        method: 'GET' as const,
+        path: `/pruefung/v1/warteschlange?${queueOf(facts, n)}`,
+        headers: headersOf(facts.plain, expertOf(n)),
+      })),
+  },
   { name: 'unchanged', title: '304 for an unchanged page', sides: ['http'], calls: unchangedCalls },
   listCase('rare', 'bbox country, species of 100 records', (facts, n) => ({
     filter: { bbox: countryOf(n), art_id: pick(facts.rare, n, 'rare').artId },
