@@ -21,7 +21,8 @@ export interface ExportUmfang {
   box: [number, number, number, number];
 }
 
-const rowsPerFetch = 500;
+// Few, so that nobody waits long behind a batch that is being written.
+const rowsPerFetch = 100;
 const list = 'ausgabe.list_export(mandant_id => $1::integer, rechte => $2::text) l';
 
 /** Number of a tenant. */

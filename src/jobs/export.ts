@@ -109,12 +109,12 @@ async function makeFiles(tx: Transaction, stand: ExportStand, mayRest: boolean, 
   }
 }
 
-// Lists stay fast: it rests after each batch as long as that took. Not in the embedded database, where everybody waits for this transaction.
+// Lists stay fast: it rests after each batch twice as long as that took. Not in the embedded database, where everybody waits for this transaction.
 function paceOf(mayRest: boolean, signal: AbortSignal | undefined): () => Promise<void> {
   let begun = performance.now();
   return async () => {
     signal?.throwIfAborted();
-    await sleep(mayRest ? Math.min(performance.now() - begun, 1000) : 0);
+    await sleep(mayRest ? Math.min(2 * (performance.now() - begun), 1000) : 0);
     begun = performance.now();
   };
 }

@@ -23,7 +23,7 @@ export async function measureExport({ sql, databaseUrl, size }: TaskContext): Pr
       ...(await measureCommand(databaseUrl, 'dwca')),
       ...(await measureCommand(databaseUrl, 'gpkg')),
       ...(await measureCommand(databaseUrl, 'cube')),
-      // In the service a run rests as long as it works: of ten million it takes an hour.
+      // In the service a run rests twice as long as it works: of ten million it takes hours.
       ...(size > 1_000_000 ? [] : await measureService(sql, databaseUrl)),
     ];
   } finally {
