@@ -18,6 +18,7 @@ import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
 import { workLoeschung } from './jobs/loeschung.ts';
 import { workMedia } from './jobs/media.ts';
+import { workMitteilung } from './jobs/mitteilung.ts';
 import { workRaster } from './jobs/raster.ts';
 import { workSweep } from './jobs/sweep.ts';
 import { openStorage } from './media/open-storage.ts';
@@ -91,6 +92,7 @@ async function main(): Promise<void> {
       mails: { directory, days: config.keepDays.mails },
     });
     await workLoeschung(boss, database.work);
+    await workMitteilung(boss, database.work, config);
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
@@ -104,7 +106,7 @@ async function main(): Promise<void> {
     });
     // Its packages are loaded where mails are sent only.
     const { workMail } = await import('./jobs/mail.ts');
-    await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
+    await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, secretKey, log });
   }
   const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;
   const drain = { active: false };

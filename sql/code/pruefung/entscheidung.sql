@@ -22,7 +22,9 @@ as $$
     experte_id = case when set_status.status = s.status then s.experte_id
       when set_status.status in ('freigegeben', 'abgelehnt') then set_status.reader end,
     bemerkung_experte = case when set_status.bemerkung is null then s.bemerkung_experte else nullif(set_status.bemerkung, '') end
-  where s.id = set_status.id
+  where s.id = set_status.id;
+  select private.create_frage(set_status.id, set_status.reader, set_status.bemerkung)
+  where set_status.status = 'hinweis' and set_status.bemerkung <> ''
 $$;
 
 -- Decides on one record.
