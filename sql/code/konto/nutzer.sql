@@ -154,8 +154,7 @@ begin
     raise exception 'no such account' using errcode = 'NFUND';
   end if;
   if private.has_rolle(reader, 'administrator') then
-    v_result := left(v_result, -1) || ',"mail_abgelehnt":' || exists (
-      select from portal.mitteilung m where m.nutzer_id = get_nutzer.id and m.abgelehnt is not null) || '}';
+    v_result := left(v_result, -1) || ',"mail_abgelehnt":' || private.is_mail_abgelehnt(get_nutzer.id) || '}';
   end if;
   return '[' || v_result || ']';
 end

@@ -22,6 +22,15 @@ as $$
     and exists (select from portal.nutzer u where u.id = is_erreichbar.nutzer_id and u.status = 1 and u.email_key is not null)
 $$;
 
+-- Whether a server refused the address of an account for good.
+create or replace function private.is_mail_abgelehnt(nutzer_id bigint)
+  returns boolean
+  language sql
+  stable
+as $$
+  select exists (select from portal.mitteilung m where m.nutzer_id = is_mail_abgelehnt.nutzer_id and m.abgelehnt is not null)
+$$;
+
 -- When what happens now is told: after some minutes, in which a batch of decisions ends; or at seven in the morning of the next day or Monday.
 create or replace function private.to_faellig(haeufigkeit text, zeitpunkt timestamptz)
   returns timestamptz

@@ -27,7 +27,7 @@ input[readonly] { border-color: transparent; background: #f2f2f2 }
 [role=alert] { border-left: .3rem solid #b00020; padding-left: .8rem }
 `;
 const styleHash = hash('sha256', style, 'base64');
-const policy = `default-src 'none'; img-src 'self'; media-src 'self'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src 'self'; media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** A page, for nobody's cache. */
 export function replyPage(c: Context<Env>, status: 200 | 400 | 404 | 409, title: string, content: unknown) {
