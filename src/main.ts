@@ -18,6 +18,7 @@ import { startBoss } from './jobs/boss.ts';
 import { workBoundaries } from './jobs/boundaries.ts';
 import { workLoeschung } from './jobs/loeschung.ts';
 import { workMedia } from './jobs/media.ts';
+import { workMitteilung } from './jobs/mitteilung.ts';
 import { workPruefung } from './jobs/pruefung.ts';
 import { workRaster } from './jobs/raster.ts';
 import { workSweep } from './jobs/sweep.ts';
@@ -93,6 +94,7 @@ async function main(): Promise<void> {
       mails: { directory, days: config.keepDays.mails },
     });
     await workLoeschung(boss, database.work);
+    await workMitteilung(boss, database.work, config);
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
     endPruefung = await workPruefung(boss, database.work, watchFaults(log, 'reasons for the review'));
@@ -107,7 +109,7 @@ async function main(): Promise<void> {
     });
     // Its packages are loaded where mails are sent only.
     const { workMail } = await import('./jobs/mail.ts');
-    await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, log });
+    await workMail(boss, database.work, { smtpUrl: config.smtpUrl, from: config.mailFrom, directory, secretKey, log });
   }
   const endRaster = isWorker ? workRaster(database.work, watchFaults(log, 'counts by squares')) : undefined;
   const drain = { active: false };

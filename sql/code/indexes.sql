@@ -93,6 +93,14 @@ comment on index portal.nutzer_link_hash is 'the link in a mail';
 comment on index portal.nutzer_daten_link_hash is 'the link to the own data in a mail';
 comment on index portal.token_nutzer is 'ending all access keys of an account';
 comment on index portal.versuch_seit is 'sweeping old attempts';
+comment on index portal.nachricht_satz is 'the thread of a record; deleting it';
+comment on index portal.nachricht_nutzer is 'what an account wrote, for whoever asks for their own data; erasing it';
+comment on index portal.nachricht_offen is 'questions that have to be mailed';
+comment on index portal.mitteilung_offen_nutzer is 'what a recorder has yet to be told';
+comment on index portal.mitteilung_offen_faellig is 'who is to be told of decisions now';
+comment on index portal.sichtbeobachtung_link_satz is 'deleting a record';
+comment on index portal.sichtbeobachtung_link_nutzer is 'ending all links of an account';
+comment on index portal.sichtbeobachtung_link_angelegt is 'sweeping old links';
 
 -- change log and reviews
 comment on index portal.protokoll_zeitpunkt is 'datum_von=, datum_bis= of /protokoll';

@@ -90,6 +90,11 @@ create or replace trigger _400_qs_insert after insert on portal.sichtbeobachtung
 create or replace trigger _400_qs_update after update on portal.sichtbeobachtung
   referencing old table as old_row new table as new_row
   for each statement execute function private.qs_after_write();
+-- Not at an insert: what an import brings was decided elsewhere.
+create or replace trigger _450_mitteilung after update on portal.sichtbeobachtung
+  for each row
+  when (new.status <> old.status and new.status <> 'pruefung' and new.bereich = 'oeffentlich')
+  execute function private.sichtbeobachtung_after_decision();
 create or replace trigger _500_medium_update after update on portal.sichtbeobachtung
   for each row
   when ((old.foto, old.foto_2, old.foto_3, old.biotopfoto, old.audio)

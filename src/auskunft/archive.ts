@@ -1,7 +1,7 @@
 // Everything that is stored about an account, as one zip (D7.1). Written while it is read: an account may have a hundred thousand
 // sightings and gigabytes of photos.
 import { ZipWriter } from '@zip.js/zip.js';
-import { getNutzerAuskunft, type Inhaber, listAuskunftQs, requireZugangsstand } from '../db/auskunft.ts';
+import { getNutzerAuskunft, type Inhaber, listAuskunftNachricht, listAuskunftQs, requireZugangsstand } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
 import type { Storage } from '../media/storage.ts';
 import { describeAuskunft, missingFile } from './liesmich.ts';
@@ -48,6 +48,7 @@ export async function writeAuskunft(
   await add('sichtbeobachtungen.csv', formatSaetze(listSaetze(sql, inhaber)));
   await add('qs.json', toJsonArray(parsed(listAuskunftQs(sql, inhaber, false))));
   await add('entscheidungen.json', toJsonArray(parsed(listAuskunftQs(sql, inhaber, true))));
+  await add('nachrichten.json', toJsonArray(parsed(listAuskunftNachricht(sql, inhaber))));
 
   const fehlend: string[] = [];
   let done = 0;

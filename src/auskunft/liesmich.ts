@@ -39,6 +39,9 @@ qs.json
 entscheidungen.json
   Falls Sie Beobachtungen anderer geprüft haben: wann, mit welchem Ergebnis, und die Bemerkung, die dabei steht.
 
+nachrichten.json
+  Fragen und Antworten zu Ihren Beobachtungen, und Fragen, die Sie beim Prüfen gestellt haben. von: erfasser oder experte.
+
 Zeiten in den Dateien sind in UTC angegeben, Tage als TT.MM.JJJJ.
 `;
 }

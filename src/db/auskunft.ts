@@ -86,6 +86,16 @@ export const listAuskunftQs = (sql: Sql, { nutzerId, zugangsstand }: Inhaber, al
     ({ result }) => result,
   );
 
+/** Messages about its records, and those that it wrote, of a page at a time: JSON arrays. */
+export const listAuskunftNachricht = (sql: Sql, { nutzerId, zugangsstand }: Inhaber) =>
+  readPages(
+    (afterId) => sql<LogRow[]>`
+      select * from api.list_auskunft_nachricht(
+        nutzer_id => api.require_zugangsstand(${nutzerId}::bigint, ${zugangsstand}::bytea), after_id => ${afterId}::bigint,
+        row_limit => ${pageRows}::integer)`,
+    ({ result }) => result,
+  );
+
 /** Stores a link to the own data to be mailed to this address; false when that is not the account's any more. */
 export async function setNutzerDatenLink(sql: Sql, id: number, hash: Buffer, email: string): Promise<boolean> {
   return oneValue<boolean>(sql`

@@ -69,6 +69,13 @@ export interface WarteschlangeFilter {
   mit_foto?: boolean | undefined;
 }
 
+/** Of the thread between recorder and experts. */
+export interface Nachricht {
+  von: 'erfasser' | 'experte';
+  text: string;
+  zeitpunkt: string;
+}
+
 /** Where a page of the queue ended. */
 export interface WarteschlangeStelle {
   id: number;
@@ -79,7 +86,7 @@ export interface Warteschlange {
   /** JSON array of records with all fields, with marks for the addresses of files in it. */
   sichtbeobachtungen: Buffer;
   /** The same records in the same order. */
-  zeilen: { id: number; stand: string; gruende: Pruefgrund[]; bestaetigungen: number }[];
+  zeilen: { id: number; stand: string; gruende: Pruefgrund[]; bestaetigungen: number; nachrichten: Nachricht[] }[];
   /** Null on the last page. */
   naechste: WarteschlangeStelle | null;
 }

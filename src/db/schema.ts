@@ -8,6 +8,7 @@ export * from './schema/common.ts';
 export * from './schema/export.ts';
 export * from './schema/gezeigt.ts';
 export * from './schema/mandant.ts';
+export * from './schema/mitteilung.ts';
 export * from './schema/nutzer.ts';
 export * from './schema/protokoll.ts';
 export * from './schema/pruefung.ts';

@@ -8,13 +8,27 @@ import { grantWarteschlange } from '../db/grants.ts';
 import { currentScope } from '../guard/request.ts';
 
 /** Which mail, for whom. Never what stands in it: a link is a secret, and is made when the mail is sent (S2.2). */
-export interface MailJob {
-  kind: 'registrierung' | 'adresse vergeben' | 'passwort' | 'daten';
+export type MailJob = KontoJob | FrageJob | MitteilungJob;
+
+interface AnyMailJob {
   nutzerId: number;
   /** Address of the tenant, for the link: http://rp.localhost:8080 */
   origin: string;
   /** Name of the tenant. */
   portal: string;
+}
+export interface KontoJob extends AnyMailJob {
+  kind: 'registrierung' | 'adresse vergeben' | 'passwort' | 'daten';
+}
+/** A question about a record. */
+export interface FrageJob extends AnyMailJob {
+  kind: 'frage';
+  sichtbeobachtung: number;
+}
+/** Decisions that are marked with `mail`. */
+export interface MitteilungJob extends AnyMailJob {
+  kind: 'mitteilung';
+  mail: string;
 }
 
 export const mailQueue = 'mail';

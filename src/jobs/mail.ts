@@ -1,21 +1,25 @@
 // Sends mails: by SMTP, or as files where no server is configured.
-import { randomUUID } from 'node:crypto';
+import { type KeyObject, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { JobResult, JobWithMetadata } from 'pg-boss';
 import { setNutzerDatenLink } from '../db/auskunft.ts';
 import type { Sql } from '../db/client.ts';
+import { setMailAbgelehnt } from '../db/mitteilung.ts';
 import { getMailNutzer, type MailNutzer, setNutzerLink } from '../db/nutzer.ts';
 import { makeToken } from '../guard/token.ts';
 import type { Log } from '../observe/log.ts';
-import { type Boss, type MailJob, mailQueue } from './boss.ts';
+import { type Boss, type KontoJob, type MailJob, mailQueue } from './boss.ts';
+import { composeMitteilung, type Mail } from './mitteilung.ts';
 
 export interface MailOptions {
   /** null: files in `directory`. */
   smtpUrl: string | null;
   from: string;
   directory: string;
+  /** Signs the addresses by which people want no more mails. */
+  secretKey: KeyObject;
   log: Pick<Log, 'warn' | 'error'>;
 }
 
@@ -35,18 +39,26 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
     const recipient = await getMailNutzer(sql, data.nutzerId);
     // Blocked or gone since: nobody to write to.
     if (!recipient) return;
-    const mail = await compose(sql, data, recipient);
+    const mail =
+      data.kind === 'frage' || data.kind === 'mitteilung'
+        ? await composeMitteilung(sql, data, recipient, options.secretKey)
+        : await compose(sql, data, recipient);
     // The address was changed since: a link must not go to the old one.
     if (!mail) return;
-    const { subject, text } = mail;
-    const info = (await transport.sendMail({
+    const { subject, text, headers } = mail;
+    const message = {
       from: options.from,
       to: { name: recipient.name, address: recipient.email },
       subject,
       text,
-      headers: { 'Auto-Submitted': 'auto-generated' },
+      headers: { 'Auto-Submitted': 'auto-generated', ...headers },
+    };
+    const info = (await transport.sendMail(message).catch(async (error: SmtpError) => {
+      if (isRefusedFor(error, 'RCPT TO')) await setMailAbgelehnt(sql, data.nutzerId, recipient.email);
+      throw error;
     })) as { message?: Buffer };
     if (!options.smtpUrl && info.message) await writeMail(options.directory, info.message);
+    await mail.sent?.();
   };
   const attempt = async (job: JobWithMetadata<MailJob>): Promise<JobResult> => {
     try {
@@ -54,14 +66,8 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
       return { id: job.id, status: 'completed' };
     } catch (error) {
       // Never the server's words: they repeat the address.
-      const { code, responseCode, command, response } = error as Record<
-        'code' | 'responseCode' | 'command' | 'response',
-        unknown
-      >;
-      // Settings are wrong, not the mailbox: a login is missing, or the server takes no mails for others (RFC 3463: 5.7).
-      const isOurs =
-        [530, 535].includes(Number(responseCode)) || (command === 'RCPT TO' && /^\d{3}[ -]5\.7\./.test(String(response)));
-      const isRefused = !isOurs && Number(responseCode) >= 500 && (command === 'RCPT TO' || command === 'DATA');
+      const { code, responseCode } = error as SmtpError;
+      const isRefused = isRefusedFor(error as SmtpError, 'RCPT TO') || isRefusedFor(error as SmtpError, 'DATA');
       const about = { kind: job.data.kind, job: job.id, code, responseCode, attempt: job.retryCount + 1 };
       if (!isRefused && job.retryCount < job.retryLimit) options.log.warn(about, 'a mail was not sent, it will be tried again');
       else options.log.error(about, 'a mail was given up');
@@ -77,8 +83,16 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
   );
 }
 
+type SmtpError = Record<'code' | 'responseCode' | 'command' | 'response', unknown>;
+
+/** Whether the server refused this for good, and not because of our settings: a login is missing, or it takes no mails for others (RFC 3463: 5.7). */
+function isRefusedFor({ responseCode, command, response }: SmtpError, asked: 'RCPT TO' | 'DATA'): boolean {
+  const isOurs = [530, 535].includes(Number(responseCode)) || (asked === 'RCPT TO' && /^\d{3}[ -]5\.7\./.test(String(response)));
+  return command === asked && Number(responseCode) >= 500 && !isOurs;
+}
+
 // The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.
-async function compose(sql: Sql, job: MailJob, recipient: MailNutzer): Promise<{ subject: string; text: string } | null> {
+async function compose(sql: Sql, job: KontoJob, recipient: MailNutzer): Promise<Mail | null> {
   const { portal } = job;
   const greeting = `Guten Tag ${recipient.name},`;
   if (job.kind === 'adresse vergeben') {

@@ -77,7 +77,7 @@ describe('GET /pruefung/v1/warteschlange', () => {
   it('shows each as the interface does, with stand and reasons; the stand changes with the record', async () => {
     const { json } = await ask('mit_foto=true');
     const [row] = json.result;
-    assert.deepEqual(Object.keys(row), ['id', 'stand', 'sichtbeobachtung', 'gruende', 'bestaetigungen']);
+    assert.deepEqual(Object.keys(row), ['id', 'stand', 'sichtbeobachtung', 'gruende', 'bestaetigungen', 'nachrichten']);
     const detail = (await service.request(`/sichtbeobachtungen/${ids.photo}`, { as: 'expertin' })).json.result[0];
     // Signed until another second.
     assert.deepEqual({ ...row.sichtbeobachtung, foto: '' }, { ...detail, foto: '' });

@@ -1,13 +1,12 @@
 // Mails on their way: the real queue, a real SMTP server, and files without one.
 import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { format } from 'node:util';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Database } from '../../src/db/client.ts';
 import { type Boss, mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
 import { type MailOptions, workMail } from '../../src/jobs/mail.ts';
@@ -15,32 +14,8 @@ import { openTestDatabase } from '../support/database.ts';
 import { makeDirectory } from '../support/end.ts';
 import { freePort, listenAnywhere } from '../support/port.ts';
 import { startTestService, type TestService, testConfig } from '../support/service.ts';
+import { closeSmtp, decodeMail, type Mail, makeSmtp } from '../support/smtp.ts';
 import { waitFor } from '../support/wait.ts';
-
-interface Mail {
-  to: string[];
-  raw: string;
-}
-
-/** A server that takes mails, unless it says something else to one of them. */
-function makeSmtp(options: SMTPServerOptions = {}, refuse: () => string | undefined = () => undefined) {
-  const mails: Mail[] = [];
-  const server = new SMTPServer({
-    disabledCommands: ['STARTTLS', 'AUTH'],
-    onData(stream, session, done) {
-      void text(stream).then((raw) => {
-        const refusal = refuse();
-        if (refusal) return done(Object.assign(new Error(refusal), { responseCode: 451 }));
-        mails.push({ to: session.envelope.rcptTo.map((recipient: { address: string }) => recipient.address), raw });
-        done();
-      });
-    },
-    ...options,
-  });
-  return { server, mails };
-}
-
-const close = (server: SMTPServer) => new Promise<void>((resolve) => server.close(resolve));
 
 /** Another service whose mails are queued. */
 async function startQueue(config = testConfig) {
@@ -66,6 +41,7 @@ let directory: string;
 /** What the log was told. */
 const lines: Record<string, unknown>[] = [];
 const note = (about: object, message?: string) => void lines.push({ ...about, message });
+const secretKey = createSecretKey(Buffer.alloc(32, 1));
 const log = { warn: note, error: note } as MailOptions['log'];
 
 before(async () => {
@@ -77,22 +53,15 @@ before(async () => {
 });
 after(async () => {
   await boss.stop();
-  await close(server);
+  await closeSmtp(server);
 });
-
-// As a mail client shows it.
-function decode(raw: string): string {
-  const joined = raw.replaceAll('\r\n', '\n').replace(/=\n/g, '');
-  const bytes = joined.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1').toString('utf8');
-}
 
 const register = (loginname: string, email: string, more: Record<string, string> = {}) =>
   database.sql.begin(async (tx) => {
     const [row] = await tx<{ nutzer_id: number }[]>`
       select nutzer_id from api.register_nutzer(
         loginname => ${loginname}::text, email => ${email}::text, vorname => ${more.vorname ?? 'Änne'}::text, nachname => ${more.nachname ?? 'Groß'}::text,
-        anonymisiert => 0, portal_name => ${more.portalName ?? null}::text, portal_url => null)`;
+        anonymisiert => 0, portal_name => ${more.portalName ?? null}::text, portal_url => null, medien_lizenz => null)`;
     await boss.enqueueMail(tx, {
       kind: 'registrierung',
       nutzerId: row?.nutzer_id ?? 0,
@@ -119,6 +88,7 @@ it('S5.4 arrives once, after a server that is down and one that refuses; its lin
     smtpUrl: `smtp://127.0.0.1:${port}?ignoreTLS=true`,
     from: 'portal@example.org',
     directory,
+    secretKey,
     log,
   });
   // Nobody listens there yet.
@@ -141,7 +111,7 @@ it('S5.4 arrives once, after a server that is down and one that refuses; its lin
   assert.equal(mails.length, 1);
   const [mail] = mails as [Mail];
   assert.deepEqual(mail.to, ['aenne@example.org']);
-  const shown = decode(mail.raw);
+  const shown = decodeMail(mail.raw);
   assert.match(shown, /Guten Tag Änne Groß,/);
   assert.match(shown, /Naturbund/);
   assert.match(mail.raw, /^Content-Type: text\/plain; charset=utf-8/m);
@@ -216,7 +186,7 @@ it('S5.4 one that is refused for good is given up at once; what may pass is trie
   const smtpUrl = `smtp://127.0.0.1:${await listenAnywhere(mailServer.server)}?ignoreTLS=true`;
   try {
     const begin = lines.length;
-    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, secretKey, log });
     const refused = ['rcpt550', 'rcpt553', 'data554', 'data552'];
     const later = ['rcpt450', 'data451', 'rcpt554', 'rcpt530'];
     for (const name of [...refused, ...later]) {
@@ -241,7 +211,7 @@ it('S5.4 one that is refused for good is given up at once; what may pass is trie
     assert.ok(!outputs?.text.includes('example.org'), 'no address is kept');
   } finally {
     await queue.stop();
-    await close(mailServer);
+    await closeSmtp(mailServer);
   }
 });
 
@@ -267,7 +237,7 @@ it('S5.3 recipients at which the server is slow hold up no mail that another net
   });
   const smtpUrl = `smtp://127.0.0.1:${await listenAnywhere(mailServer.server)}?ignoreTLS=true`;
   try {
-    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, secretKey, log });
     for (let n = 0; n < 8; n++) {
       const form = { loginname: `Langsam ${n}`, email: `${n}@slow.example`, vorname: 'L', nachname: 'L' };
       assert.equal((await other.request('/register', { form, headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 200);
@@ -286,7 +256,7 @@ it('S5.3 recipients at which the server is slow hold up no mail that another net
   } finally {
     for (const go of waiting) go();
     await queue.stop();
-    await close(mailServer);
+    await closeSmtp(mailServer);
   }
 });
 
@@ -313,7 +283,7 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
   });
   const smtpUrl = `smtp://127.0.0.1:${await listenAnywhere(gate)}?ignoreTLS=true`;
   try {
-    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, log });
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, secretKey, log });
     const start = performance.now();
     const form = { loginname: 'Geduld', email: 'geduld@example.org', vorname: 'G', nachname: 'G' };
     assert.equal((await other.request('/register', { form })).status, 200);
@@ -331,19 +301,19 @@ it('S5.4 a server that drops, and one that stalls: registration answers at once,
     });
     await sleep(1500);
     assert.equal(taken.length, 1);
-    const link = /\/api\/v2(\/konto\/\S+)/.exec(decode(taken[0]?.raw ?? ''))?.[1];
+    const link = /\/api\/v2(\/konto\/\S+)/.exec(decodeMail(taken[0]?.raw ?? ''))?.[1];
     assert.equal((await other.request(link ?? '')).status, 200, 'the link of the mail that arrived is the one that counts');
   } finally {
     await queue.stop();
     gate.close();
-    await close(mailServer);
+    await closeSmtp(mailServer);
   }
 });
 
 it('becomes a file where no server is configured, with its links whole', async () => {
   const other = await openTestDatabase();
   const files = await startBoss(other, () => {}, { supervise: false, mayChange: true });
-  await workMail(files, other.sql, { smtpUrl: null, from: 'portal@example.org', directory, log });
+  await workMail(files, other.sql, { smtpUrl: null, from: 'portal@example.org', directory, secretKey, log });
   const [row] = await other.sql<{ id: number }[]>`select id from portal.nutzer where loginname = 'melder'`;
   // As long as they get: the address of a tenant, and a token that may have any letter of its alphabet.
   const about = { nutzerId: row?.id ?? 0, origin: 'https://melden.artenfinder.nordland.example.org', portal: 'Nördland' };

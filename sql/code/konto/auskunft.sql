@@ -33,6 +33,9 @@ begin
     'portal_name', u.portal_name, 'portal_url', u.portal_url, 'medien_lizenz', u.medien_lizenz,
     'angelegt', private.to_zeit_text(u.angelegt), 'selbst_registriert', u.registriert,
     'passwort_gesetzt', u.password_hash is not null,
+    'mitteilungen', private.get_haeufigkeit(u.id),
+    'mail_abgelehnt', (select private.to_zeit_text(m.abgelehnt) from portal.mitteilung m where m.nutzer_id = u.id),
+    'noch_nicht_mitgeteilt', (select count(*) from portal.mitteilung_offen o where o.nutzer_id = u.id),
     'zugangsschluessel', (
       select coalesce(json_agg(json_build_object(
         'angelegt', private.to_zeit_text(t.angelegt), 'genutzt', private.to_zeit_text(t.genutzt)) order by t.angelegt), '[]')
@@ -43,6 +46,8 @@ begin
         select 'Passwort', p.angelegt from portal.nutzer_link p where p.nutzer_id = u.id
         union all
         select 'eigene Daten', d.angelegt from portal.nutzer_daten_link d where d.nutzer_id = u.id
+        union all
+        select 'Beobachtung ' || s.sichtbeobachtung_id, s.angelegt from portal.sichtbeobachtung_link s where s.nutzer_id = u.id
       ) l (zweck, angelegt)),
     'netze', (
       select coalesce(json_agg(json_build_object('zuletzt', private.to_zeit_text(n.zuletzt)) order by n.zuletzt), '[]')

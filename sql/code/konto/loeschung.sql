@@ -33,6 +33,8 @@ begin
   delete from portal.nutzer_artengruppe a where a.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_mandant m where m.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_netz n where n.nutzer_id = v_nutzer.id;
+  delete from portal.mitteilung m where m.nutzer_id = v_nutzer.id;
+  delete from portal.mitteilung_offen o where o.nutzer_id = v_nutzer.id;
   -- Those that are counted for a network too can't be told from others; they go with their window.
   delete from portal.versuch v
   using (values
@@ -115,6 +117,8 @@ begin
   set bemerkung = private.to_bemerkung_ohne(g.bemerkung, v_muster),
     bemerkung_experte = private.to_bemerkung_ohne(g.bemerkung_experte, v_muster)
   where g.sichtbeobachtung_id = any (v_ids) and (g.bemerkung ~* v_muster or g.bemerkung_experte ~* v_muster);
+  update portal.nachricht n set text = private.to_bemerkung_ohne(n.text, v_muster)
+  where n.sichtbeobachtung_id = any (v_ids) and n.text ~* v_muster;
   return v_ids[cardinality(v_ids)];
 end
 $$;
@@ -228,6 +232,25 @@ begin
   delete from portal.nutzer_link l where l.angelegt < now() - interval '7 days';
   delete from portal.nutzer_daten_link l where l.angelegt < now() - interval '1 day';
   delete from portal.nutzer_reservierung r where r.angelegt < now() - interval '7 days';
+
+  delete from portal.sichtbeobachtung_link l
+  where l.hash in (
+    select o.hash from portal.sichtbeobachtung_link o
+    where o.angelegt < now() - interval '30 days'
+    limit row_limit
+    for update skip locked);
+  get diagnostics v_count = row_count;
+  v_more := v_more or v_count >= row_limit;
+
+  -- What a mail would have told that was given up.
+  delete from portal.mitteilung_offen m
+  where m.sichtbeobachtung_id in (
+    select o.sichtbeobachtung_id from portal.mitteilung_offen o
+    where o.faellig < now() - interval '30 days'
+    limit row_limit
+    for update skip locked);
+  get diagnostics v_count = row_count;
+  v_more := v_more or v_count >= row_limit;
 
   -- Whoever was given a role before the link was used is expected; who is blocked shall not register again.
   delete from portal.nutzer u

@@ -153,6 +153,9 @@ begin
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
   end if;
+  if private.has_rolle(reader, 'administrator') then
+    v_result := left(v_result, -1) || ',"mail_abgelehnt":' || private.is_mail_abgelehnt(get_nutzer.id) || '}';
+  end if;
   return '[' || v_result || ']';
 end
 $$;

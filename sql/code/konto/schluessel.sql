@@ -14,6 +14,10 @@ begin
     delete from portal.token t where t.nutzer_id = new.id;
     delete from portal.nutzer_link l where l.nutzer_id = new.id;
     delete from portal.nutzer_daten_link l where l.nutzer_id = new.id;
+    delete from portal.sichtbeobachtung_link l where l.nutzer_id = new.id;
+  end if;
+  if new.email_key is distinct from old.email_key then
+    update portal.mitteilung m set abgelehnt = null where m.nutzer_id = new.id and m.abgelehnt is not null;
   end if;
   if new.password_hash is distinct from old.password_hash then
     perform private.delete_login_versuch(new.id);

@@ -41,6 +41,9 @@ begin
     experte_id = case when v_status = s.status then s.experte_id when v_status in ('freigegeben', 'abgelehnt') then reader end,
     bemerkung_experte = case when bemerkung is null then s.bemerkung_experte else nullif(bemerkung, '') end
   where s.id = set_status.id;
+  if status = 'hinweis' and bemerkung <> '' then
+    perform private.create_frage(set_status.id, reader, bemerkung);
+  end if;
   return null;
 end
 $$;

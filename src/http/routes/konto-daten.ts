@@ -12,6 +12,7 @@ import {
   setNutzerMedien,
 } from '../../db/auskunft.ts';
 import { consumeNutzerLoeschLink, type Saetze } from '../../db/loeschung.ts';
+import { getHaeufigkeit, haeufigkeiten, haeufigkeitWorte, setHaeufigkeitOfLink } from '../../db/mitteilung.ts';
 import { licences } from '../../export/licences.ts';
 import { Limit } from '../../guard/limit.ts';
 import { currentScope } from '../../guard/request.ts';
@@ -22,7 +23,7 @@ import { medienLizenzen } from '../../sichtbeobachtung-felder.ts';
 import type { Deps, Env } from '../context.ts';
 import { limits, requireAllowed } from '../too-often.ts';
 import { readForm } from '../wire/form.ts';
-import { replyPage } from './konto-page.ts';
+import { replyPage } from '../wire/link-page.ts';
 import { enqueueLink } from './register.ts';
 
 /**
@@ -75,6 +76,10 @@ export function kontoDatenRoutes(deps: Deps): Hono<Env> {
     const options = medienLizenzen.map(
       (name) => html`<option value="${name}"${name === medienLizenz ? raw(' selected') : ''}>${licences[name].title}</option>`,
     );
+    const haeufigkeit = await getHaeufigkeit(sql, nutzerId);
+    const rhythms = haeufigkeiten.map(
+      (name) => html`<option value="${name}"${name === haeufigkeit ? raw(' selected') : ''}>${haeufigkeitWorte[name]}</option>`,
+    );
     const content = html`<p>Konto: <strong>${loginname}</strong></p>
 ${said === null ? '' : html`<p role="status">${said}</p>`}
 <h2>Herunterladen</h2>
@@ -99,6 +104,13 @@ ${
 ${options}
 </select>
 <button type="submit">Lizenz ändern</button>
+</form>
+<h2>Mails</h2>
+<form method="post">
+<input type="hidden" name="aktion" value="mitteilungen">
+<label for="haeufigkeit">Fragen und Entscheidungen zu Ihren Beobachtungen</label>
+<select id="haeufigkeit" name="haeufigkeit">${rhythms}</select>
+<button type="submit">Ändern</button>
 </form>
 <h2>Konto löschen</h2>
 <form method="post">
@@ -218,6 +230,13 @@ ${options}
         if (lizenz === null && given !== '') return replyChoice(c, link);
         if (!(await setNutzerMedien(sql, hash, lizenz))) return replyGone(c);
         return replyChoice(c, link, lizenzChanged);
+      }
+      if (aktion === 'mitteilungen') {
+        const [given = ''] = fields.get('haeufigkeit') ?? [];
+        const haeufigkeit = haeufigkeiten.find((name) => name === given);
+        if (haeufigkeit === undefined) return replyChoice(c, link);
+        if (!(await setHaeufigkeitOfLink(sql, hash, haeufigkeit))) return replyGone(c);
+        return replyChoice(c, link, 'Wie oft Sie Mails bekommen, ist geändert.');
       }
       if (saetze !== 'behalten' && saetze !== 'loeschen') return replyChoice(c, link);
       if (aktion === 'loeschen') return replyConfirm(c, saetze, null);

@@ -9,7 +9,7 @@ import { hashToken } from '../../guard/token.ts';
 import type { Deps, Env } from '../context.ts';
 import { limits, networkOfRequest, requireAllowed } from '../too-often.ts';
 import { readForm } from '../wire/form.ts';
-import { replyPage } from './konto-page.ts';
+import { replyPage } from '../wire/link-page.ts';
 
 const minLength = 8;
 const maxLength = 200;

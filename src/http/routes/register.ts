@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { Mandant } from '../../db/mandant.ts';
 import { getNutzerOf, registerNutzer } from '../../db/nutzer.ts';
 import { mailAddress } from '../../guard/mail-address.ts';
-import type { MailJob } from '../../jobs/boss.ts';
+import type { KontoJob } from '../../jobs/boss.ts';
 import { medienLizenzen } from '../../sichtbeobachtung-felder.ts';
 import { type Deps, publicOrigin } from '../context.ts';
 import { formErrors } from '../openapi/operation.ts';
@@ -30,7 +30,7 @@ const known = v.optional(v.pipe(v.string(), v.maxLength(254, 'ein Text mit höch
 const nobody = 0;
 
 /** A mail with a link; its address is never the request's host, which an attacker may choose (S2.4). */
-function toMailJob({ config }: Deps, tenant: Mandant, kind: MailJob['kind'], nutzerId: number): MailJob {
+function toMailJob({ config }: Deps, tenant: Mandant, kind: KontoJob['kind'], nutzerId: number): KontoJob {
   return { kind, nutzerId, origin: publicOrigin(tenant, config.publicUrl), portal: tenant.name };
 }
 

@@ -1,8 +1,10 @@
-// The review desk's interface (O6): for experts and administrators.
+// The review desk's interface (O6): for experts and administrators; recorders' mails and answers.
 import { type Context, Hono } from 'hono';
 import { type Deps, type Env, readerMiddleware, tenantMiddleware } from '../../context.ts';
 import { PortalError } from '../../wire/portal-error.ts';
 import { answerEntscheidungen } from './entscheidungen.ts';
+import { answerAntwort, answerFragePage } from './frage.ts';
+import { answerAbmeldePage, answerAbmeldung, answerMitteilungen, changeMitteilungen } from './mitteilungen.ts';
 import { answerTable, takeTable } from './tabelle.ts';
 import { answerWarteschlange } from './warteschlange.ts';
 
@@ -12,7 +14,13 @@ export function pruefungRoutes(deps: Deps): Hono<Env> {
     .get('/pruefung/v1/warteschlange', (c) => answerWarteschlange(c, deps, readerOf(c)))
     .get('/pruefung/v1/entscheidungen.csv', (c) => answerTable(c, deps, readerOf(c)))
     .post('/pruefung/v1/entscheidungen.csv', (c) => takeTable(c, deps, readerOf(c)))
-    .post('/pruefung/v1/entscheidungen', (c) => answerEntscheidungen(c, deps, readerOf(c)));
+    .post('/pruefung/v1/entscheidungen', (c) => answerEntscheidungen(c, deps, readerOf(c)))
+    .get('/pruefung/v1/mitteilungen', (c) => answerMitteilungen(c, deps, readerOf(c)))
+    .put('/pruefung/v1/mitteilungen', (c) => changeMitteilungen(c, deps, readerOf(c)))
+    .get('/pruefung/v1/mitteilungen/abmelden/:token', (c) => answerAbmeldePage(c, deps))
+    .post('/pruefung/v1/mitteilungen/abmelden/:token', (c) => answerAbmeldung(c, deps))
+    .get('/pruefung/v1/beobachtung/:token', (c) => answerFragePage(c, deps))
+    .post('/pruefung/v1/beobachtung/:token', (c) => answerAntwort(c, deps));
 }
 
 /** @throws PortalError 401 when nobody is logged in */

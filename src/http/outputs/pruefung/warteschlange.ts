@@ -1,7 +1,7 @@
 // GET /pruefung/v1/warteschlange: what waits for a reviewer, and why each is odd (O6).
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { listWarteschlange, type Pruefgrund, type WarteschlangeStelle } from '../../../db/pruefung.ts';
+import { listWarteschlange, type Nachricht, type Pruefgrund, type WarteschlangeStelle } from '../../../db/pruefung.ts';
 import type { Deps, Env } from '../../context.ts';
 import { addressMedia } from '../../media/address.ts';
 import * as field from '../../wire/fields.ts';
@@ -39,6 +39,7 @@ export interface Wartend {
   gruende: Pruefgrund[];
   /** Releases, where a rule asks for two persons. */
   bestaetigungen: number;
+  nachrichten: Nachricht[];
 }
 
 /** A page of the queue as this reader may see it. */
@@ -53,12 +54,13 @@ export async function readWarteschlange(
   const tenant = c.get('tenant').id;
   const page = await listWarteschlange(deps.sql, tenant, reader, filter, sortierung === 'auffaellig', after, limit);
   const shown = JSON.parse(Buffer.concat(addressMedia(c, deps, page.sichtbeobachtungen)).toString());
-  const result = page.zeilen.map(({ id, stand, gruende, bestaetigungen }, at) => ({
+  const result = page.zeilen.map(({ id, stand, gruende, bestaetigungen, nachrichten }, at) => ({
     id,
     stand,
     sichtbeobachtung: shown[at],
     gruende,
     bestaetigungen,
+    nachrichten,
   }));
   return { result, naechste: page.naechste };
 }

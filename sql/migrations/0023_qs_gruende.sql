@@ -1,1 +1,0 @@
-ALTER TABLE "portal"."qs" ADD COLUMN "gruende" text[];

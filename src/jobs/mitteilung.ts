@@ -1,0 +1,147 @@
+// Tells recorders by mail what was asked and decided (O6). Every minute what is due is put into the queue of mails, in the transaction that
+// marks it; what the mail says is read when it is sent.
+import type { KeyObject } from 'node:crypto';
+import type { Sql } from '../db/client.ts';
+import { listMandant } from '../db/mandant.ts';
+import {
+  createSichtbeobachtungLink,
+  deleteMitteilung,
+  type Entschieden,
+  getFrageMail,
+  getMitteilung,
+  haeufigkeitWorte,
+  listFrageOffen,
+  listMitteilungFaellig,
+  setFrageMail,
+  setMitteilungMail,
+} from '../db/mitteilung.ts';
+import type { MailNutzer } from '../db/nutzer.ts';
+import { makeAbmeldung } from '../guard/abmeldung.ts';
+import { makeToken } from '../guard/token.ts';
+import { type Boss, ensureQueue, type FrageJob, type MitteilungJob } from './boss.ts';
+
+const queue = 'mitteilungen';
+/** Records that a mail names. */
+const maxLines = 50;
+
+export interface MitteilungOptions {
+  /** Address of a tenant, with {domain}. */
+  publicUrl: string;
+  /** Abbreviation of the tenant in whose name mails about records outside of all tenants are sent. */
+  defaultTenant: string | null;
+}
+
+/** Looks every minute. */
+export async function workMitteilung(boss: Boss, sql: Sql, options: MitteilungOptions): Promise<void> {
+  await ensureQueue(boss.boss, queue, { retryLimit: 0, expireInSeconds: 3600 });
+  await boss.boss.work(queue, async () => enqueueMitteilungen(boss, sql, options));
+  await boss.boss.schedule(queue, '* * * * *');
+}
+
+/** Puts into the queue of mails what is due. */
+export async function enqueueMitteilungen(
+  boss: Pick<Boss, 'enqueueMail'>,
+  sql: Sql,
+  { publicUrl, defaultTenant }: MitteilungOptions,
+): Promise<void> {
+  const fragen = await listFrageOffen(sql);
+  const faellig = await listMitteilungFaellig(sql);
+  if (fragen.length + faellig.length === 0) return;
+  const mandanten = (await listMandant(sql)).filter(({ domains }) => domains.length > 0);
+  const originOf = (id: number | null) => {
+    const { domains: [domain = 'localhost'] = [], name = 'Artenportal' } =
+      mandanten.find((mandant) => mandant.id === id) ??
+      mandanten.find(({ kuerzel }) => kuerzel.toLowerCase() === defaultTenant?.toLowerCase()) ??
+      mandanten[0] ??
+      {};
+    return { origin: publicUrl.replaceAll('{domain}', domain), portal: name };
+  };
+  for (const id of fragen)
+    await sql.begin(async (tx) => {
+      const frage = await setFrageMail(tx, id);
+      if (frage === null) return;
+      const { nutzerId, sichtbeobachtung, mandantId } = frage;
+      await boss.enqueueMail(tx, { kind: 'frage', nutzerId, sichtbeobachtung, ...originOf(mandantId) });
+    });
+  for (const nutzerId of faellig)
+    await sql.begin(async (tx) => {
+      const taken = await setMitteilungMail(tx, nutzerId);
+      if (taken) await boss.enqueueMail(tx, { kind: 'mitteilung', nutzerId, mail: taken.mail, ...originOf(taken.mandantId) });
+    });
+}
+
+/** A mail as it is sent. */
+export interface Mail {
+  subject: string;
+  text: string;
+  headers?: Record<string, string>;
+  /** What is to be done once it is sent. */
+  sent?: () => Promise<void>;
+}
+
+const words: Record<Entschieden, string> = { freigegeben: 'freigegeben', hinweis: 'mit Hinweis', abgelehnt: 'abgelehnt' };
+
+// Never the species of a protected record: mails pass through foreign hands.
+const describe = (art: string | null, datum: string) =>
+  art === null ? `eine geschützte Beobachtung vom ${datum}` : `${art}, ${datum}`;
+
+/** @returns null when there is nothing to say any more, or the account's address was changed since */
+export async function composeMitteilung(
+  sql: Sql,
+  job: FrageJob | MitteilungJob,
+  recipient: MailNutzer,
+  key: KeyObject,
+): Promise<Mail | null> {
+  const { portal, origin, nutzerId } = job;
+  const abmeldung = `${origin}/pruefung/v1/mitteilungen/abmelden/${makeAbmeldung(key, nutzerId)}`;
+  const headers = { 'List-Unsubscribe': `<${abmeldung}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+  const greeting = `Guten Tag ${recipient.name},`;
+  const linkTo = async (ids: number[]) => {
+    const made = ids.map((id) => ({ id, ...makeToken() }));
+    if (!(await createSichtbeobachtungLink(sql, nutzerId, recipient.email, made))) return null;
+    return new Map(made.map(({ id, token }) => [id, `${origin}/pruefung/v1/beobachtung/${token}`]));
+  };
+
+  if (job.kind === 'frage') {
+    const asked = await getFrageMail(sql, nutzerId, job.sichtbeobachtung);
+    const links = asked && (await linkTo([job.sichtbeobachtung]));
+    if (!asked || !links) return null;
+    return {
+      subject: `${portal}: Frage zu einer Beobachtung`,
+      text: [
+        greeting,
+        `zu einer Ihrer Beobachtungen gibt es eine Frage: ${describe(asked.art, asked.datum)}.`,
+        ...(asked.frage === null ? [] : [asked.frage]),
+        'Unter dieser Adresse können Sie 30 Tage lang antworten, ohne sich anzumelden:',
+        links.get(job.sichtbeobachtung),
+        `Keine solchen Mails mehr: ${abmeldung}`,
+      ].join('\n\n'),
+      headers,
+    };
+  }
+  const told = await getMitteilung(sql, nutzerId, job.mail, maxLines);
+  const links = told && (await linkTo(told.eintraege.map(({ id }) => id)));
+  const sent = () => deleteMitteilung(sql, nutzerId, job.mail);
+  if (!told || !links) {
+    await sent();
+    return null;
+  }
+  const counts = (Object.keys(words) as Entschieden[]).flatMap((status) => {
+    const count = told.anzahl[status];
+    return count === undefined ? [] : `${count} ${words[status]}`;
+  });
+  const rest = Object.values(told.anzahl).reduce((sum, count) => sum + count, 0) - told.eintraege.length;
+  return {
+    subject: `${portal}: Neues zu Ihren Beobachtungen`,
+    text: [
+      greeting,
+      `über Ihre Beobachtungen wurde entschieden: ${counts.join(', ')}.`,
+      ...told.eintraege.map(({ id, art, datum, status }) => `${describe(art, datum)}: ${words[status]}\n${links.get(id)}`),
+      ...(rest > 0 ? [`Und ${rest} weitere.`] : []),
+      'Mit den Adressen sehen Sie 30 Tage lang die Beobachtung, und können antworten, wo ein Hinweis steht.',
+      `Sie bekommen solche Mails ${haeufigkeitWorte[told.haeufigkeit]}. Keine mehr: ${abmeldung}`,
+    ].join('\n\n'),
+    headers,
+    sent,
+  };
+}
