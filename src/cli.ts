@@ -10,6 +10,7 @@ import { exportCheckCommands } from './cli/export-check.ts';
 import { exportPublishCommands } from './cli/export-publish.ts';
 import { parseCommandLine, usage } from './cli/line.ts';
 import { nutzerCommands } from './cli/nutzer.ts';
+import { pruefungCommands } from './cli/pruefung.ts';
 import { sichtbeobachtungCommands } from './cli/sichtbeobachtungen.ts';
 import { loadConfig } from './config.ts';
 import { type Database, DatabaseError, openDatabase } from './db/client.ts';
@@ -41,6 +42,7 @@ const commands: Record<string, Command> = {
   ...backupCommands,
   ...exportCommands,
   ...exportCheckCommands,
+  ...pruefungCommands,
   ...exportPublishCommands,
 };
 

@@ -97,7 +97,7 @@ async function main(): Promise<void> {
     await workMitteilung(boss, database.work, config);
     await workMedia(boss, database.work, media);
     await workAbgleich(boss, database.work);
-    endPruefung = await workPruefung(boss, database.work, watchFaults(log, 'reasons for the review'));
+    endPruefung = await workPruefung(boss, database.work, log, watchFaults(log, 'reasons for the review'));
     if (config.boundary) await workBoundaries(boss, database, { settings: config.boundary, cron: config.boundary.cron, log });
     const { workExport } = await import('./jobs/export.ts');
     endExport = await workExport(boss, database, {

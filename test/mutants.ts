@@ -33,7 +33,11 @@ const fileTests = [
   'test/jobs/export.test.ts',
   'test/sql/medium.test.ts',
 ];
-const deskTests = ['test/http/zustaendig.test.ts', 'test/http/pruefung-entscheidungen.test.ts'];
+const deskTests = [
+  'test/http/zustaendig.test.ts',
+  'test/http/pruefung-entscheidungen.test.ts',
+  'test/sql/pruefung-automatik.test.ts',
+];
 const testsOf = (name: string) => (name.startsWith('files: ') ? fileTests : name.startsWith('desk: ') ? deskTests : tests);
 
 const databaseUrl = process.env.DATABASE_URL;

@@ -103,6 +103,7 @@ comment on index portal.sichtbeobachtung_link_nutzer is 'ending all links of an 
 comment on index portal.sichtbeobachtung_link_angelegt is 'sweeping old links';
 
 -- change log and reviews
+comment on index portal.qs_lauf is 'what a run of automatic release decided; whether one has decided on a record';
 comment on index portal.protokoll_zeitpunkt is 'datum_von=, datum_bis= of /protokoll';
 comment on index portal.protokoll_satz is 'gis.protokoll: what happened to one sighting; in pages, for whoever asks for their own data';
 comment on index portal.qs_zeitpunkt is 'datum_von=, datum_bis= of /qs';

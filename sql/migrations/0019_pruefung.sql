@@ -58,6 +58,13 @@ CREATE TABLE "portal"."entscheidung" (
 	CONSTRAINT "entscheidung_nutzer_id_schluessel_sichtbeobachtung_id_pk" PRIMARY KEY("nutzer_id","schluessel","sichtbeobachtung_id")
 );
 --> statement-breakpoint
+CREATE TABLE "portal"."pruef_lauf" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "portal"."pruef_lauf_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"zeitpunkt" timestamp with time zone DEFAULT now() NOT NULL,
+	"anzahl" integer NOT NULL,
+	"zurueckgenommen" timestamp with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."pruef_zahl" (
 	"art" integer NOT NULL,
 	"merkmal" "portal"."merkmal" NOT NULL,
@@ -119,6 +126,7 @@ CREATE TABLE "portal"."pruefregel" (
 ALTER TABLE "portal"."installation" ADD COLUMN "has_pruef_zahl" boolean DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE "portal"."installation" ADD COLUMN "orte_nach_gruppe" boolean DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE "portal"."qs" ADD COLUMN "gruende" text[];--> statement-breakpoint
+ALTER TABLE "portal"."qs" ADD COLUMN "lauf" integer;--> statement-breakpoint
 ALTER TABLE "portal"."mitteilung" ADD CONSTRAINT "mitteilung_nutzer_id_nutzer_id_fk" FOREIGN KEY ("nutzer_id") REFERENCES "portal"."nutzer"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."mitteilung_offen" ADD CONSTRAINT "mitteilung_offen_sichtbeobachtung_id_sichtbeobachtung_id_fk" FOREIGN KEY ("sichtbeobachtung_id") REFERENCES "portal"."sichtbeobachtung"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal"."mitteilung_offen" ADD CONSTRAINT "mitteilung_offen_nutzer_id_nutzer_id_fk" FOREIGN KEY ("nutzer_id") REFERENCES "portal"."nutzer"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -146,7 +154,8 @@ CREATE INDEX "nutzer_mandant_mandant" ON "portal"."nutzer_mandant" USING btree (
 CREATE INDEX "bestaetigung_experte" ON "portal"."bestaetigung" USING btree ("experte_id");--> statement-breakpoint
 CREATE INDEX "pruef_zahl_offen_fort" ON "portal"."pruef_zahl_offen" USING btree ("art") WHERE "portal"."pruef_zahl_offen"."offen" and "portal"."pruef_zahl_offen"."vorzeichen" < 0;--> statement-breakpoint
 CREATE INDEX "pruefgrund_auffaelligkeit" ON "portal"."pruefgrund" USING btree ("auffaelligkeit" DESC NULLS FIRST,"sichtbeobachtung_id");--> statement-breakpoint
-CREATE INDEX "pruefregel_mandant" ON "portal"."pruefregel" USING btree ("mandant_id");
+CREATE INDEX "pruefregel_mandant" ON "portal"."pruefregel" USING btree ("mandant_id");--> statement-breakpoint
+CREATE INDEX "qs_lauf" ON "portal"."qs" USING btree ("sichtbeobachtung_id","lauf") WHERE "portal"."qs"."lauf" is not null;
 --> statement-breakpoint
 CREATE TYPE "portal"."zustaendigkeit" AS (
 	"gilt" boolean,

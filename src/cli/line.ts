@@ -34,6 +34,8 @@ export const usage = `Aufruf: npm run cli -- BEFEHL
   export publish [--mandant KUERZEL] [--gbif DATENSATZ]
                                             die Dateien zum Veröffentlichen jetzt machen; --gbif: danach GBIF bitten, das Archiv
                                             des Mandanten abzurufen (GBIF_USER, GBIF_PASSWORD)
+  pruefung runs                             Läufe, die nach den Regeln der Experten automatisch freigegeben haben
+  pruefung undo NUMMER                      zurücknehmen, was ein solcher Lauf freigegeben hat
   abgleich neu                              alle Spiegel neu beginnen lassen: nachdem Dateien der Datenbank durch eine ältere Kopie
                                             ersetzt wurden
   backup VERZEICHNIS                        Datenbank, Fotos, Tonaufnahmen und Schlüssel sichern; noch einmal dorthin: auf den

@@ -1,7 +1,7 @@
 // Review (O6): counts by species, why records are odd, what would be odd about a report, decisions.
 import type { FeldValues } from '../sichtbeobachtung-felder.ts';
 import type { Sql } from './client.ts';
-import { oneValue } from './row.ts';
+import { oneRow, oneValue } from './row.ts';
 import { workInSteps } from './steps.ts';
 
 // Changes of a step. The feed for mirrors waits for writing transactions.
@@ -149,4 +149,55 @@ export function setEntscheidung(
       reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint, status => ${status}::text,
       bemerkung => ${bemerkung ?? null}::text, stand => ${stand}::text, schluessel => ${schluessel}::text,
       probe => ${probe}::boolean)`);
+}
+
+// Of a step. The feed for mirrors waits for writing transactions.
+const releasesPerStep = 100;
+
+/**
+ * Releases what rules of experts release without a person: a run.
+ * @returns its number and how many it released; null where there was nothing
+ */
+export async function releaseAutomatisch(sql: Sql): Promise<{ lauf: number; anzahl: number } | null> {
+  let lauf: number | null = null;
+  for (let released = 0; ; ) {
+    const step: { nummer: number | null; anzahl: number } = await oneRow(sql<{ nummer: number | null; anzahl: number }[]>`
+      select * from api.release_automatisch(lauf => ${lauf}::integer, row_limit => ${releasesPerStep}::integer)`);
+    if (step.anzahl === 0) return lauf === null ? null : { lauf, anzahl: released };
+    lauf = step.nummer;
+    released += step.anzahl;
+  }
+}
+
+/**
+ * Puts back into review what a run released, as far as nobody has decided on it since. Fails with NFUND.
+ * @param onStep told how many are done
+ * @returns how many
+ */
+export async function undoPruefLauf(sql: Sql, lauf: number, onStep: (done: number) => void): Promise<number> {
+  for (let done = 0; ; ) {
+    const count = await oneValue<number>(sql`
+      select api.undo_pruef_lauf(lauf => ${lauf}::integer, row_limit => ${releasesPerStep}::integer)`);
+    if (count === 0) return done;
+    done += count;
+    onStep(done);
+  }
+}
+
+export interface PruefLauf {
+  id: number;
+  zeitpunkt: Date;
+  anzahl: number;
+  /** Null: it stands. */
+  zurueckgenommen: Date | null;
+}
+
+/** Runs of automatic release, the newest first. */
+export async function listPruefLauf(sql: Sql): Promise<PruefLauf[]> {
+  const rows = await sql<PruefLauf[]>`select * from api.list_pruef_lauf()`;
+  return rows.map((row) => ({
+    ...row,
+    zeitpunkt: new Date(row.zeitpunkt),
+    zurueckgenommen: row.zurueckgenommen && new Date(row.zurueckgenommen),
+  }));
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startBoss } from '../../src/jobs/boss.ts';
 import { workPruefung } from '../../src/jobs/pruefung.ts';
+import { createLog } from '../../src/observe/log.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { closeAtEnd } from '../support/end.ts';
 import { makeRecord } from '../support/records.ts';
@@ -14,7 +15,7 @@ const { sql } = database;
 it('finds out why a record is odd soon after it was published, and all anew at night', async () => {
   const boss = await startBoss(database, (error) => assert.fail(String(error)), { supervise: true, mayChange: true });
   closeAtEnd(() => boss.stop());
-  const end = await workPruefung(boss, database.work, (error) => assert.fail(String(error)));
+  const end = await workPruefung(boss, database.work, createLog('silent'), (error) => assert.fail(String(error)));
   closeAtEnd(end);
   const schedules = await boss.boss.getSchedules();
   assert.deepEqual(

@@ -532,6 +532,18 @@ const deskBreakages: typeof breakages = {
       '(($1).zustaendig).gilt',
     ],
   },
+  'function private.is_automatisch(': {
+    'protected records are released by rules': ['and s.schutz = 0', ''],
+    'records without a photo are released by rules': ['and p.mit_foto', ''],
+    'odd records are released by rules': ["and p.codes <@ '{verwechslung}'", ''],
+    'records of novices are released by rules': [') o) = v_erfahren', ') o) >= 0'],
+    'a rule of one person releases what needs two': ['and not r.zwei_personen', ''],
+    'what was taken back is released again': ['and q.lauf is not null', 'and false'],
+    'species without a rule are released': ['r.automatisch and', ''],
+  },
+  'function api.undo_pruef_lauf(': {
+    'what somebody decided since is taken back': ['and s.experte_id is null', ''],
+  },
   'function api.set_entscheidung(': {
     'what changed meanwhile is decided': ['v_stand is distinct from stand', 'false'],
     'the same key decides again': ['    return v_known.code;', '    null;'],

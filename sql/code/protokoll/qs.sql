@@ -16,9 +16,10 @@ begin
     where n.bereich = 'oeffentlich'
     order by n.id;
   else
-    insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id, gruende)
+    insert into portal.qs (sichtbeobachtung_id, nutzer_id, art, datum_beobachtung, status, experte_id, gruende, lauf)
     select n.id, n.nutzer_id, n.art, n.datum, n.status, case when n.status in ('freigegeben', 'abgelehnt') then n.experte_id end,
-      (select nullif(p.codes, '{}') from portal.pruefgrund p where p.sichtbeobachtung_id = n.id and o.status = 'pruefung')
+      (select nullif(p.codes, '{}') from portal.pruefgrund p where p.sichtbeobachtung_id = n.id and o.status = 'pruefung'),
+      nullif(current_setting('portal.lauf', true), '')::integer
     from new_row n
     join old_row o using (id)
     where n.bereich = 'oeffentlich' and (o.bereich = 'privat' or n.status <> o.status)

@@ -29,11 +29,14 @@ export const qs = portal.table(
     zeitpunkt: zeitpunkt('zeitpunkt'),
     // codes of what spoke against it when it was decided; null: nothing, or nothing known
     gruende: textArray('gruende'),
+    // the run that decided, or took that back (portal.pruef_lauf); null: a person
+    lauf: integer('lauf'),
   },
   (t) => [
     index('qs_zeitpunkt').on(t.zeitpunkt, t.id),
     index('qs_nutzer').on(t.nutzer_id, t.id),
     index('qs_status').on(t.status, t.id),
+    index('qs_lauf').on(t.sichtbeobachtung_id, t.lauf).where(sql`${t.lauf} is not null`),
     index('qs_experte').on(t.experte_id, t.id).where(sql`${t.experte_id} is not null`),
   ],
 );

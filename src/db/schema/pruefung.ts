@@ -154,3 +154,11 @@ export const bestaetigung = portal.table(
   },
   (t) => [index('bestaetigung_experte').on(t.experte_id)],
 );
+
+/** Runs of automatic release that released something. */
+export const pruefLauf = portal.table('pruef_lauf', {
+  id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+  zeitpunkt: zeitpunkt('zeitpunkt'),
+  anzahl: integer('anzahl').notNull(),
+  zurueckgenommen: timestamp('zurueckgenommen', { withTimezone: true }),
+});
