@@ -227,7 +227,20 @@ describe('the digest', () => {
     await make({ status: 'freigegeben' });
     await send(true);
     assert.equal(mails.length, 1);
+    const [left] = await sql`select (select count(*) from portal.mitteilung_offen)::integer as n`;
+    assert.equal(left?.n, 0, 'nothing waits for nobody');
     await sql`select api.set_nutzer_status(loginname => ${'nachbarin'}::text, status => 1)`;
+  });
+
+  it('tells what is decided while its mail is being sent with the next one', async () => {
+    const id = await make();
+    await decide(id, { status: 'freigegeben' });
+    const melder = await nutzer('melder');
+    const [taken] = await sql`select mail::text as mail from api.set_mitteilung_mail(nutzer_id => ${melder}::bigint)`;
+    await decide(id, { status: 'abgelehnt' });
+    await sql`select api.delete_mitteilung(nutzer_id => ${melder}::bigint, mail => ${taken?.mail}::uuid)`;
+    await send(true);
+    assert.match(decodeMail(mails[0]?.raw ?? ''), /entschieden: 1 abgelehnt\./);
   });
 
   it('is tried again after a fault, and then told once', async () => {

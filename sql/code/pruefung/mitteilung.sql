@@ -174,13 +174,11 @@ as $$
 #variable_conflict use_column
 declare
   v_ids bigint[] := private.list_mitteilung_offen(nutzer_id, null);
-  v_erreichbar boolean := private.is_erreichbar(nutzer_id);
 begin
-  -- Taken back since, or answered.
-  delete from portal.mitteilung_offen o
-  using portal.sichtbeobachtung s
-  where o.sichtbeobachtung_id = any (v_ids) and s.id = o.sichtbeobachtung_id
-    and (not v_erreichbar or s.bereich = 'privat' or s.status = 'pruefung');
+  if not private.is_erreichbar(nutzer_id) then
+    delete from portal.mitteilung_offen o where o.sichtbeobachtung_id = any (v_ids);
+    return;
+  end if;
   mail := gen_random_uuid();
   update portal.mitteilung_offen o set mail = set_mitteilung_mail.mail where o.sichtbeobachtung_id = any (v_ids);
   if found then
