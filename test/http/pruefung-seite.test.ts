@@ -130,6 +130,13 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
       logIn(page, 'expertin', 'Käse'.normalize('NFD').repeat(30)),
     ]);
     assert.equal(request.postData(), `loginname=expertin&password=${sha1OfPlain('Käse'.repeat(30))}`);
+    const hashes = await page.evaluate<string[]>(`
+      import(document.querySelector('script[type=module]').src.replace('pruefung.js', 'sha1.js'))
+        .then(({ sha1 }) => Array.from({ length: 130 }, (_, length) => sha1('x'.repeat(length))))`);
+    assert.deepEqual(
+      hashes,
+      Array.from({ length: 130 }, (_, length) => sha1OfPlain('x'.repeat(length))),
+    );
     const alert = page.getByRole('alert');
     await alert.getByText('Name oder Passwort ist falsch').waitFor();
     await logIn(page, 'melder');
@@ -350,9 +357,19 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
   it('asks for the login again when the key has ended, and loses nothing', async () => {
     const ids = await makeWaiting(1);
     const { page } = await openQueue(1);
+    let posts = 0;
+    page.on('request', (request) => {
+      if (isPost(request)) posts++;
+    });
     await service.database.sql`delete from portal.token`;
     await page.keyboard.press('f');
     await page.getByRole('alert').getByText('Die Anmeldung ist abgelaufen.').waitFor();
+    assert.equal(await page.locator('#angaben').innerText(), '');
+    await page.getByLabel('Anmeldename').fill('wer langsam tippt');
+    // Longer than the first pause: nothing is tried with a key that is none.
+    await sleep(2000);
+    assert.equal(await page.getByLabel('Anmeldename').inputValue(), 'wer langsam tippt');
+    assert.equal(posts, 1);
     await logIn(page);
     await decided(ids, ['freigegeben']);
     service.forgetTokens();

@@ -110,7 +110,7 @@ ${choice('mit_foto', 'Foto', [all, ['true', 'mit Foto'], ['false', 'ohne Foto']]
 <small id="bemerkung-hilfe">Strg + Eingabe stellt die Frage, Esc verlässt das Feld.</small></div>
 <div id="knoepfe">
 <button type="button" class="haupt" data-tun="freigegeben" aria-keyshortcuts="F"><kbd>F</kbd> Freigeben</button>
-<button type="button" data-tun="hinweis" aria-keyshortcuts="H"><kbd>H</kbd> Frage stellen</button>
+<button type="button" data-tun="hinweis" aria-keyshortcuts="H"><kbd>H</kbd> Fragen</button>
 <button type="button" data-tun="abgelehnt" aria-keyshortcuts="A"><kbd>A</kbd> Ablehnen</button>
 <button type="button" data-tun="zurueck" aria-keyshortcuts="ArrowUp"><kbd>↑</kbd> Voriger</button>
 <button type="button" data-tun="weiter" aria-keyshortcuts="ArrowDown"><kbd>↓</kbd> Nächster</button>
@@ -118,7 +118,7 @@ ${choice('mit_foto', 'Foto', [all, ['true', 'mit Foto'], ['false', 'ohne Foto']]
 </div>
 <p class="zeile"><span id="ergebnis" role="status"></span> <span id="frist" aria-hidden="true"></span></p>
 <p class="zeile"><span id="netz" role="status"></span></p>
-<p class="leise"><label><input id="tasten" type="checkbox" checked> Tasten</label> F freigeben, H Frage stellen, A ablehnen, ↑ und ↓ blättern, U 10 Sekunden lang rückgängig</p>
+<p class="leise"><label><input id="tasten" type="checkbox" checked> Tasten</label> F freigeben, H fragen, A ablehnen, ↑ und ↓ blättern, U 10 Sekunden lang rückgängig</p>
 </section>
 </div>
 </main>

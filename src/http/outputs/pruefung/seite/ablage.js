@@ -24,6 +24,7 @@ export function makeAblage(loginname, { post, onAnswer, onChange, onLogin }) {
   const speicher = `pruefung-ablage ${loginname}`;
   let timer = 0;
   let failures = 0;
+  let isOver = false;
   /** @type {Promise<void> | null} */
   let running = null;
 
@@ -56,7 +57,7 @@ export function makeAblage(loginname, { post, onAnswer, onChange, onLogin }) {
   const schedule = () => {
     window.clearTimeout(timer);
     const wartende = list();
-    if (wartende.length === 0) return;
+    if (isOver || wartende.length === 0) return;
     const due = Math.min(...wartende.map(({ ab, schluessel }) => (schluessel === null ? ab : 0)));
     const pause = failures === 0 ? 0 : Math.min(pauses.first * 2 ** (failures - 1), pauses.most);
     timer = window.setTimeout(send, Math.max(due - Date.now(), pause));
@@ -75,8 +76,8 @@ export function makeAblage(loginname, { post, onAnswer, onChange, onLogin }) {
       const { result } = await postStapel(schluessel, stapel);
       settle((at) => (result[at]?.ok ? null : (sentences[result[at]?.code ?? ''] ?? `Nicht übernommen (${result[at]?.code}).`)));
     } catch (error) {
-      if (!(error instanceof Abgewiesen)) throw error;
       failures++;
+      if (!(error instanceof Abgewiesen)) throw error;
       if (error.status === 401) onLogin();
       // As it is it will never be taken.
       else if (error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)) settle(() => error.message);
@@ -129,6 +130,7 @@ export function makeAblage(loginname, { post, onAnswer, onChange, onLogin }) {
       }
     },
     stop() {
+      isOver = true;
       window.clearTimeout(timer);
       for (const [name, listener] of events) window.removeEventListener(name, listener);
     },

@@ -1,20 +1,18 @@
 // The page: who is logged in, what waits, which record is looked at, and what is decided.
 import { make } from '../../karte/element.js';
 import { makeAblage } from './ablage.js';
-import { describe, nameOf, showMedien } from './datensatz.js';
+import { makeDatensatz, nameOf, sentenceOf } from './datensatz.js';
 import { Abgewiesen, ask, keepKonto, login, readKonto } from './dienst.js';
-import { drawJahreslauf } from './jahreslauf.js';
-import { makeOrt } from './ort.js';
 
 /** @param {string} id @returns {any} */
 const get = (id) => document.getElementById(id);
-const [liste, bemerkung, filter, gross] = ['liste', 'bemerkung', 'filter', 'gross'].map(get);
+const [liste, bemerkung, filter] = ['liste', 'bemerkung', 'filter'].map(get);
 const worte = { freigegeben: 'Freigegeben', hinweis: 'Frage gestellt', abgelehnt: 'Abgelehnt' };
 /** So many are left when more are loaded. */
 const few = 10;
 
 /**
- * @typedef {import('./datensatz.js').Zeile & { rang: number, entwurf?: string, fehler?: string | undefined, isRenewed?: boolean }} Eintrag
+ * @typedef {import('./datensatz.js').Zeile & { rang: number, entwurf?: string, fehler?: string | undefined }} Eintrag
  * @typedef {ReturnType<typeof makeAblage>} Ablage
  */
 
@@ -30,9 +28,6 @@ let cursor = null;
 let gewaehlt = null;
 /** @type {Map<number, Eintrag>} What was decided and may come back. */
 const entschieden = new Map();
-/** @type {ReturnType<typeof makeOrt> | null} */
-let showOrt = null;
-let timer = 0;
 let rang = 0;
 let asked = 0;
 let isLoading = false;
@@ -43,10 +38,7 @@ const askAsReader = (path, init) => ask(path, init, konto ?? undefined);
 const say = (text) => {
   get('ergebnis').textContent = text;
 };
-/** @param {unknown} error */
-const sentenceOf = (error) => (error instanceof Abgewiesen ? error.message : 'Die Antwort des Dienstes ist nicht lesbar.');
-
-// ——— Login ———
+const showDatensatz = makeDatensatz(askAsReader);
 
 /** @param {string} text why one has to log in */
 function showLogin(text) {
@@ -55,9 +47,12 @@ function showLogin(text) {
   konto = null;
   keepKonto(null);
   asked++;
+  // Whoever sits here next sees nothing of it.
   eintraege = [];
+  cursor = null;
   entschieden.clear();
-  gewaehlt = null;
+  choose(null);
+  say('');
   get('arbeit').hidden = get('konto').hidden = true;
   get('anmeldung').hidden = false;
   get('anmeldung-fehler').textContent = text;
@@ -70,9 +65,6 @@ async function begin(neu) {
   get('anmeldung').hidden = true;
   get('arbeit').hidden = get('konto').hidden = false;
   get('konto').firstElementChild.textContent = neu.name;
-  showOrt ??= makeOrt(get('ort'), (message) => {
-    get('ort-text').textContent = `Die Karte ist nicht vollständig: ${message}`;
-  });
   ablage = makeAblage(neu.loginname, {
     post: (entscheidungen, schluessel, keepalive) =>
       ask(
@@ -116,8 +108,6 @@ get('abmelden').addEventListener('click', async () => {
   await askAsReader('/api/v2/logout', { method: 'POST' }).catch(() => {});
   showLogin(rest === 0 ? '' : `${zahl(rest)} auf das Netz und gehen hinaus, wenn Sie sich wieder anmelden.`);
 });
-
-// ——— The queue ———
 
 /** @param {boolean} [isMore] the next page, behind what is there */
 async function load(isMore = false) {
@@ -185,85 +175,14 @@ function move(step) {
   if (next) choose(next);
 }
 
-// ——— The record ———
-
 /** @param {Eintrag | null} eintrag */
 function choose(eintrag) {
   gewaehlt = eintrag;
   showListe();
-  get('datensatz-titel').textContent = eintrag ? nameOf(eintrag) : 'Kein Datensatz';
-  get('inhalt').hidden = get('bemerkung-feld').hidden = eintrag === null;
-  if (eintrag === null) return;
-  get('datensatz').scrollTop = 0;
-  const { sichtbeobachtung, fehler = '', entwurf = '' } = eintrag;
-  get('fehler-am-datensatz').textContent = fehler;
-  get('fehler-am-datensatz').hidden = fehler === '';
-  get('angaben').replaceChildren(...describe(eintrag));
-  bemerkung.value = entwurf;
-  showBilder(eintrag);
-  // Who goes on at once has not looked at it.
-  window.clearTimeout(timer);
-  timer = window.setTimeout(showArt, 150, eintrag);
-  get('ort-text').textContent = sichtbeobachtung.is_rasterized
-    ? 'Rot: die Rasterzelle von 5 × 5 km, in der dieser Datensatz liegt. Sonst: freigegebene Meldungen der Art, wie alle sie sehen.'
-    : 'Rot: dieser Datensatz. Sonst: freigegebene Meldungen der Art, wie alle sie sehen.';
+  get('bemerkung-feld').hidden = eintrag === null;
+  bemerkung.value = eintrag?.entwurf ?? '';
+  showDatensatz(eintrag);
 }
-
-/** @param {Eintrag} eintrag */
-function showBilder(eintrag) {
-  /** @param {string} src @param {string} alt */
-  const enlarge = (src, alt) => {
-    Object.assign(gross.querySelector('img'), { src, alt });
-    gross.showModal();
-  };
-  // Their addresses are good for a quarter of an hour.
-  const renew = async () => {
-    if (eintrag.isRenewed) return;
-    eintrag.isRenewed = true;
-    const { result } = await askAsReader(`/api/v2/sichtbeobachtungen/${eintrag.id}`).catch(() => ({ result: [] }));
-    if (result[0]) eintrag.sichtbeobachtung = result[0];
-    if (result[0] && eintrag === gewaehlt) showBilder(eintrag);
-  };
-  get('bilder').replaceChildren(...showMedien(eintrag, enlarge, renew));
-}
-
-/** @type {Map<string, Promise<{ art: number, drittel: { meldungen: number }[] } | null>>} By name. */
-const arten = new Map();
-
-/** @param {any} sichtbeobachtung @returns {Promise<{ art: number, drittel: { meldungen: number }[] } | null>} */
-async function findArt({ titel_wissenschaftlich, titel_deutsch }) {
-  // A tenant may have a name of its own, in one of the languages.
-  for (const name of [titel_wissenschaftlich, titel_deutsch]) {
-    if (!name) continue;
-    const found = (await ask(`/atlas/v1/arten?suche=${encodeURIComponent(name)}`)).arten.find(
-      (/** @type {any} */ { name_deutsch, name_wissenschaftlich }) => [name_deutsch, name_wissenschaftlich].includes(name),
-    );
-    if (found) return { art: found.id, ...(await ask(`/atlas/v1/phaenologie?art=${found.id}&format=json`)) };
-  }
-  return null;
-}
-
-/** Neighbours and season. @param {Eintrag} eintrag */
-async function showArt(eintrag) {
-  const { sichtbeobachtung } = eintrag;
-  const name = sichtbeobachtung.titel_wissenschaftlich;
-  if (!arten.has(name)) arten.set(name, findArt(sichtbeobachtung));
-  let art = null;
-  let text = 'Zu dieser Art gibt es keine Zahlen.';
-  try {
-    art = (await arten.get(name)) ?? null;
-  } catch (error) {
-    arten.delete(name);
-    text = sentenceOf(error);
-  }
-  if (eintrag !== gewaehlt) return;
-  showOrt?.(sichtbeobachtung, art?.art ?? null);
-  if (art === null) return get('jahreslauf').replaceChildren(make('p', { className: 'leise' }, text));
-  const { svg, label } = drawJahreslauf(art.drittel, sichtbeobachtung.datum);
-  get('jahreslauf').replaceChildren(svg, make('p', { className: 'leise' }, label));
-}
-
-// ——— Decisions ———
 
 /** @param {keyof typeof worte} status */
 function decide(status) {
@@ -326,8 +245,6 @@ function showAblage() {
 }
 window.setInterval(showAblage, 500);
 
-// ——— Keys and buttons ———
-
 /** @type {Record<string, () => void>} */
 const taten = {
   freigegeben: () => decide('freigegeben'),
@@ -343,9 +260,19 @@ const tasten = { f: 'freigegeben', h: 'hinweis', a: 'abgelehnt', u: 'rueckgaengi
 document.addEventListener('keydown', (event) => {
   const { target, key } = event;
   // Who types, chooses or moves the map means that.
-  const isBusy = target instanceof Element && target.closest('input:not([type=checkbox]), textarea, select, audio, #ort, dialog');
+  const isBusy = target instanceof Element && target.closest('input:not([type=checkbox]), textarea, select, audio, #ort');
   const tat = tasten[key.toLowerCase()];
-  if (!tat || ablage === null || isBusy || event.ctrlKey || event.metaKey || event.altKey || !get('tasten').checked) return;
+  if (
+    !tat ||
+    ablage === null ||
+    isBusy ||
+    get('gross').open ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    !get('tasten').checked
+  )
+    return;
   event.preventDefault();
   // Held down, a key would decide on what nobody has seen.
   if (event.repeat && !['zurueck', 'weiter'].includes(tat)) return;
