@@ -1,31 +1,13 @@
 // GET /karte: the map (O4.1). Everything it loads comes from here, but a background that the operator names.
-import { hash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import type { Config } from '../../config.ts';
 import { type ExportStand, listExport } from '../../db/export.ts';
 import { licences } from '../../export/licences.ts';
 import type { Deps, Env } from '../context.ts';
 import { sendHashed } from '../wire/etag.ts';
-import { pageType, sendForGood } from '../wire/reply.ts';
+import { pageType } from '../wire/reply.ts';
 import { queryReader } from './output-query.ts';
-
-const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
-const packaged = { 'ol.js': 'ol/dist/ol.js', 'ol.css': 'ol/ol.css' };
-
-const require = createRequire(import.meta.url);
-const folder = new URL('karte/', import.meta.url);
-const own = new Map(
-  readdirSync(folder)
-    .sort()
-    .flatMap((name) => (/\.(js|css)$/.test(name) ? [[name, readFileSync(new URL(name, folder))]] : [])),
-);
-const { version } = require('ol/package.json') as { version: string };
-// Part of each address, so that browsers may keep the files for good: the modules name each other without it.
-const mark = hash('sha256', Buffer.concat([Buffer.from(version), ...own.values()]), 'base64url').slice(0, 12);
-const base = `/karte/${mark}`;
+import { filesBase, makePolicy } from './page-files.ts';
 
 const readNothing = queryReader({});
 
@@ -41,18 +23,7 @@ export function karteRoutes({ config, reads }: Deps): Hono<Env> {
     c.header('Content-Security-Policy', policy);
     return sendHashed(c, body, pageType);
   };
-  const routes = new Hono<Env>().get('/karte', page).get('/karte/', (c) => c.redirect('/karte', 301));
-  const packed = Object.entries(packaged).map(([name, path]) => [name, readFileSync(require.resolve(path))] as const);
-  for (const [name, bytes] of [...own, ...packed])
-    routes.get(`${base}/${name}`, (c) => sendForGood(c, bytes, types[name.endsWith('.js') ? 'js' : 'css']));
-  return routes;
-}
-
-/** No other host, but that of the background. OpenLayers draws icons of its controls from its own style sheet. */
-function makePolicy(hintergrund: Config['karteHintergrund']): string {
-  const other = hintergrund ? ` ${new URL(hintergrund.url).origin}` : '';
-  const sources = `script-src 'self'; style-src 'self'; img-src 'self' data:${other}; connect-src 'self'${other}`;
-  return `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  return new Hono<Env>().get('/karte', page).get('/karte/', (c) => c.redirect('/karte', 301));
 }
 
 const makePage = (hintergrund: string, quelle: string, publishers: readonly ExportStand[]) => html`<!doctype html>
@@ -62,10 +33,10 @@ const makePage = (hintergrund: string, quelle: string, publishers: readonly Expo
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Karte der Beobachtungen</title>
 <link rel="icon" type="image/png" href="/favicon.ico">
-<link rel="stylesheet" href="${base}/ol.css">
-<link rel="stylesheet" href="${base}/karte.css">
-<script src="${base}/ol.js" defer></script>
-<script src="${base}/karte.js" type="module"></script>
+<link rel="stylesheet" href="${filesBase}/ol.css">
+<link rel="stylesheet" href="${filesBase}/karte/karte.css">
+<script src="${filesBase}/ol.js" defer></script>
+<script src="${filesBase}/karte/karte.js" type="module"></script>
 </head>
 <body>
 <header class="kopf">

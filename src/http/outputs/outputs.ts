@@ -8,9 +8,11 @@ import { atlasRoutes } from './atlas.ts';
 import { exportRoutes } from './export/export-routes.ts';
 import { karteRoutes } from './karte.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
+import { pageFileRoutes } from './page-files.ts';
 import { phaenologieRoutes } from './phaenologie.ts';
 import { hinweisRoutes } from './pruefung/hinweise.ts';
 import { pruefungRoutes } from './pruefung/pruefung-routes.ts';
+import { pruefungSeiteRoutes } from './pruefung/seite.ts';
 import { tileRoutes } from './tiles.ts';
 
 /** Where outputs are: errors there are problem details. */
@@ -28,5 +30,7 @@ export function outputRoutes(deps: Deps, answers: AnswerCache): Hono<Env> {
     .route('/', exportRoutes(deps))
     .route('/', hinweisRoutes(deps))
     .route('/', pruefungRoutes(deps))
-    .route('/', karteRoutes(deps));
+    .route('/', pruefungSeiteRoutes(deps))
+    .route('/', karteRoutes(deps))
+    .route('/', pageFileRoutes());
 }
