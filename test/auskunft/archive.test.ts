@@ -38,7 +38,7 @@ describe('the archive of an account', () => {
 
     const { archived, files, json } = await archiveOf('melder');
     assert.deepEqual(archived, { saetze: 2, dateien: 1, fehlend: 0 });
-    const sheets = ['sichtbeobachtungen.json', 'sichtbeobachtungen.csv', 'qs.json', 'entscheidungen.json'];
+    const sheets = ['sichtbeobachtungen.json', 'sichtbeobachtungen.csv', 'qs.json', 'entscheidungen.json', 'nachrichten.json'];
     assert.deepEqual([...files.keys()], ['LIESMICH.txt', 'konto.json', ...sheets, `dateien/${secret}_foto.jpg`]);
     const konto = json('konto.json');
     const [account] = pluck([konto], 'loginname', 'email', 'vorname', 'nachname', 'passwort_gesetzt');
