@@ -64,7 +64,7 @@ describe('GET /nutzer/{id}', () => {
       {
         ...{ id, loginname: 'vogelexperte', email: '2@example.org', vorname: 'Vera', nachname: 'vogelexperte' },
         ...{ anonymisiert: 0, status: 1, rollen: ['expert'], artengruppenbeschraenkung: [1] },
-        ...{ mandantenbeschraenkung: [], medien_lizenz: null },
+        ...{ mandantenbeschraenkung: [], medien_lizenz: null, mail_abgelehnt: false },
       },
     ]);
     const restricted = `/nutzer/${id}?format=xml&restrict=rollen,artengruppenbeschraenkung`;

@@ -90,6 +90,12 @@ const kinds: [table: string, days: number, columns: string, row: (n: number) => 
   ['nutzer_link', 7, 'hash, nutzer_id, angelegt', (n) => `sha256('${n}'), ${anyone(n)}`],
   ['nutzer_daten_link', 1, 'hash, nutzer_id, angelegt', (n) => `sha256('${n}'), ${anyone(n)}`],
   [
+    'sichtbeobachtung_link',
+    30,
+    'hash, nutzer_id, sichtbeobachtung_id, angelegt',
+    (n) => `sha256('${n}'), ${id}, (select min(id) from portal.sichtbeobachtung)`,
+  ],
+  [
     'nutzer',
     config.keepDays.unconfirmed,
     'loginname, email, registriert, angelegt',

@@ -197,7 +197,7 @@ describe('a page has a bound in bytes', () => {
 describe('in the database', () => {
   // Types whose values have a length of their own, or none.
   const bounded =
-    /^(boolean|smallint|integer|bigint|double precision|date|timestamp.*|bytea|integer\[\]|double precision\[\]|bigint\[\])$/;
+    /^(boolean|smallint|integer|bigint|double precision|date|timestamp.*|bytea|uuid|integer\[\]|double precision\[\]|bigint\[\])$/;
   const domains = /^portal\.(kurztext|kurztexte|bemerkung|dokument|felder)$/;
 
   let rows: { call: string; types: string[] }[];

@@ -148,13 +148,10 @@ begin
         array(
           select m.kuerzel from portal.nutzer_mandant x join portal.mandant m on m.id = x.mandant_id where x.nutzer_id = u.id
           order by m.kuerzel) as mandantenbeschraenkung,
-        u.medien_lizenz) r
+        u.medien_lizenz, private.is_mail_abgelehnt(u.id) as mail_abgelehnt) r
   where u.id = get_nutzer.id and u.loeschung is null;
   if not found then
     raise exception 'no such account' using errcode = 'NFUND';
-  end if;
-  if private.has_rolle(reader, 'administrator') then
-    v_result := left(v_result, -1) || ',"mail_abgelehnt":' || private.is_mail_abgelehnt(get_nutzer.id) || '}';
   end if;
   return '[' || v_result || ']';
 end

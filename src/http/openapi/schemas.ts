@@ -142,29 +142,25 @@ export const recordSchemas: Record<string, Schema> = {
     email: string('Adresse, an die der Link zum Festlegen des Passworts geht'),
   }),
   Nutzer: record('Ein Konto in der Liste', nutzer),
-  NutzerDetail: record(
-    'Ein Konto',
-    {
-      id: nutzer.id,
-      loginname: nutzer.loginname,
-      email: nutzer.email,
-      vorname: nutzer.vorname,
-      nachname: nutzer.nachname,
-      anonymisiert: nutzer.anonymisiert,
-      status: nutzer.status,
-      rollen: list({ type: 'string', enum: ['administrator', 'expert'] }, 'Rollen des Kontos'),
-      artengruppenbeschraenkung: list({ type: 'integer' }, 'Artengruppen, auf die ein Experte beschränkt ist; leer: auf keine'),
-      mandantenbeschraenkung: list(
-        { type: 'string' },
-        'Mandanten, auf die ein Experte beschränkt ist, als Abkürzungen; leer: auf keine',
-      ),
-      medien_lizenz: orNull(string('Lizenz der eigenen Fotos und Tonaufnahmen; null: alle Rechte vorbehalten')),
-      mail_abgelehnt: boolean(
-        'Der Mailserver nimmt für die Adresse nichts an: Das Konto bekommt keine Mitteilungen, bis die Adresse oder die Einstellung geändert wird (nur Administratoren)',
-      ),
-    },
-    ['mail_abgelehnt'],
-  ),
+  NutzerDetail: record('Ein Konto', {
+    id: nutzer.id,
+    loginname: nutzer.loginname,
+    email: nutzer.email,
+    vorname: nutzer.vorname,
+    nachname: nutzer.nachname,
+    anonymisiert: nutzer.anonymisiert,
+    status: nutzer.status,
+    rollen: list({ type: 'string', enum: ['administrator', 'expert'] }, 'Rollen des Kontos'),
+    artengruppenbeschraenkung: list({ type: 'integer' }, 'Artengruppen, auf die ein Experte beschränkt ist; leer: auf keine'),
+    mandantenbeschraenkung: list(
+      { type: 'string' },
+      'Mandanten, auf die ein Experte beschränkt ist, als Abkürzungen; leer: auf keine',
+    ),
+    medien_lizenz: orNull(string('Lizenz der eigenen Fotos und Tonaufnahmen; null: alle Rechte vorbehalten')),
+    mail_abgelehnt: boolean(
+      'Der Mailserver nimmt für die Adresse nichts an: Das Konto bekommt keine Mitteilungen, bis die Adresse oder die Einstellung geändert wird',
+    ),
+  }),
   Artengruppe: record('Eine Artengruppe', {
     id: integer('Nummer der Artengruppe'),
     name_deutsch: string('Name'),
