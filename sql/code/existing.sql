@@ -21,6 +21,10 @@ begin
   -- Else counted afterwards (api.set_pruef_zahl_aller).
   if not exists (select from portal.sichtbeobachtung_gezeigt) then
     update portal.installation set has_pruef_zahl = true where not has_pruef_zahl;
+    if not exists (select from portal.pruefgrund) then
+      insert into portal.pruefgrund_offen (sichtbeobachtung_id)
+      select s.id from portal.sichtbeobachtung s where s.bereich = 'oeffentlich' and s.status = 'pruefung';
+    end if;
   end if;
   -- Up to 0003 another table held the links of tenants. With links in it, it goes when this file is applied once more, because to drop
   -- it shuts out readers: not for as long as this transaction takes.

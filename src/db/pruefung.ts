@@ -36,7 +36,6 @@ export async function completePruefung(sql: Sql, report: (line: string) => void)
   report('Freigegebene Meldungen werden für die Prüfung gezählt …');
   await sql`select api.set_pruef_zahl_aller()`;
   await sql`analyze portal.pruef_zahl`;
-  await renewPruefgruende(sql);
 }
 
 /** A report that is not sent yet. */
@@ -120,8 +119,8 @@ export async function listWarteschlange(
 export interface Entscheidung {
   id: number;
   status: 'freigegeben' | 'hinweis' | 'abgelehnt' | 'pruefung';
-  /** Undefined: as it is; empty: none. */
-  bemerkung?: string | undefined;
+  /** Undefined: as it is; empty or null: none. */
+  bemerkung?: string | null | undefined;
   /** Of the record as it was seen. */
   stand: string;
 }
@@ -147,7 +146,7 @@ export function setEntscheidung(
   return oneValue(sql`
     select api.set_entscheidung(
       reader => api.require_reader(${reader}::bigint, ${tokenHash}::bytea), id => ${id}::bigint, status => ${status}::text,
-      bemerkung => ${bemerkung ?? null}::text, stand => ${stand}::text, schluessel => ${schluessel}::text,
+      bemerkung => ${bemerkung === null ? '' : (bemerkung ?? null)}::text, stand => ${stand}::text, schluessel => ${schluessel}::text,
       probe => ${probe}::boolean)`);
 }
 

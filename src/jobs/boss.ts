@@ -32,7 +32,10 @@ export interface MitteilungJob extends AnyMailJob {
 }
 
 export const mailQueue = 'mail';
+/** Mails about records: they never hold up those that somebody waits for, and instances of 0.31 do not know them. */
+export const mitteilungQueue = 'mail_mitteilung';
 export const mailDeadLetter = 'mail_unzustellbar';
+export const mailQueues = [mailQueue, mitteilungQueue] as const;
 
 /** What handlers may do with the queue. */
 export interface Queue {
@@ -85,35 +88,36 @@ export async function startBoss(
   if (options.mayChange) await grantWarteschlange(database.sql);
   await ensureQueue(boss, mailDeadLetter, { retentionSeconds: 30 * daySeconds });
   // A mail server that is down comes back: tried for a day, the first time after half a minute.
-  await ensureQueue(boss, mailQueue, {
-    retryLimit: 12,
-    retryDelay: 30,
-    retryBackoff: true,
-    retryDelayMax: 4 * 3600,
-    expireInSeconds: 120,
-    deadLetter: mailDeadLetter,
-  });
+  for (const queue of mailQueues)
+    await ensureQueue(boss, queue, {
+      retryLimit: 12,
+      retryDelay: 30,
+      retryBackoff: true,
+      retryDelayMax: 4 * 3600,
+      expireInSeconds: 120,
+      deadLetter: mailDeadLetter,
+    });
   if (options.keepDays) {
     const { mails, deadMails } = options.keepDays;
-    await boss.updateQueue(mailQueue, { deleteAfterSeconds: mails * daySeconds });
+    for (const queue of mailQueues) await boss.updateQueue(queue, { deleteAfterSeconds: mails * daySeconds });
     await boss.updateQueue(mailDeadLetter, { retentionSeconds: deadMails * daySeconds });
   }
   // The first call about a queue reads its settings, outside the caller's transaction: on the embedded database, where only
   // one transaction runs at a time, the first mail would wait for itself.
-  await boss.getJobById(mailQueue, NIL);
+  for (const queue of mailQueues) await boss.getJobById(queue, NIL);
   // One of 4096 groups, which tells nobody's address.
   const groupOf = (network: string | undefined) =>
     network !== undefined && { group: { id: createHash('sha256').update(network).digest('hex').slice(0, 3) } };
   return {
     boss,
     async enqueueMail(tx, job) {
-      await boss.send(mailQueue, job, {
+      await boss.send(job.kind === 'frage' || job.kind === 'mitteilung' ? mitteilungQueue : mailQueue, job, {
         ...groupOf(currentScope()?.network),
         db: { executeSql: (text, values) => executeSql(tx, text, values) },
       });
     },
     async deleteMails(nutzerId) {
-      for (const queue of [mailQueue, mailDeadLetter]) {
+      for (const queue of [...mailQueues, mailDeadLetter]) {
         const jobs = await boss.findJobs<MailJob>(queue, { data: { nutzerId } });
         if (jobs.length > 0)
           await boss.deleteJob(

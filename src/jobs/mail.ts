@@ -10,7 +10,7 @@ import { setMailAbgelehnt } from '../db/mitteilung.ts';
 import { getMailNutzer, type MailNutzer, setNutzerLink } from '../db/nutzer.ts';
 import { makeToken } from '../guard/token.ts';
 import type { Log } from '../observe/log.ts';
-import { type Boss, type KontoJob, type MailJob, mailQueue } from './boss.ts';
+import { type Boss, type KontoJob, type MailJob, mailQueues } from './boss.ts';
 import { composeMitteilung, type Mail } from './mitteilung.ts';
 
 export interface MailOptions {
@@ -76,11 +76,8 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
   };
   const places = { localConcurrency: workers, localGroupConcurrency: workersOfNetwork };
   const work = (jobs: JobWithMetadata<MailJob>[]) => Promise.all(jobs.map(attempt));
-  await boss.work(
-    mailQueue,
-    { pollingIntervalSeconds: pollSeconds, includeMetadata: true, perJobResults: true, ...places },
-    work,
-  );
+  for (const queue of mailQueues)
+    await boss.work(queue, { pollingIntervalSeconds: pollSeconds, includeMetadata: true, perJobResults: true, ...places }, work);
 }
 
 type SmtpError = Record<'code' | 'responseCode' | 'command' | 'response', unknown>;

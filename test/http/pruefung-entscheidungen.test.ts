@@ -61,7 +61,7 @@ describe('POST /pruefung/v1/entscheidungen', () => {
         { id: hidden, ok: false, code: 'nicht_gefunden' },
       ],
       [
-        { id: 999_999, status: 'freigegeben', stand: '0'.repeat(16) },
+        { id: 999_999, status: 'freigegeben', stand: `v${'0'.repeat(15)}` },
         { id: 999_999, ok: false, code: 'nicht_gefunden' },
       ],
       [
@@ -104,7 +104,7 @@ describe('POST /pruefung/v1/entscheidungen', () => {
     const entries = await Promise.all(ids.map(async (id) => ({ id, status: 'freigegeben', stand: await standOf(id) })));
     entries.push(
       { id: ids[0] ?? 0, status: 'hinweis', stand: 'x' },
-      { id: 888_888, status: 'freigegeben', stand: '1'.repeat(16) },
+      { id: 888_888, status: 'freigegeben', stand: `v${'1'.repeat(15)}` },
     );
     const headers = { 'Idempotency-Key': 'stapel-1' };
     const first = await decide(entries, 'expertin', headers);
@@ -133,6 +133,28 @@ describe('POST /pruefung/v1/entscheidungen', () => {
       new Set([JSON.stringify({ result: [{ id, ok: true }], lauf: null })]),
     );
     assert.equal((await qsOf(id)).length, 2);
+  });
+
+  it('takes remarks as PUT does, and one that is too long stops nothing', async () => {
+    const ids = [await make(), await make(), await make()];
+    const remarks = ['gut', 'x'.repeat(4001), '   '];
+    const { status, json } = await decide(
+      await Promise.all(ids.map(async (id, at) => ({ id, status: 'hinweis', bemerkung: remarks[at], stand: await standOf(id) }))),
+    );
+    assert.equal(status, 200);
+    assert.deepEqual(
+      json.result.map(({ ok, code }: Json) => code ?? ok),
+      [true, 'ungueltig', true],
+    );
+    const rows = await sql`
+      select count(*)::integer as n from portal.nachricht where sichtbeobachtung_id in (${ids[0] ?? 0}, ${ids[1] ?? 0}, ${ids[2] ?? 0})`;
+    assert.equal(rows[0]?.n, 1);
+    // A remark alone is no question.
+    assert.equal((await service.put(ids[0] ?? 0, { bemerkung: 'noch besser' }, 'expertin')).status, 200);
+    assert.equal(
+      (await sql`select count(*)::integer as n from portal.nachricht where sichtbeobachtung_id = ${ids[0] ?? 0}`)[0]?.n,
+      1,
+    );
   });
 
   it('1 000 decisions, 3 stale and 2 of others: 995 are done', async () => {
@@ -218,6 +240,12 @@ describe('POST /pruefung/v1/entscheidungen', () => {
     assert.equal((await service.put(second, { status: 'pruefung' }, 'expertin')).status, 200);
     assert.deepEqual(await release(second, 'admin'), { id: second, ok: true });
     assert.equal(await statusOf(second), 'pruefung');
+    // What was changed since is looked at by two again.
+    const changed = await make({ art: 3, x: 422000 });
+    await release(changed, 'expertin');
+    await sql`update portal.sichtbeobachtung set anzahl = 5 where id = ${changed}`;
+    await release(changed, 'admin');
+    assert.equal(await statusOf(changed), 'pruefung');
     // Where the tenant has no such rule one is enough.
     await release(elsewhere, 'expertin');
     assert.equal(await statusOf(elsewhere), 'freigegeben');

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { countPruefung } from '../../src/db/pruefung.ts';
 import { quoteCell } from '../../src/guard/csv.ts';
 import { type Account, arten } from '../support/catalogue.ts';
-import { makeRecord } from '../support/records.ts';
+import { makeRecord, setBorders } from '../support/records.ts';
 import { type Json, startTestService } from '../support/service.ts';
 
 const service = await startTestService();
@@ -115,6 +115,13 @@ describe('GET /pruefung/v1/warteschlange', () => {
     );
   });
 
+  it('shows a restricted expert nothing that a border took out of her charge', async () => {
+    assert.ok((await idsOf('', 'südexpertin')).includes(ids.south));
+    await setBorders(sql, 'S', 452000, 475000);
+    assert.ok(!(await idsOf('', 'südexpertin')).includes(ids.south));
+    await setBorders(sql, 'S', 452000, 500000);
+  });
+
   it('is for experts and administrators, and says what it takes', async () => {
     for (const [as, status] of [
       [null, 401],
@@ -187,7 +194,12 @@ describe('/pruefung/v1/entscheidungen.csv', () => {
   });
 
   it('says what is wrong with a table', async () => {
-    for (const body of ['a,b\n1,2\n', 'id,stand,status\n"1', 'id,stand,status\n1\n']) {
+    for (const body of [
+      'a,b\n1,2\n',
+      'id,stand,status\n"1',
+      'id,stand,status\n1\n',
+      'id,stand,status,bemerkung\n1,v,hinweis,Stra\ufffde\n',
+    ]) {
       const answer = await send(body);
       assert.equal(answer.status, 400, answer.text);
       assert.equal(answer.json.parameter, 'tabelle');

@@ -4,7 +4,7 @@ import { createSecretKey } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeAuskunft } from '../../src/auskunft/archive.ts';
 import { setNutzerLoeschung } from '../../src/db/loeschung.ts';
-import { mailQueue, startBoss } from '../../src/jobs/boss.ts';
+import { mitteilungQueue, startBoss } from '../../src/jobs/boss.ts';
 import { eraseNutzer } from '../../src/jobs/loeschung.ts';
 import { workMail } from '../../src/jobs/mail.ts';
 import { enqueueMitteilungen } from '../../src/jobs/mitteilung.ts';
@@ -61,7 +61,7 @@ async function send(due = false): Promise<void> {
   await enqueueMitteilungen(boss, sql, { publicUrl: 'http://{domain}:8080', defaultTenant: null });
   await waitFor('the end of all mails', async () => {
     const [row] = await sql`
-      select count(*)::integer as n from pgboss.job where name = ${mailQueue} and state in ('created', 'active')`;
+      select count(*)::integer as n from pgboss.job where name = ${mitteilungQueue} and state in ('created', 'active')`;
     return row?.n === 0;
   });
 }
@@ -121,7 +121,7 @@ describe('the digest', () => {
     assert.doesNotMatch(said, /Uhu|Rotmilan|Hornisse|Bubo|Milvus|Vespa|420000|5530000/i);
     assert.match(raw, /^Subject: Nordland: Neues zu Ihren Beobachtungen\r$/m);
     assert.match(raw, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
-    const jobs = await sql`select data::text as data from pgboss.job where name = ${mailQueue}`;
+    const jobs = await sql`select data::text as data from pgboss.job where name = ${mitteilungQueue}`;
     assert.doesNotMatch(jobs.map(({ data }) => data).join(' '), /Uhu|Amsel/);
     await send(true);
     assert.equal(mails.length, 1, 'told once');
@@ -249,7 +249,7 @@ describe('the digest', () => {
     await send(true);
     assert.equal(mails.length, 0);
     refused.clear();
-    await sql`update pgboss.job set start_after = now() where name = ${mailQueue} and state = 'retry'`;
+    await sql`update pgboss.job set start_after = now() where name = ${mitteilungQueue} and state = 'retry'`;
     await waitFor('the mail', () => mails.length === 1);
     await send(true);
     assert.equal(mails.length, 1);

@@ -34,6 +34,8 @@ begin
   delete from portal.nutzer_mandant m where m.nutzer_id = v_nutzer.id;
   delete from portal.nutzer_netz n where n.nutzer_id = v_nutzer.id;
   delete from portal.mitteilung m where m.nutzer_id = v_nutzer.id;
+  delete from portal.entscheidung e where e.nutzer_id = v_nutzer.id;
+  update portal.bestaetigung b set experte_id = null where b.experte_id = v_nutzer.id;
   delete from portal.mitteilung_offen o where o.nutzer_id = v_nutzer.id;
   -- Those that are counted for a network too can't be told from others; they go with their window.
   delete from portal.versuch v

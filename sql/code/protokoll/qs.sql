@@ -92,8 +92,12 @@ as $$
 declare
   v_zustaendig portal.zustaendigkeit := private.get_zustaendigkeit(reader, entscheiden => false);
   v_step constant integer := 1000;
+  -- Entries that a call looks at: a page may have fewer than asked for, and a further one.
+  v_most constant integer := 50000;
+  v_looked integer := 0;
   v_found bigint[];
   v_id bigint[];
+  v_weiter bigint;
 begin
   if not v_zustaendig.gilt then
     raise exception 'experts and administrators only' using errcode = 'NRCHT';
@@ -109,13 +113,18 @@ begin
         join portal.qs q on q.id = o.id
         where private.is_zustaendig(v_zustaendig, q.sichtbeobachtung_id, (select a.gid from portal.art a where a.id = q.art))
         order by o.position);
+      v_looked := v_looked + v_step;
       exit when cardinality(v_found) < v_step or cardinality(v_id) > row_limit;
       before_id := v_found[v_step];
+      if v_looked >= v_most then
+        v_weiter := before_id;
+        exit;
+      end if;
     end loop;
     v_id := v_id[:row_limit + 1];
   end if;
   return query
-  select l.result, l.last_id
+  select l.result, coalesce(l.last_id, v_weiter)
   from private.to_page(v_id, array(
     select row_to_json(r)::text
     from unnest(v_id) with ordinality o (id, position)

@@ -1,19 +1,20 @@
 -- Decisions of reviewers (O6): each in a transaction of its own, so that the feed never waits for many.
 
--- Changes with every change of a record. A number of a transaction, hashed: it would tell how much is written.
+-- Changes with every change of a record. Begins with a letter, so that no spreadsheet takes it for a number. A number of a transaction, hashed: it would tell how much is written.
 create or replace function private.to_stand(id bigint, xmin xid)
   returns text
   language sql
   stable
 as $$
-  select pg_catalog.left(pg_catalog.md5(to_stand.id || ' ' || to_stand.xmin::text), 16)
+  select 'v' || pg_catalog.left(pg_catalog.md5(to_stand.id || ' ' || to_stand.xmin::text), 15)
 $$;
 
 -- Sets what a reviewer decided of a record that this transaction has locked. Of a species for which a rule asks for two persons the first
 -- release is noted only, and the record waits on (O6.13).
 --   bemerkung  null: as it is; empty: none
+--   gefragt    status was decided, so that hinweis with a remark is a question to the recorder
 -- returns      null: done; zweite_person: this one has released it already
-create or replace function private.set_status(id bigint, reader bigint, status portal.status, bemerkung text)
+create or replace function private.set_status(id bigint, reader bigint, status portal.status, bemerkung text, gefragt boolean)
   returns text
   language plpgsql
   volatile
@@ -41,7 +42,7 @@ begin
     experte_id = case when v_status = s.status then s.experte_id when v_status in ('freigegeben', 'abgelehnt') then reader end,
     bemerkung_experte = case when bemerkung is null then s.bemerkung_experte else nullif(bemerkung, '') end
   where s.id = set_status.id;
-  if status = 'hinweis' and bemerkung <> '' then
+  if gefragt and status = 'hinweis' and bemerkung <> '' then
     perform private.create_frage(set_status.id, reader, bemerkung);
   end if;
   return null;
@@ -110,7 +111,7 @@ begin
   elsif v_stand is distinct from stand then
     v_code := 'veraltet';
   elsif not probe then
-    v_code := private.set_status(v_record.id, reader, status::portal.status, bemerkung);
+    v_code := private.set_status(v_record.id, reader, status::portal.status, bemerkung, gefragt => true);
   end if;
   if schluessel is not null and not probe then
     insert into portal.entscheidung (nutzer_id, schluessel, sichtbeobachtung_id, anfrage, code)

@@ -82,7 +82,9 @@ create or replace function private.get_mail_mandant(id bigint[])
 as $$
   select mode() within group (order by l.mandant_id)
   from portal.mandant_sichtbeobachtung l
-  where l.sichtbeobachtung_id = any (get_mail_mandant.id) and l.exakt
+  join portal.sichtbeobachtung s on s.id = l.sichtbeobachtung_id
+  -- A protected record near a border belongs to all that its cell touches: a mail must not say on which side it lies.
+  where l.sichtbeobachtung_id = any (get_mail_mandant.id) and (l.exakt or s.schutz > 0)
 $$;
 
 create or replace function api.get_haeufigkeit(reader bigint)

@@ -114,7 +114,7 @@ $$;
 comment on function api.create_sichtbeobachtung_link(bigint, portal.kurztext, bigint[], portal.kurztexte) is
   'Stores the SHA-256 of links to records to be mailed to this address, which must be the account''s';
 
--- The record of a link that is still good: younger than 30 days, of an account that is not blocked.
+-- The record of a link that is still good: younger than 30 days, of an account that is not blocked and still has the record.
 create or replace function private.get_sichtbeobachtung_link(hash bytea)
   returns bigint
   language sql
@@ -123,6 +123,7 @@ as $$
   select l.sichtbeobachtung_id
   from portal.sichtbeobachtung_link l
   join portal.nutzer u on u.id = l.nutzer_id
+  join portal.sichtbeobachtung s on s.id = l.sichtbeobachtung_id and s.nutzer_id = l.nutzer_id
   where l.hash = get_sichtbeobachtung_link.hash and l.angelegt >= now() - interval '30 days' and u.status = 1
 $$;
 

@@ -41,6 +41,14 @@ begin
         and ((n.art, n.gid, n.datum, n.anzahl, n.stadium_id, n.aktivitaet_id, n.schutz, n.nutzer_id, private.has_foto(n))
             is distinct from (o.art, o.gid, o.datum, o.anzahl, o.stadium_id, o.aktivitaet_id, o.schutz, o.nutzer_id, private.has_foto(o))
           or not public.st_orderingequals(n.point, o.point));
+    -- The first of two persons released another record than the second one would.
+    delete from portal.bestaetigung b
+    using new_row n
+    join old_row o using (id)
+    where b.sichtbeobachtung_id = n.id
+      and ((n.bereich, n.art, n.datum, n.anzahl, n.stadium_id, n.aktivitaet_id, n.foto, n.foto_2, n.foto_3, n.biotopfoto, n.audio, n.bemerkung)
+          is distinct from (o.bereich, o.art, o.datum, o.anzahl, o.stadium_id, o.aktivitaet_id, o.foto, o.foto_2, o.foto_3, o.biotopfoto, o.audio, o.bemerkung)
+        or not public.st_orderingequals(n.point, o.point));
   end if;
   return null;
 end
@@ -64,7 +72,9 @@ begin
   ),
   fort as (
     delete from portal.pruefgrund p
-    where p.sichtbeobachtung_id = any (set_pruefgrund.id) and not exists (select from wartend w where w.id = p.sichtbeobachtung_id)
+    where p.sichtbeobachtung_id = any (set_pruefgrund.id) and not exists (
+      select from portal.sichtbeobachtung s
+      where s.id = p.sichtbeobachtung_id and case when s.bereich = 'oeffentlich' then s.status = 'pruefung' end)
   )
   insert into portal.pruefgrund as p (
     sichtbeobachtung_id, gruende, codes, auffaelligkeit, berechnet, nutzer_id, art, gid, mandanten, angelegt, mit_foto)

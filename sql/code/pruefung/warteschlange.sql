@@ -55,12 +55,13 @@ begin
       from portal.pruefgrund p
       where %s and exists (
         select from portal.sichtbeobachtung s
-        where s.id = p.sichtbeobachtung_id and case when s.bereich = ''oeffentlich'' then s.status = ''pruefung'' end)
+        where s.id = p.sichtbeobachtung_id and case when s.bereich = ''oeffentlich'' then s.status = ''pruefung'' end
+          and private.is_zustaendig($13, s.id, s.gid))
       order by %s
       limit $12)', array_to_string(v_where, ' and '), v_order)
   into v_id
   using reader, z.gids, z.mandanten, v_grund, v_mandant, v_gid, v_art, v_seit, v_mit_foto,
-    (after ->> 'auffaelligkeit')::integer, (after ->> 'id')::bigint, row_limit + 1;
+    (after ->> 'auffaelligkeit')::integer, (after ->> 'id')::bigint, row_limit + 1, z;
 
   if cardinality(v_id) > row_limit then
     select jsonb_build_object('id', p.sichtbeobachtung_id, 'auffaelligkeit', p.auffaelligkeit) into naechste

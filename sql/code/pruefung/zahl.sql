@@ -122,6 +122,9 @@ begin
   -- What belongs to a species stands together, for whoever reads it.
   order by g.art, m.merkmal, m.x, m.y;
   update portal.installation i set has_pruef_zahl = true where not i.has_pruef_zahl;
+  -- Their reasons are found out by the job, in steps.
+  insert into portal.pruefgrund_offen (sichtbeobachtung_id)
+  select s.id from portal.sichtbeobachtung s where s.bereich = 'oeffentlich' and s.status = 'pruefung';
 end
 $$;
 comment on function api.set_pruef_zahl_aller() is 'Counts all released records by species anew, for their review';

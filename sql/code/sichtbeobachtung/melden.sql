@@ -173,7 +173,8 @@ begin
       raise exception 'experts change status and remark only' using errcode = 'NRCHT';
     end if;
     if private.set_status(
-      v_record.id, reader, v_new.status, case when fields ? 'bemerkung' then coalesce(v_new.bemerkung, '') end) is not null then
+      v_record.id, reader, v_new.status, case when fields ? 'bemerkung' then coalesce(v_new.bemerkung, '') end,
+      gefragt => fields ? 'status') is not null then
       raise exception 'another person must release it' using errcode = 'NRCHT';
     end if;
     return '{}';

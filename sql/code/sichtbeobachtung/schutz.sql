@@ -106,6 +106,8 @@ begin
   select coalesce(array_agg(u.id) filter (where u.moved), '{}') into v_updated from updated u;
 
   v_moved := private.set_sichtbeobachtung_mandant(placed);
+  insert into portal.pruefgrund_offen (sichtbeobachtung_id)
+  select p.sichtbeobachtung_id from portal.pruefgrund p where p.sichtbeobachtung_id = any (v_moved);
   perform private.set_abgleich(array(
     select s.id from portal.sichtbeobachtung s where s.id = any (v_moved) and private.is_shown_to_all(s.bereich, s.status)));
   insert into portal.protokoll (audit, sichtbeobachtung_id)

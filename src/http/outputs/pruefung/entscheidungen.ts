@@ -5,18 +5,22 @@ import { type EntscheidungCode, setEntscheidung } from '../../../db/pruefung.ts'
 import { isStorable } from '../../../guard/text.ts';
 import type { Deps, Env } from '../../context.ts';
 import { requireWriteAllowed } from '../../too-often.ts';
+import * as field from '../../wire/fields.ts';
 import { readJson } from '../../wire/form.ts';
 import { PortalError } from '../../wire/portal-error.ts';
 
 export const maxEntscheidungen = 1000;
 export const maxBodyBytes = 8 * 1024 * 1024;
-const maxRemark = 4000;
 
 const entscheidung = v.object({
   id: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
   status: v.picklist(['freigegeben', 'hinweis', 'abgelehnt', 'pruefung']),
-  bemerkung: v.optional(v.pipe(v.nullish(v.string(), ''), v.maxLength(2 * maxRemark), v.check(isStorable))),
-  stand: v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/)),
+  bemerkung: v.optional(
+    v.nullable(
+      v.union([v.pipe(v.string(), v.trim(), v.literal('')), v.pipe(v.string(), v.check(isStorable), field.characters(4000))]),
+    ),
+  ),
+  stand: v.pipe(v.string(), v.regex(/^v[0-9a-f]{15}$/)),
 });
 const anfrage = v.object({ entscheidungen: v.pipe(v.array(v.unknown()), v.maxLength(maxEntscheidungen)) });
 

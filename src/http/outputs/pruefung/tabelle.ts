@@ -81,6 +81,10 @@ export async function takeTable(c: Context<Env>, deps: Deps, reader: number): Pr
 
 // Its package is loaded where a table comes only. As Excel saves it, with semicolons, too.
 async function parseTable(text: string): Promise<Record<string, string>[]> {
+  if (text.includes('\ufffd'))
+    throw new PortalError('ungueltiger_parameter', {
+      tabelle: 'Die Tabelle ist nicht in UTF-8; in Excel: „CSV UTF-8“ speichern.',
+    });
   const { parse } = await import('csv-parse/sync');
   const [head = ''] = text.split('\n', 1);
   const delimiter = head.includes(';') ? ';' : ',';

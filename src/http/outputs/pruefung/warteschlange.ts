@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { listWarteschlange, type Nachricht, type Pruefgrund, type WarteschlangeStelle } from '../../../db/pruefung.ts';
+import { toIsoDate } from '../../../guard/text.ts';
 import type { Deps, Env } from '../../context.ts';
 import { addressMedia } from '../../media/address.ts';
 import * as field from '../../wire/fields.ts';
@@ -20,7 +21,7 @@ export const warteschlangeFilter = {
   mandant: v.optional(field.text('das Kürzel eines Mandanten')),
   gid: v.optional(field.id),
   art: v.optional(field.id),
-  seit: v.optional(v.pipe(v.string(), v.isoDate('ein Tag wie 2026-05-31'))),
+  seit: v.optional(v.pipe(v.string(), v.check(isIsoDay, 'ein Tag, den es gibt, wie 2026-05-31'))),
   mit_foto: v.optional(field.boolean),
   sortierung: v.optional(field.oneOf(sortierungen), 'alt'),
 };
@@ -29,6 +30,11 @@ const readQuery = queryReader({
   limit: v.optional(field.integer(1, 200), '50'),
   cursor: v.optional(v.pipe(v.string(), v.maxLength(100))),
 });
+
+function isIsoDay(value: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(value) ?? [];
+  return day !== undefined && toIsoDate(Number(year), Number(month), Number(day)) === value;
+}
 
 /** A record that waits. */
 export interface Wartend {
