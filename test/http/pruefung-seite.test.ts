@@ -382,7 +382,7 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
   it('chooses by reason, tenant, group and photo, in either order', async () => {
     await makeWaiting(2);
     const [butterfly] = await makeWaiting(1, { art: arten.tagpfauenauge });
-    const [south] = await makeWaiting(1, { x: 480_000 });
+    const [south] = await makeWaiting(1, { art: arten.rotmilan, x: 480_000 });
     await service.database.sql`
       update portal.pruefgrund set auffaelligkeit = case sichtbeobachtung_id when ${butterfly ?? 0} then 9 else 1 end`;
     const { page } = await openQueue(4);
