@@ -265,7 +265,11 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
   it('takes back with U what is not sent yet, the last one first', async () => {
     const ids = await makeWaiting(3);
     const { page } = await openQueue(3);
-    for (const key of ['f', 'a', 'f']) await page.keyboard.press(key);
+    // Held down, it decides once.
+    for (let time = 0; time < 3; time++) await page.keyboard.down('f');
+    await page.keyboard.up('f');
+    await tellCount(page, 2);
+    for (const key of ['a', 'f']) await page.keyboard.press(key);
     await tellCount(page, 0);
     await page
       .locator('#frist')
@@ -362,6 +366,7 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
       if (isPost(request)) posts++;
     });
     await service.database.sql`delete from portal.token`;
+    service.forgetTokens();
     await page.keyboard.press('f');
     await page.getByRole('alert').getByText('Die Anmeldung ist abgelaufen.').waitFor();
     assert.equal(await page.locator('#angaben').innerText(), '');
@@ -372,13 +377,12 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
     assert.equal(posts, 1);
     await logIn(page);
     await decided(ids, ['freigegeben']);
-    service.forgetTokens();
   });
 
   it('chooses by reason, tenant, group and photo, in either order', async () => {
     await makeWaiting(2);
     const [butterfly] = await makeWaiting(1, { art: arten.tagpfauenauge });
-    const [south] = await makeWaiting(1, { x: 480_000 });
+    const [south] = await makeWaiting(1, { art: arten.rotmilan, x: 480_000 });
     await service.database.sql`
       update portal.pruefgrund set auffaelligkeit = case sichtbeobachtung_id when ${butterfly ?? 0} then 9 else 1 end`;
     const { page } = await openQueue(4);

@@ -117,13 +117,15 @@ async function load(isMore = false) {
     [...new FormData(filter)].flatMap(([name, value]) => (value === '' ? [] : [[name, String(value)]])),
   );
   if (isMore && cursor !== null) query.set('cursor', cursor);
+  const listWaiting = () => (ablage?.list() ?? []).map(({ entscheidung }) => entscheidung.id);
+  const waiting = listWaiting();
   try {
     const answer = await askAsReader(`/pruefung/v1/warteschlange?${query}`);
     if (mine !== asked) return;
     cursor = answer.cursor ?? null;
     const before = isMore ? eintraege : [];
-    // What is decided here is not decided there yet.
-    const known = new Set([...before.map(({ id }) => id), ...(ablage?.list() ?? []).map(({ entscheidung }) => entscheidung.id)]);
+    // What is decided here was not decided there when the list was made.
+    const known = new Set([...before.map(({ id }) => id), ...waiting, ...listWaiting()]);
     const drafts = new Map(eintraege.map(({ id, entwurf }) => [id, entwurf]));
     for (const eintrag of answer.result) Object.assign(eintrag, { rang: rang++, entwurf: drafts.get(eintrag.id) });
     eintraege = [...before, ...answer.result.filter((/** @type {Eintrag} */ { id }) => !known.has(id))];
@@ -228,7 +230,8 @@ function takeAnswer({ entscheidung, titel }, fehler) {
   if (fehler === null) return entschieden.delete(entscheidung.id);
   say(`Nicht übernommen: ${titel}. ${fehler}`);
   const eintrag = putBack(entscheidung.id, fehler);
-  if (eintrag && gewaehlt === null) choose(eintrag);
+  if (!eintrag) load();
+  else if (gewaehlt === null) choose(eintrag);
   else showListe();
 }
 
