@@ -301,8 +301,8 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
   },
   'function private.set_pruefgrund(': {
     'reasons: they stay when nothing waits any more': [
-      'and not exists (select from wartend',
-      'and false and not exists (select from wartend',
+      'and not exists (\n      select from portal.sichtbeobachtung s',
+      'and false and not exists (\n      select from portal.sichtbeobachtung s',
     ],
   },
   'function api.list_hinweis(': {

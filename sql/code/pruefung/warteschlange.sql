@@ -12,7 +12,7 @@
 --                   nachrichten, in the same order; naechste: where to go on, null on the last page
 -- errors            NRCHT experts and administrators only; MANUN no such tenant
 create or replace function api.list_warteschlange(
-  tenant integer, reader bigint, filter portal.felder, auffaellig boolean, after jsonb, row_limit integer)
+  tenant integer, reader bigint, filter portal.felder, auffaellig boolean, after portal.felder, row_limit integer)
   returns table (sichtbeobachtungen text, zeilen jsonb, naechste jsonb)
   language plpgsql
   stable
@@ -80,5 +80,5 @@ begin
   return next;
 end
 $$;
-comment on function api.list_warteschlange(integer, bigint, portal.felder, boolean, jsonb, integer) is
+comment on function api.list_warteschlange(integer, bigint, portal.felder, boolean, portal.felder, integer) is
   'A page of what waits for this reviewer, with the reasons why each is odd';
