@@ -22,7 +22,7 @@ export interface ExportUmfang {
 }
 
 // Few, so that nobody waits long behind a batch that is being written.
-const rowsPerFetch = 100;
+const rowsPerFetch = 25;
 const list = 'ausgabe.list_export(mandant_id => $1::integer, rechte => $2::text) l';
 
 /** Number of a tenant. */

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Transaction } from '../db/client.ts';
 import type { ExportDatei, ExportMandant } from '../db/export.ts';
-import { getExportMandant, getExportUmfang, readCsv, readCube, readFeatures } from '../db/export-rows.ts';
+import { type ExportUmfang, getExportMandant, getExportUmfang, readCsv, readCube, readFeatures } from '../db/export-rows.ts';
 import { csvColumns } from './columns.ts';
 import { writeArchive } from './dwca.ts';
 import { writeGeoPackage } from './geopackage.ts';
@@ -43,6 +43,9 @@ export async function writeExport(
 ): Promise<WrittenFile[]> {
   const source = { mandantId: await getExportMandant(tx, mandant.mandant), rechte: licences[mandant.lizenz].url };
   const written: WrittenFile[] = [];
+  // Reads all records once: not for each file that tells it.
+  let known: Promise<ExportUmfang> | undefined;
+  const umfang = () => (known ??= getExportUmfang(tx, source.mandantId));
   for (const datei of dateien) {
     const path = join(directory, datei);
     let anzahl = 0;
@@ -50,20 +53,19 @@ export async function writeExport(
       anzahl += rows;
       await onRows(datei, anzahl);
     };
-    await writers[datei]({ tx, mandant, source, origin, path, count });
+    await writers[datei]({ tx, mandant, source, origin, path, count, umfang });
     written.push({ datei, path, anzahl, ...(await finishFile(path)) });
   }
   return written;
 }
 
 const writers: Record<ExportDatei, (writing: Writing) => Promise<void>> = {
-  'dwca.zip': async (writing) => writeArchive(writing, await getExportUmfang(writing.tx, writing.source.mandantId)),
+  'dwca.zip': async (writing) => writeArchive(writing, await writing.umfang()),
   'sichtbeobachtung.csv': ({ tx, source, path, count }) =>
     writeParts(path, `${csvColumns.join(',')}\n`, joined(readCsv(tx, source, csvColumns), count)),
   'sichtbeobachtung.geojson': ({ tx, source, path, count }) =>
     writeParts(path, '{"type":"FeatureCollection","features":[', features(readFeatures(tx, source), count)),
-  'sichtbeobachtung.gpkg': async (writing) =>
-    writeGeoPackage(writing, await getExportUmfang(writing.tx, writing.source.mandantId)),
+  'sichtbeobachtung.gpkg': async (writing) => writeGeoPackage(writing, await writing.umfang()),
   'cube.csv': ({ tx, source, path, count }) =>
     writeParts(
       path,

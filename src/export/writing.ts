@@ -1,7 +1,7 @@
 // What all writers of files have in common.
 import type { Transaction } from '../db/client.ts';
 import type { ExportMandant } from '../db/export.ts';
-import type { ExportSource } from '../db/export-rows.ts';
+import type { ExportSource, ExportUmfang } from '../db/export-rows.ts';
 
 /** What writers of a format are given. */
 export interface Writing {
@@ -10,6 +10,8 @@ export interface Writing {
   source: ExportSource;
   origin: string;
   path: string;
+  /** Days and area of all records. */
+  umfang: () => Promise<ExportUmfang>;
   /** Called with the number of rows of each batch. */
   count: (rows: number) => Promise<void>;
 }

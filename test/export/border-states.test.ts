@@ -20,6 +20,7 @@ const borders = [
 for (const { kuerzel, name, key, lon, lat } of borders)
   it(`${name}: a masked record may be on either side of the border for all that the archive says`, { skip }, async () => {
     const { sql } = await openTestDatabase();
+    await sql`delete from portal.nutzer_mandant`;
     await sql`delete from portal.mandant`;
     const { features } = JSON.parse(await readFile(path, 'utf8'));
     const parts = features.filter(

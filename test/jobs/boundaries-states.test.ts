@@ -35,6 +35,7 @@ describe('the real states', { skip }, () => {
     database = await openTestDatabase();
     sql = database.sql;
     // The demo's tenants instead of the test catalogue's.
+    await sql`delete from portal.nutzer_mandant`;
     await sql`delete from portal.mandant`;
     await loadDemo(database, { step: () => {}, end: () => {} });
     await scatterSichtbeobachtungen(sql, [280000, 5240000, 920000, 6100000], 500);
