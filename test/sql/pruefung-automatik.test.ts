@@ -45,16 +45,18 @@ it('does nothing unless a rule says so', async () => {
 
 it('releases what nothing speaks against, and nothing else', async () => {
   await setRule(arten.amsel, 'N');
-  await setRule(arten.wanderfalke, 'N', true);
+  await setRule(arten.tagpfauenauge, 'N', true);
+  await sql`
+    insert into portal.pruefregel (art, mandant_id, anzahl_max) select ${arten.amsel}, m.id, 50 from portal.mandant m where m.kuerzel = 'S'`;
   const good = await make();
   const others = {
     'without a photo': await make({}, false),
     marked: await make({ sensibel: true }),
-    'of a tenant without a rule': await make({ x: 480000 }),
+    'of a tenant whose rule does not say so': await make({ x: 480000 }),
     'of a novice': await make({ nutzer: 'nachbarin' }),
     'far away': await make({ x: 401000, y: 5558000 }),
-    'of two persons': await make({ art: arten.wanderfalke }),
-    'of a species without a rule': await make({ art: arten.tagpfauenauge }),
+    'of two persons': await make({ art: arten.tagpfauenauge }),
+    'of a species without a rule': await make({ art: arten.wanderfalke }),
     asked: await make({ status: 'hinweis' }),
     private: await make({ bereich: 'privat' }),
   };

@@ -534,8 +534,6 @@ const deskBreakages: typeof breakages = {
   },
   'function private.is_automatisch(': {
     'protected records are released by rules': ['and s.schutz = 0', ''],
-    'records without a photo are released by rules': ['and p.mit_foto', ''],
-    'odd records are released by rules': ["and p.codes <@ '{verwechslung}'", ''],
     'records of novices are released by rules': [') o) = v_erfahren', ') o) >= 0'],
     'a rule of one person releases what needs two': ['and not r.zwei_personen', ''],
     'what was taken back is released again': ['and q.lauf is not null', 'and false'],
