@@ -101,7 +101,7 @@ declare
     'get_protokoll_stand', 'get_reader', 'get_release', 'get_sichtbeobachtung', 'get_stand_gezeigt', 'get_stand_protokoll',
     'get_transaktionen', 'get_zugangsstand', 'is_medium_gesperrt', 'list_abgleich', 'is_mandant', 'list_aktivitaet', 'list_art', 'list_artengruppe', 'list_auskunft_protokoll',
     'list_auskunft_qs', 'list_auskunft_sichtbeobachtung', 'list_export', 'list_export_faellig', 'list_grenzlauf_mangel', 'list_hinweis', 'list_mandant', 'list_medium_entfernt',
-    'list_medium_unbekannt', 'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'list_warteschlange', 'register_nutzer', 'release_automatisch',
+    'list_medium_unbekannt', 'list_nachricht', 'list_nutzer', 'list_nutzer_loeschung', 'list_protokoll', 'list_qs', 'list_sichtbeobachtung', 'list_stadium', 'list_warteschlange', 'register_nutzer', 'release_automatisch',
     'require_export_lock',
     'require_nutzer_right', 'require_reader', 'require_zugangsstand', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_entscheidung', 'set_experten_nur_zustaendig', 'set_export_datei', 'set_export_lauf', 'set_grenzlauf_grenze',
     'set_mandant_entwurf', 'set_nutzer_daten_link', 'set_nutzer_link', 'set_nutzer_medien', 'set_pruefgrund_aller', 'set_pruefung', 'set_raster_zahl', 'sweep_konto', 'sweep_medium_import',

@@ -75,6 +75,13 @@ export interface Nachricht {
   zeitpunkt: string;
 }
 
+/**
+ * Questions about a record and their answers, as JSON; null when there is no such record for this reader. Fails with NRCHT.
+ */
+export function listNachricht(sql: Sql, reader: number, id: number): Promise<string | null> {
+  return oneValue(sql`select api.list_nachricht(reader => ${reader}::bigint, id => ${id}::bigint)`);
+}
+
 /** Where a page of the queue ended. */
 export interface WarteschlangeStelle {
   id: number;
@@ -85,7 +92,14 @@ export interface Warteschlange {
   /** JSON array of records with all fields, with marks for the addresses of files in it. */
   sichtbeobachtungen: Buffer;
   /** The same records in the same order. */
-  zeilen: { id: number; stand: string; gruende: Pruefgrund[]; bestaetigungen: number; nachrichten: Nachricht[] }[];
+  zeilen: {
+    id: number;
+    stand: string;
+    gruende: Pruefgrund[];
+    bestaetigungen: number;
+    erfahrung: number;
+    nachrichten: Nachricht[];
+  }[];
   /** Null on the last page. */
   naechste: WarteschlangeStelle | null;
 }

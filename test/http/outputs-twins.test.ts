@@ -242,6 +242,7 @@ describe('the routes of the application', () => {
     '/pruefung/': 'leads to the page',
     '/ogc/': 'leads to /ogc',
     '/pruefung/v1/warteschlange': 'of records in charge, asked for by twins of the interface',
+    '/pruefung/v1/nachrichten/:id': 'of records in charge and own ones',
     '/pruefung/v1/entscheidungen': 'of records in charge',
     '/pruefung/v1/entscheidungen.csv': 'of records in charge',
     '/pruefung/v1/mitteilungen': 'a setting of the own account',

@@ -164,6 +164,10 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
       foto: new Blob([new Uint8Array(await makeJpeg({ width: 400, height: 300 }))]),
       audio: new Blob([new Uint8Array(makeAudio('mp3'))]),
     });
+    await service.database.sql`
+      insert into portal.nachricht (sichtbeobachtung_id, nutzer_id, text)
+      select ${id}, u.id, case u.loginname when 'melder' then 'Ja.' else 'Sicher?' end from portal.nutzer u
+      where u.loginname in ('melder', 'expertin') order by u.loginname`;
     await countPruefung(service.database.sql);
     const { page, complaints, foreign } = await openQueue(1);
     const record = page.getByRole('region', { name: 'Amsel' });
@@ -175,9 +179,14 @@ describe('GET /pruefung', { skip: withoutBrowser }, () => {
       'Imago',
       'singt',
       'Max Muster',
+      '1 freigegebene Meldungen der Artengruppe',
       'Nordland',
       String(id),
     ]);
+    const [question, answer, ...others] = await record.locator('.nachrichten li').allInnerTexts();
+    assert.match(question ?? '', /^Prüfung, .*: Sicher\?$/);
+    assert.match(answer ?? '', /^Erfasser, .*: Ja\.$/);
+    assert.deepEqual(others, []);
     await record
       .getByRole('img', { name: /1 Meldungen der Art, davon 1 im selben Monatsdrittel; dieser Datensatz ist vom 4\. Mai/ })
       .waitFor();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import { countPruefung } from '../../src/db/pruefung.ts';
+import { countPruefung, renewPruefgruende } from '../../src/db/pruefung.ts';
 import { quoteCell } from '../../src/guard/csv.ts';
 import { type Account, arten } from '../support/catalogue.ts';
 import { makeRecord, setBorders } from '../support/records.ts';
@@ -77,7 +77,15 @@ describe('GET /pruefung/v1/warteschlange', () => {
   it('shows each as the interface does, with stand and reasons; the stand changes with the record', async () => {
     const { json } = await ask('mit_foto=true');
     const [row] = json.result;
-    assert.deepEqual(Object.keys(row), ['id', 'stand', 'sichtbeobachtung', 'gruende', 'bestaetigungen', 'nachrichten']);
+    assert.deepEqual(Object.keys(row), [
+      'id',
+      'stand',
+      'sichtbeobachtung',
+      'gruende',
+      'bestaetigungen',
+      'erfahrung',
+      'nachrichten',
+    ]);
     const detail = (await service.request(`/sichtbeobachtungen/${ids.photo}`, { as: 'expertin' })).json.result[0];
     // Signed until another second.
     assert.deepEqual({ ...row.sichtbeobachtung, foto: '' }, { ...detail, foto: '' });
@@ -88,6 +96,35 @@ describe('GET /pruefung/v1/warteschlange', () => {
     );
     await sql`update portal.sichtbeobachtung set anzahl = 2 where id = ${ids.photo ?? 0}`;
     assert.notEqual((await ask('mit_foto=true')).json.result[0].stand, row.stand);
+  });
+
+  it('says how many of the group its recorder had released, 20 for more', async () => {
+    const experience = async () => {
+      await renewPruefgruende(sql);
+      const { json } = await ask();
+      return json.result.map(({ id, erfahrung }: Json) => [id, erfahrung]);
+    };
+    const [bird, butterfly, south, masked, photo] = named('bird', 'butterfly', 'south', 'masked', 'photo');
+    assert.deepEqual(await experience(), [
+      [bird, 1],
+      [butterfly, 0],
+      [south, 1],
+      [masked, 1],
+      [photo, 1],
+    ]);
+    const made: number[] = [];
+    for (let n = 0; n < 20; n++) made.push(await makeRecord(sql, { ...published, status: 'freigegeben' }));
+    await makeRecord(sql, { ...published, nutzer: 'nachbarin', art: arten.tagpfauenauge, status: 'freigegeben' });
+    assert.deepEqual(await experience(), [
+      [bird, 20],
+      [butterfly, 0],
+      [south, 20],
+      [masked, 20],
+      [photo, 20],
+    ]);
+    await sql`delete from portal.sichtbeobachtung where id in ${sql(made.slice(0, 2))}`;
+    assert.deepEqual((await experience())[0], [bird, 19]);
+    await sql`delete from portal.sichtbeobachtung where id in ${sql(made.slice(2))}`;
   });
 
   it('goes on page by page in either order, also behind what was decided meanwhile', async () => {
@@ -142,6 +179,43 @@ describe('GET /pruefung/v1/warteschlange', () => {
       assert.equal(answer.status, 400, `${query}: ${answer.text}`);
       assert.equal(answer.headers.get('content-type')?.split(';')[0], 'application/problem+json');
     }
+  });
+});
+
+describe('GET /pruefung/v1/nachrichten/{id}', () => {
+  const thread = (id: number | string, as: Account | null) =>
+    service.request(`/pruefung/v1/nachrichten/${id}`, { below: '', as });
+
+  it('has the thread of a record after it was decided, for its recorder and who is in charge', async () => {
+    const id = await makeRecord(sql, { ...published, status: 'freigegeben' });
+    assert.deepEqual((await thread(id, 'expertin')).json, { result: [] });
+    await sql`
+      insert into portal.nachricht (sichtbeobachtung_id, nutzer_id, text)
+      select ${id}, u.id, 'von ' || u.loginname from portal.nutzer u where u.loginname in ('melder', 'expertin')
+      order by u.loginname`;
+    for (const as of ['melder', 'expertin', 'vogelexperte', 'admin'] as const) {
+      const { status, json, text } = await thread(id, as);
+      assert.equal(status, 200, text);
+      assert.deepEqual(
+        json.result.map(({ von, text }: Json) => [von, text]),
+        [
+          ['experte', 'von expertin'],
+          ['erfasser', 'von melder'],
+        ],
+      );
+      assert.deepEqual(Object.keys(json.result[0]), ['von', 'text', 'zeitpunkt']);
+    }
+    for (const [as, status] of [
+      [null, 401],
+      ['nachbarin', 403],
+      ['südexpertin', 403],
+    ] as const)
+      assert.equal((await thread(id, as)).status, status, String(as));
+    const butterfly = await makeRecord(sql, { ...published, art: arten.tagpfauenauge, status: 'freigegeben' });
+    assert.equal((await thread(butterfly, 'vogelexperte')).status, 403);
+    for (const unknown of [ids.private ?? 0, 999_999, 'x', '1e3'])
+      assert.equal((await thread(unknown, 'expertin')).status, 404, String(unknown));
+    assert.equal((await thread(`${id}?x=1`, 'expertin')).status, 400);
   });
 });
 

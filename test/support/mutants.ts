@@ -534,7 +534,10 @@ const deskBreakages: typeof breakages = {
   },
   'function private.is_automatisch(': {
     'protected records are released by rules': ['and s.schutz = 0', ''],
-    'records of novices are released by rules': [') o) = v_erfahren', ') o) >= 0'],
+    'records of novices are released by rules': [
+      'p.erfahrung = 20\n      and cardinality',
+      'p.erfahrung >= 0\n      and cardinality',
+    ],
     'a rule of one person releases what needs two': ['and not r.zwei_personen', ''],
     'what was taken back is released again': ['and q.lauf is not null', 'and false'],
     'species without a rule are released': ['r.automatisch and', ''],

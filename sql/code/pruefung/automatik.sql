@@ -8,8 +8,6 @@ create or replace function private.is_automatisch(id bigint)
   language plpgsql
   stable
 as $$
-declare
-  v_erfahren constant integer := 20;
 begin
   return exists (
     select
@@ -17,21 +15,13 @@ begin
     join portal.sichtbeobachtung s on s.id = p.sichtbeobachtung_id
     where p.sichtbeobachtung_id = is_automatisch.id
       and s.bereich = 'oeffentlich' and s.status = 'pruefung' and s.schutz = 0
-      and p.mit_foto and p.codes <@ '{verwechslung}'
+      and p.mit_foto and p.codes <@ '{verwechslung}' and p.erfahrung = 20
       and cardinality(p.mandanten) > 0
       and not exists (
         select
         from unnest(p.mandanten) m (id)
         where not exists (
           select from private.list_pruefregel(s.art, array[m.id]) r where r.automatisch and not r.zwei_personen))
-      and (
-        select count(*)
-        from (
-          select
-          from portal.sichtbeobachtung o
-          where o.nutzer_id = s.nutzer_id and o.gid = s.gid and o.bereich = 'oeffentlich' and o.status = 'freigegeben'
-          limit v_erfahren
-        ) o) = v_erfahren
       and not exists (select from portal.qs q where q.sichtbeobachtung_id = s.id and q.lauf is not null));
 end
 $$;
@@ -69,7 +59,7 @@ begin
   v_ids := array(
     select p.sichtbeobachtung_id
     from portal.pruefgrund p
-    where p.mit_foto and p.codes <@ '{verwechslung}'
+    where p.mit_foto and p.codes <@ '{verwechslung}' and p.erfahrung = 20
       and exists (select from portal.pruefregel r where r.art = p.art and r.automatisch)
       and private.is_automatisch(p.sichtbeobachtung_id)
     order by p.sichtbeobachtung_id

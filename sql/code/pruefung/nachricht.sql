@@ -30,6 +30,30 @@ as $$
   where n.sichtbeobachtung_id = list_nachricht.id
 $$;
 
+-- The thread of a record, whatever became of it, as JSON text.
+-- returns  null: there is no such record, or not for this reader
+-- errors   NRCHT neither the recorder nor in charge of it
+create or replace function api.list_nachricht(reader bigint, id bigint)
+  returns text
+  language plpgsql
+  stable
+as $$
+declare
+  v_record portal.sichtbeobachtung;
+begin
+  select s.* into v_record from portal.sichtbeobachtung s where s.id = list_nachricht.id;
+  if not found or not private.is_visible(v_record.bereich, v_record.status, v_record.nutzer_id, reader) then
+    return null;
+  elsif v_record.nutzer_id <> reader
+    and not private.is_zustaendig(private.get_zustaendigkeit(reader, entscheiden => true), v_record.id, v_record.gid) then
+    raise exception 'neither the recorder nor in charge of the record' using errcode = 'NRCHT';
+  end if;
+  return private.list_nachricht(v_record.id)::text;
+end
+$$;
+comment on function api.list_nachricht(bigint, bigint) is
+  'Questions about a record and their answers, as JSON text, for its recorder and whoever is in charge of it; null when there is none';
+
 create or replace function api.list_frage_offen()
   returns bigint[]
   language sql

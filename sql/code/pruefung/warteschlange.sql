@@ -8,8 +8,8 @@
 --   auffaellig      the oddest first, else the oldest
 --   after           where to go on: {auffaelligkeit, id} of the last row
 -- returns           sichtbeobachtungen: JSON array as text, each with all fields as this reader is shown them; zeilen: JSON array of id, stand,
---                   gruende, bestaetigungen (releases of two that a rule asks for),
---                   nachrichten, in the same order; naechste: where to go on, null on the last page
+--                   gruende, bestaetigungen (releases of two that a rule asks for), erfahrung (what its recorder had released of the
+--                   group, 20 for more), nachrichten, in the same order; naechste: where to go on, null on the last page
 -- errors            NRCHT experts and administrators only; MANUN no such tenant
 create or replace function api.list_warteschlange(
   tenant integer, reader bigint, filter portal.felder, auffaellig boolean, after portal.felder, row_limit integer)
@@ -72,7 +72,7 @@ begin
   sichtbeobachtungen := '[' || coalesce(private.render_sichtbeobachtung(v_id, tenant, reader, detail => true), '') || ']';
   select coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'stand', private.to_stand(s.id, s.xmin), 'gruende', p.gruende,
       'bestaetigungen', (select count(*) from portal.bestaetigung b where b.sichtbeobachtung_id = s.id),
-      'nachrichten', private.list_nachricht(s.id)) order by o.position), '[]')
+      'erfahrung', p.erfahrung, 'nachrichten', private.list_nachricht(s.id)) order by o.position), '[]')
   into zeilen
   from unnest(v_id) with ordinality o (id, position)
   join portal.sichtbeobachtung s on s.id = o.id

@@ -7,8 +7,9 @@ import { unknown } from '../openapi/operation.ts';
 import { runRegexp } from '../too-often.ts';
 import * as field from '../wire/fields.ts';
 import { restrictFields, textFilter } from '../wire/input.ts';
+import { readPathId } from '../wire/query.ts';
 import { regexp } from '../wire/regexp.ts';
-import { type Route, readPathId, route } from './route.ts';
+import { type Route, route } from './route.ts';
 
 const shared = { tag: 'Arten', auth: 'optional', caching: 'gezeigt' } as const;
 
@@ -76,7 +77,7 @@ export function artenRoutes(deps: Deps): Route[] {
         { summary: 'Art 2', path: { id: '2' }, status: 200 },
         { summary: 'Unbekannte Art', path: unknown, status: 404 },
       ],
-      handle: ({ c, tenant, reads }) => getArt(reads, tenant.id, readPathId(c, 2147483647)),
+      handle: ({ c, tenant, reads }) => getArt(reads, tenant.id, readPathId(c.req.param('id'), 2147483647)),
     }),
     ...lists.map(([path, operationId, summary, description, record, list]) =>
       route(deps, {

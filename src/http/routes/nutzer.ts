@@ -10,8 +10,9 @@ import { formErrors, meaning, own, unknown } from '../openapi/operation.ts';
 import { limits, requireAllowed, runRegexp } from '../too-often.ts';
 import * as field from '../wire/fields.ts';
 import { restrictFields } from '../wire/input.ts';
+import { readPathId } from '../wire/query.ts';
 import { regexp } from '../wire/regexp.ts';
-import { override, type Route, readPathId, route } from './route.ts';
+import { override, type Route, route } from './route.ts';
 
 const changeNutzerFields = {
   email: v.optional(field.orEmpty(mailAddress)),
@@ -58,7 +59,7 @@ export function nutzerRoutes(deps: Deps): Route[] {
     ],
     async handle(asked) {
       const { c, reader } = asked;
-      const id = readPathId(c);
+      const id = readPathId(c.req.param('id'));
       // Before anything is read or computed: somebody else's account is none of the reader's.
       await requireNutzerRight(sql, reader, id, []);
       const form = await asked.readForm();
@@ -116,7 +117,7 @@ export function nutzerRoutes(deps: Deps): Route[] {
         { summary: 'Ein fremdes', as: 'nutzer', path: unknown, status: 403 },
         { summary: 'Ein unbekanntes', as: 'administrator', path: unknown, status: 404 },
       ],
-      handle: ({ c, reader }) => getNutzer(sql, reader, readPathId(c)),
+      handle: ({ c, reader }) => getNutzer(sql, reader, readPathId(c.req.param('id'))),
     }),
     put,
     override([put], {

@@ -125,13 +125,6 @@ export function route<
   };
 }
 
-/** The number in the path; whatever is no number is no record: unknown, not malformed. */
-export function readPathId(c: Context<Env>, max = Number.MAX_SAFE_INTEGER): number {
-  const value = c.req.param('id') ?? '';
-  if (!/^\d{1,16}$/.test(value) || Number(value) > max) throw new PortalError('nicht_gefunden');
-  return Number(value);
-}
-
 /**
  * PUT and DELETE for clients that can't send them: they ask for them by POST with X-HTTP-Method-Override (D1.14).
  * @param routes of one address, PUT first: all have its form, its rights and its answer

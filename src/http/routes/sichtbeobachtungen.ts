@@ -13,7 +13,8 @@ import { receiveMedia, removeMedia } from '../media/receive.ts';
 import { formErrors, meaning, own, unknown } from '../openapi/operation.ts';
 import { type Output, type pageFields, restrictFields } from '../wire/input.ts';
 import { PortalError, sentences } from '../wire/portal-error.ts';
-import { override, type Route, readPathId, route } from './route.ts';
+import { readPathId } from '../wire/query.ts';
+import { override, type Route, route } from './route.ts';
 import {
   changeSichtbeobachtungFields,
   createSichtbeobachtungFields,
@@ -49,7 +50,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
     ],
     async handle(asked) {
       const { c, tenant, reader } = asked;
-      const id = readPathId(c);
+      const id = readPathId(c.req.param('id'));
       const removed = await receiveMedia(c, deps, reader, ({ fields, keep }) => {
         const { srid = 'EPSG:25832', ...input } = asked.checkForm(fields);
         // D3.8: a place is changed as a whole.
@@ -85,7 +86,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       { summary: 'Ohne Anmeldung', path: own, status: 401 },
     ],
     async handle({ c, reader }) {
-      const id = readPathId(c);
+      const id = readPathId(c.req.param('id'));
       await removeMedia(deps, await deleteSichtbeobachtung(sql, reader, c.get('tokenHash') ?? null, id));
       return JSON.stringify([{ id }]);
     },
@@ -183,7 +184,7 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Unbekannte Beobachtung', path: unknown, status: 404 },
       ],
       async handle({ c, tenant, reader, reads }) {
-        const { value, stand } = await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c));
+        const { value, stand } = await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c.req.param('id')));
         return { value: await addressMedia(c, deps, value), stand };
       },
     }),

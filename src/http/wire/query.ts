@@ -1,4 +1,5 @@
-// Query strings and urlencoded forms as clients of this interface send them (D1.1).
+// Query strings and urlencoded forms as clients of this interface send them (D1.1); and the number in a path.
+import { PortalError } from './portal-error.ts';
 
 /** Parameters in order of appearance; a name may occur several times. */
 export type Parameters = Map<string, string[]>;
@@ -39,4 +40,10 @@ const escapes =
 
 export function decodeText(text: string): string {
   return text.replaceAll('+', ' ').replace(escapes, (run) => decodeURIComponent(run));
+}
+
+/** The number in the path; whatever is no number is no record: unknown, not malformed. */
+export function readPathId(value = '', max = Number.MAX_SAFE_INTEGER): number {
+  if (!/^\d{1,16}$/.test(value) || Number(value) > max) throw new PortalError('nicht_gefunden');
+  return Number(value);
 }

@@ -6,12 +6,13 @@ import { answerEntscheidungen } from './entscheidungen.ts';
 import { answerAntwort, answerFragePage } from './frage.ts';
 import { answerAbmeldePage, answerAbmeldung, answerMitteilungen, changeMitteilungen } from './mitteilungen.ts';
 import { answerTable, takeTable } from './tabelle.ts';
-import { answerWarteschlange } from './warteschlange.ts';
+import { answerNachrichten, answerWarteschlange } from './warteschlange.ts';
 
 export function pruefungRoutes(deps: Deps): Hono<Env> {
   return new Hono<Env>()
     .use('/pruefung/v1/*', tenantMiddleware(deps), readerMiddleware(deps))
     .get('/pruefung/v1/warteschlange', (c) => answerWarteschlange(c, deps, readerOf(c)))
+    .get('/pruefung/v1/nachrichten/:id', (c) => answerNachrichten(c, deps, readerOf(c)))
     .get('/pruefung/v1/entscheidungen.csv', (c) => answerTable(c, deps, readerOf(c)))
     .post('/pruefung/v1/entscheidungen.csv', (c) => takeTable(c, deps, readerOf(c)))
     .post('/pruefung/v1/entscheidungen', (c) => answerEntscheidungen(c, deps, readerOf(c)))

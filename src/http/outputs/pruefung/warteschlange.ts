@@ -1,12 +1,19 @@
-// GET /pruefung/v1/warteschlange: what waits for a reviewer, and why each is odd (O6).
+// GET /pruefung/v1/warteschlange: what waits for a reviewer, and why each is odd (O6); GET /pruefung/v1/nachrichten/{id}: the thread of a record.
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { listWarteschlange, type Nachricht, type Pruefgrund, type WarteschlangeStelle } from '../../../db/pruefung.ts';
+import {
+  listNachricht,
+  listWarteschlange,
+  type Nachricht,
+  type Pruefgrund,
+  type WarteschlangeStelle,
+} from '../../../db/pruefung.ts';
 import { toIsoDate } from '../../../guard/text.ts';
 import type { Deps, Env } from '../../context.ts';
 import { addressMedia } from '../../media/address.ts';
 import * as field from '../../wire/fields.ts';
 import { PortalError } from '../../wire/portal-error.ts';
+import { readPathId } from '../../wire/query.ts';
 import { queryReader } from '../output-query.ts';
 
 /** Codes of reasons. */
@@ -31,6 +38,8 @@ const readQuery = queryReader({
   cursor: v.optional(v.pipe(v.string(), v.maxLength(100))),
 });
 
+const readNothing = queryReader({});
+
 function isIsoDay(value: string): boolean {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(value) ?? [];
   return day !== undefined && toIsoDate(Number(year), Number(month), Number(day)) === value;
@@ -45,6 +54,8 @@ export interface Wartend {
   gruende: Pruefgrund[];
   /** Releases, where a rule asks for two persons. */
   bestaetigungen: number;
+  /** How many its recorder had released of the group, 20 for more. */
+  erfahrung: number;
   nachrichten: Nachricht[];
 }
 
@@ -60,12 +71,13 @@ export async function readWarteschlange(
   const tenant = c.get('tenant').id;
   const page = await listWarteschlange(deps.sql, tenant, reader, filter, sortierung === 'auffaellig', after, limit);
   const shown = JSON.parse(Buffer.concat(addressMedia(c, deps, page.sichtbeobachtungen)).toString());
-  const result = page.zeilen.map(({ id, stand, gruende, bestaetigungen, nachrichten }, at) => ({
+  const result = page.zeilen.map(({ id, stand, gruende, bestaetigungen, erfahrung, nachrichten }, at) => ({
     id,
     stand,
     sichtbeobachtung: shown[at],
     gruende,
     bestaetigungen,
+    erfahrung,
     nachrichten,
   }));
   return { result, naechste: page.naechste };
@@ -75,6 +87,13 @@ export async function answerWarteschlange(c: Context<Env>, deps: Deps, reader: n
   const { limit, cursor, ...query } = readQuery(c);
   const { result, naechste } = await readWarteschlange(c, deps, reader, query, readCursor(cursor), limit);
   return c.json({ result, ...(naechste && { cursor: makeCursor(naechste) }) });
+}
+
+export async function answerNachrichten(c: Context<Env>, { sql }: Deps, reader: number): Promise<Response> {
+  readNothing(c);
+  const nachrichten = await listNachricht(sql, reader, readPathId(c.req.param('id')));
+  if (nachrichten === null) throw new PortalError('nicht_gefunden');
+  return c.json({ result: JSON.parse(nachrichten) });
 }
 
 // Not signed: whoever makes one up is shown what is theirs from another place on.

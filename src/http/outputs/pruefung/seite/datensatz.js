@@ -5,7 +5,11 @@ import { drawJahreslauf } from './jahreslauf.js';
 import { makeOrt } from './ort.js';
 
 /**
- * @typedef {{ id: number, stand: string, gruende: { text: string }[], sichtbeobachtung: any, bestaetigungen: number, isRenewed?: boolean }} Zeile
+ * @typedef {{ von: 'erfasser' | 'experte', text: string, zeitpunkt: string }} Nachricht
+ * @typedef {{
+ *   id: number, stand: string, gruende: { text: string }[], sichtbeobachtung: any, bestaetigungen: number, erfahrung: number,
+ *   nachrichten: Nachricht[], isRenewed?: boolean
+ * }} Zeile
  * @typedef {{ art: number, drittel: { meldungen: number }[] }} Jahreslauf
  */
 
@@ -19,7 +23,7 @@ export const nameOf = ({ sichtbeobachtung: { titel_deutsch, titel_wissenschaftli
   titel_deutsch ?? titel_wissenschaftlich;
 
 /** @param {Zeile} zeile */
-function describe({ id, gruende, sichtbeobachtung: record, bestaetigungen }) {
+function describe({ id, gruende, sichtbeobachtung: record, bestaetigungen, erfahrung, nachrichten }) {
   const reasons = make('ul', { className: 'gruende' }, ...gruende.map(({ text }) => make('li', {}, text)));
   const facts = make('dl', {});
   const rows = {
@@ -30,13 +34,21 @@ function describe({ id, gruende, sichtbeobachtung: record, bestaetigungen }) {
     Aktivität: record.aktivitaet,
     Bemerkung: record.bemerkung,
     Erfasser: record.erfasser,
+    Erfahrung: `${erfahrung === 20 ? '20 oder mehr' : erfahrung} freigegebene Meldungen der Artengruppe`,
     'Bisher geschrieben': record.bemerkung_experte,
     Mandant: record.mandanten.map((/** @type {{ name: string }} */ { name }) => name).join(', '),
     Freigaben: bestaetigungen > 0 && `${bestaetigungen} von 2`,
     Nummer: String(id),
   };
   for (const [name, value] of Object.entries(rows)) if (value) facts.append(make('dt', {}, name), make('dd', {}, value));
-  return [gruende.length > 0 ? reasons : make('p', { className: 'leise' }, 'Nichts ist auffällig.'), facts];
+  const thread = nachrichten.map(({ von, text, zeitpunkt }) =>
+    make('li', {}, `${von === 'erfasser' ? 'Erfasser' : 'Prüfung'}, ${new Date(zeitpunkt).toLocaleDateString('de-DE')}: ${text}`),
+  );
+  return [
+    gruende.length > 0 ? reasons : make('p', { className: 'leise' }, 'Nichts ist auffällig.'),
+    facts,
+    ...(thread.length > 0 ? [make('h3', {}, 'Fragen und Antworten'), make('ol', { className: 'nachrichten' }, ...thread)] : []),
+  ];
 }
 
 /** Their address without the host: the page may load nothing from another. @param {string} address */

@@ -1,0 +1,1 @@
+ALTER TABLE "portal"."pruefgrund" ADD COLUMN "erfahrung" integer DEFAULT 0 NOT NULL;
