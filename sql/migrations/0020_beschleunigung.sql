@@ -1,1 +1,1 @@
-ALTER TABLE "portal"."pruefgrund" ADD COLUMN "erfahrung" integer DEFAULT 0 NOT NULL;
+CREATE INDEX "sichtbeobachtung_erfahrung" ON "portal"."sichtbeobachtung" USING btree ("nutzer_id","gid") WHERE "portal"."sichtbeobachtung"."bereich" = 'oeffentlich' and "portal"."sichtbeobachtung"."status" = 'freigegeben';

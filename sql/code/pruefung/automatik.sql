@@ -15,13 +15,14 @@ begin
     join portal.sichtbeobachtung s on s.id = p.sichtbeobachtung_id
     where p.sichtbeobachtung_id = is_automatisch.id
       and s.bereich = 'oeffentlich' and s.status = 'pruefung' and s.schutz = 0
-      and p.mit_foto and p.codes <@ '{verwechslung}' and p.erfahrung = 20
+      and p.mit_foto and p.codes <@ '{verwechslung}'
       and cardinality(p.mandanten) > 0
       and not exists (
         select
         from unnest(p.mandanten) m (id)
         where not exists (
           select from private.list_pruefregel(s.art, array[m.id]) r where r.automatisch and not r.zwei_personen))
+      and private.get_erfahrung(s.nutzer_id, s.gid) = 20
       and not exists (select from portal.qs q where q.sichtbeobachtung_id = s.id and q.lauf is not null));
 end
 $$;
@@ -59,7 +60,7 @@ begin
   v_ids := array(
     select p.sichtbeobachtung_id
     from portal.pruefgrund p
-    where p.mit_foto and p.codes <@ '{verwechslung}' and p.erfahrung = 20
+    where p.mit_foto and p.codes <@ '{verwechslung}'
       and exists (select from portal.pruefregel r where r.art = p.art and r.automatisch)
       and private.is_automatisch(p.sichtbeobachtung_id)
     order by p.sichtbeobachtung_id

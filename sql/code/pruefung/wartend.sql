@@ -54,23 +54,6 @@ begin
 end
 $$;
 
--- How many records of a group a recorder had released, 20 for more.
-create or replace function private.get_erfahrung(nutzer_id bigint, gid integer)
-  returns integer
-  language plpgsql
-  stable
-as $$
-begin
-  return (
-    select count(*)
-    from (
-      select
-      from portal.sichtbeobachtung s
-      where s.nutzer_id = get_erfahrung.nutzer_id and s.gid = get_erfahrung.gid and s.bereich = 'oeffentlich' and s.status = 'freigegeben'
-      limit 20) s);
-end
-$$;
-
 -- Finds out and keeps why records are odd, of those that wait; of others nothing is kept.
 create or replace function private.set_pruefgrund(id bigint[])
   returns void
@@ -87,11 +70,6 @@ begin
     -- One that is just being deleted takes its reasons along.
     for key share skip locked
   ),
-  -- Once for each recorder and group: whoever imports many has many that wait.
-  erfahrung as (
-    select e.nutzer_id, e.gid, private.get_erfahrung(e.nutzer_id, e.gid) as erfahrung
-    from (select distinct w.nutzer_id, w.gid from wartend w) e
-  ),
   fort as (
     delete from portal.pruefgrund p
     where p.sichtbeobachtung_id = any (set_pruefgrund.id) and not exists (
@@ -99,10 +77,9 @@ begin
       where s.id = p.sichtbeobachtung_id and case when s.bereich = 'oeffentlich' then s.status = 'pruefung' end)
   )
   insert into portal.pruefgrund as p (
-    sichtbeobachtung_id, gruende, codes, auffaelligkeit, berechnet, nutzer_id, art, gid, mandanten, angelegt, mit_foto, erfahrung)
-  select w.id, g.gruende, g.codes, g.auffaelligkeit, now(), w.nutzer_id, w.art, w.gid, m.mandanten, w.angelegt, w.mit_foto, e.erfahrung
+    sichtbeobachtung_id, gruende, codes, auffaelligkeit, berechnet, nutzer_id, art, gid, mandanten, angelegt, mit_foto)
+  select w.id, g.gruende, g.codes, g.auffaelligkeit, now(), w.nutzer_id, w.art, w.gid, m.mandanten, w.angelegt, w.mit_foto
   from wartend w
-  join erfahrung e using (nutzer_id, gid)
   cross join lateral (
     select array(select l.mandant_id from portal.mandant_sichtbeobachtung l where l.sichtbeobachtung_id = w.id) as mandanten
     offset 0
@@ -116,7 +93,7 @@ begin
   on conflict (sichtbeobachtung_id) do update
   set gruende = excluded.gruende, codes = excluded.codes, auffaelligkeit = excluded.auffaelligkeit, berechnet = excluded.berechnet,
     nutzer_id = excluded.nutzer_id, art = excluded.art, gid = excluded.gid, mandanten = excluded.mandanten, angelegt = excluded.angelegt,
-    mit_foto = excluded.mit_foto, erfahrung = excluded.erfahrung;
+    mit_foto = excluded.mit_foto;
 end
 $$;
 

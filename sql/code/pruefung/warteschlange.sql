@@ -1,6 +1,23 @@
 -- The queue of reviewers (O6): what waits and is theirs to decide. Of portal.pruefgrund, which a job keeps: a new report is there seconds
 -- later, one that was decided meanwhile is left out here.
 
+-- How many records of a group a recorder had released, 20 for more.
+create or replace function private.get_erfahrung(nutzer_id bigint, gid integer)
+  returns integer
+  language plpgsql
+  stable
+as $$
+begin
+  return (
+    select count(*)
+    from (
+      select
+      from portal.sichtbeobachtung s
+      where s.nutzer_id = get_erfahrung.nutzer_id and s.gid = get_erfahrung.gid and s.bereich = 'oeffentlich' and s.status = 'freigegeben'
+      limit 20) s);
+end
+$$;
+
 -- A page of the queue.
 --   tenant          the addressed tenant: names, ids
 --   filter          JSON object: grund (a code), mandant (abbreviation), gid, art, seit (day of the report, Europe/Berlin), mit_foto; what is
@@ -72,7 +89,7 @@ begin
   sichtbeobachtungen := '[' || coalesce(private.render_sichtbeobachtung(v_id, tenant, reader, detail => true), '') || ']';
   select coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'stand', private.to_stand(s.id, s.xmin), 'gruende', p.gruende,
       'bestaetigungen', (select count(*) from portal.bestaetigung b where b.sichtbeobachtung_id = s.id),
-      'erfahrung', p.erfahrung, 'nachrichten', private.list_nachricht(s.id)) order by o.position), '[]')
+      'erfahrung', private.get_erfahrung(s.nutzer_id, s.gid), 'nachrichten', private.list_nachricht(s.id)) order by o.position), '[]')
   into zeilen
   from unnest(v_id) with ordinality o (id, position)
   join portal.sichtbeobachtung s on s.id = o.id

@@ -112,8 +112,6 @@ export const pruefgrund = portal.table(
     mandanten: integer('mandanten').array().notNull(),
     angelegt: timestamp('angelegt', { withTimezone: true }).notNull(),
     mit_foto: boolean('mit_foto').notNull(),
-    // how many its recorder had released of the group, 20 for more
-    erfahrung: integer('erfahrung').notNull().default(0),
   },
   (t) => [index('pruefgrund_auffaelligkeit').on(t.auffaelligkeit.desc().nullsFirst(), t.sichtbeobachtung_id)],
 );

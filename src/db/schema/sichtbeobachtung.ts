@@ -114,6 +114,7 @@ export const sichtbeobachtung = portal.table(
     index('sichtbeobachtung_jahr').on(t.jahr, t.id).where(published(t)),
     index('sichtbeobachtung_status_shown').on(t.status, t.id, t.shown_point, t.datum, t.art, t.schutz).where(published(t)),
     index('sichtbeobachtung_nutzer').on(t.nutzer_id, t.id),
+    index('sichtbeobachtung_erfahrung').on(t.nutzer_id, t.gid).where(released(t)),
     index('sichtbeobachtung_zelle').on(t.cell_x, t.cell_y),
     index('sichtbeobachtung_stadium').on(t.stadium_id).where(sql`${t.stadium_id} is not null`),
     index('sichtbeobachtung_aktivitaet').on(t.aktivitaet_id).where(sql`${t.aktivitaet_id} is not null`),
