@@ -83,26 +83,19 @@ export async function composeMitteilung(
   key: KeyObject,
 ): Promise<Mail | null> {
   const { portal, origin, nutzerId } = job;
-  const abmeldung = `${origin}/pruefung/v1/mitteilungen/abmelden/${makeAbmeldung(key, nutzerId)}`;
-  const headers = { 'List-Unsubscribe': `<${abmeldung}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
-  const greeting = `Guten Tag ${recipient.name},`;
-  const linkTo = async (ids: number[]) => {
-    const made = ids.map((id) => ({ id, ...makeToken() }));
-    if (!(await createSichtbeobachtungLink(sql, nutzerId, recipient.email, made))) return null;
-    return new Map(made.map(({ id, token }) => [id, `${origin}/pruefung/v1/beobachtung/${token}`]));
-  };
-
   if (job.kind === 'frage') {
     await handOnFrage(sql, nutzerId, job.sichtbeobachtung);
     return null;
   }
   const told = await getMitteilung(sql, nutzerId, job.mail, maxLines);
-  const links = told && (await linkTo(told.eintraege.map(({ id }) => id)));
+  const links = told?.eintraege.map(({ id }) => ({ id, ...makeToken() })) ?? [];
   const sent = () => deleteMitteilung(sql, nutzerId, job.mail);
-  if (!told || !links) {
+  if (!told || !(await createSichtbeobachtungLink(sql, nutzerId, recipient.email, links))) {
     await sent();
     return null;
   }
+  const tokens = new Map(links.map(({ id, token }) => [id, token]));
+  const abmeldung = `${origin}/pruefung/v1/mitteilungen/abmelden/${makeAbmeldung(key, nutzerId)}`;
   const counts = (Object.keys(words) as Entschieden[]).flatMap((status) => {
     const count = told.anzahl[status];
     return count === undefined ? [] : `${count} ${words[status]}`;
@@ -112,16 +105,20 @@ export async function composeMitteilung(
   return {
     subject: `${portal}: ${told.fragen > 0 ? 'Fragen' : 'Neues'} zu Ihren Beobachtungen`,
     text: [
-      greeting,
+      `Guten Tag ${recipient.name},`,
       `über Ihre Beobachtungen wurde entschieden: ${counts.join(', ')}.${fragen}`,
       ...told.eintraege.map(({ id, art, datum, status, frage }) =>
-        [`${describe(art, datum)}: ${words[status]}`, ...(frage === null ? [] : [frage]), links.get(id)].join('\n'),
+        [
+          `${describe(art, datum)}: ${words[status]}`,
+          ...(frage === null ? [] : [frage]),
+          `${origin}/pruefung/v1/beobachtung/${tokens.get(id)}`,
+        ].join('\n'),
       ),
       ...(rest > 0 ? [`Und ${rest} weitere.`] : []),
       'Mit den Adressen sehen Sie 30 Tage lang die Beobachtung, und können antworten, wo ein Hinweis steht.',
       `Sie bekommen solche Mails ${haeufigkeitWorte[told.haeufigkeit]}, und einige Minuten nach einer Frage. Keine mehr: ${abmeldung}`,
     ].join('\n\n'),
-    headers,
+    headers: { 'List-Unsubscribe': `<${abmeldung}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
     sent,
   };
 }
