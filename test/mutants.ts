@@ -38,7 +38,9 @@ const deskTests = [
   'test/http/pruefung-entscheidungen.test.ts',
   'test/sql/pruefung-automatik.test.ts',
 ];
-const testsOf = (name: string) => (name.startsWith('files: ') ? fileTests : name.startsWith('desk: ') ? deskTests : tests);
+const mailTests = ['test/jobs/mitteilung.test.ts', 'test/jobs/sweep.test.ts', 'test/sql/mandant.test.ts'];
+const testsOf = (name: string) =>
+  ({ files: fileTests, desk: deskTests, mails: mailTests })[name.split(': ')[0] as string] ?? tests;
 
 const databaseUrl = process.env.DATABASE_URL;
 if (!databaseUrl) {

@@ -1,19 +1,39 @@
--- What instances of the last release, 0.31, still call while they are being replaced. It hands on to what is there now and knows nothing
+-- What instances of the last release, 0.32, still call while they are being replaced. It hands on to what is there now and knows nothing
 -- itself.
 
--- Accounts without a restriction to tenants.
-create or replace function api.update_nutzer(
-  reader bigint, token_hash bytea, id bigint, fields portal.kurztexte, email portal.kurztext, password_hash portal.kurztext,
-  nachname portal.kurztext, vorname portal.kurztext, anonymisiert integer, status integer, rollen portal.kurztexte,
-  artengruppen integer[], medien_lizenz portal.kurztext)
-  returns bigint
+-- Questions had mails of their own. They are part of the mails of decisions now (O6.23), which both releases send.
+create or replace function api.list_frage_offen()
+  returns bigint[]
+  language sql
+  stable
+as $$
+  select '{}'::bigint[]
+$$;
+comment on function api.list_frage_offen() is 'No questions, for instances of release 0.32';
+
+create or replace function api.set_frage_mail(id bigint)
+  returns table (nutzer_id bigint, sichtbeobachtung_id bigint, mandant_id integer)
   language plpgsql
   volatile
+  rows 1
 as $$
 begin
-  return api.update_nutzer(
-    reader, token_hash, id, fields, email, password_hash, nachname, vorname, anonymisiert, status, rollen, artengruppen, null, medien_lizenz);
+  return;
 end
 $$;
-comment on function api.update_nutzer(bigint, bytea, bigint, portal.kurztexte, portal.kurztext, portal.kurztext, portal.kurztext, portal.kurztext, integer, integer, portal.kurztexte, integer[], portal.kurztext) is
-  'Changes the named fields of an account as its owner or as administrator, all or none; for instances of release 0.31';
+comment on function api.set_frage_mail(bigint) is 'No question, for instances of release 0.32';
+
+-- For a mail that waits in the queue since before the upgrade: it says nothing, and the next mail asks.
+create or replace function api.get_frage_mail(nutzer_id bigint, sichtbeobachtung_id bigint)
+  returns table (datum text, art text, frage text)
+  language sql
+  volatile
+  rows 1
+as $$
+  select private.set_mitteilung_offen(s, 'sofort')
+  from portal.sichtbeobachtung s
+  where s.id = get_frage_mail.sichtbeobachtung_id and s.nutzer_id = get_frage_mail.nutzer_id and private.get_frage(s) is not null;
+  select null::text, null::text, null::text where false
+$$;
+comment on function api.get_frage_mail(bigint, bigint) is
+  'Hands a question that release 0.32 put into the queue on to the next mail; no row';

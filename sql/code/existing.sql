@@ -26,6 +26,12 @@ begin
       select s.id from portal.sichtbeobachtung s where s.bereich = 'oeffentlich' and s.status = 'pruefung';
     end if;
   end if;
+  -- Questions that release 0.32 had yet to mail.
+  perform private.set_mitteilung_offen(s, 'sofort')
+  from portal.nachricht n
+  join portal.sichtbeobachtung s on s.id = n.sichtbeobachtung_id
+  where n.offen and private.get_frage(s) is not null;
+  update portal.nachricht n set offen = false where n.offen;
   -- Up to 0003 another table held the links of tenants. With links in it, it goes when this file is applied once more, because to drop
   -- it shuts out readers: not for as long as this transaction takes.
   if to_regclass('portal.sichtbeobachtung_mandant') is not null then

@@ -14,6 +14,8 @@ create or replace trigger _200_derive_update after update on portal.mandant
   for each statement execute function private.mandant_after_update();
 create or replace trigger _200_derive_delete before delete on portal.mandant
   for each row execute function private.mandant_before_delete();
+create or replace trigger _050_no_truncate before truncate on portal.mandant
+  for each statement execute function private.mandant_before_truncate();
 create or replace trigger _200_derive_truncate after truncate on portal.mandant
   for each statement execute function private.mandant_after_truncate();
 

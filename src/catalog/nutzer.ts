@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import * as v from 'valibot';
 import type { Database } from '../db/client.ts';
-import { createNutzerOfImport, type NutzerImportFehler } from '../db/nutzer.ts';
+import { createNutzerOfImport, type NutzerImportFehler } from '../db/nutzer-import.ts';
 import { mailAddress } from '../guard/mail-address.ts';
 import { column, optional, readCsv } from './csv.ts';
 import { ImportError, type Problem } from './problems.ts';
@@ -66,6 +66,8 @@ export function describeNutzerFormat(): string {
 
 // What the database takes at once.
 const maxFileBytes = 32 * 1024 * 1024;
+// Lines that a hint names.
+const maxLines = 20;
 
 /**
  * Creates the accounts in a CSV file, all or none.
@@ -92,7 +94,7 @@ export async function importNutzer(
     artengruppen: values.artengruppen ?? [],
     mandanten: values.mandanten ?? [],
   }));
-  const created = await createNutzerOfImport(database.sql, rows, {
+  const { created, left } = await createNutzerOfImport(database.sql, rows, {
     dryRun: options.dryRun,
     onChecked(errors) {
       const values = new Map(rows.map((row) => [row.zeile, row]));
@@ -101,6 +103,13 @@ export async function importNutzer(
       if (problems.length > 0) throw new ImportError(problems);
     },
   });
+  for (const [spalte, cells] of Map.groupBy(left, (cell) => cell.spalte)) {
+    const lines = cells.slice(0, maxLines).map(({ zeile }) => zeile);
+    const more = cells.length > maxLines ? ' …' : '';
+    options.warn(
+      `${file}: ${spalte} gilt nicht für Konten, die es schon gibt und die etwas anderes haben: Zeile ${lines.join(', ')}${more}`,
+    );
+  }
   return { created, known: rows.length - created };
 }
 

@@ -37,38 +37,12 @@ export async function setMailAbgelehnt(sql: Sql, nutzerId: number, email: string
   await sql`select api.set_mail_abgelehnt(nutzer_id => ${nutzerId}::bigint, email => ${email}::text)`;
 }
 
-/** Questions that have to be mailed. */
-export async function listFrageOffen(sql: Sql): Promise<number[]> {
-  return JSON.parse(await oneValue<string>(sql`select array_to_json(api.list_frage_offen())::text`));
+/** Hands a question that release 0.32 put into the queue on to the next mail. */
+export async function handOnFrage(sql: Sql, nutzerId: number, id: number): Promise<void> {
+  await sql`select from api.get_frage_mail(nutzer_id => ${nutzerId}::bigint, sichtbeobachtung_id => ${id}::bigint)`;
 }
 
-export interface FrageMail {
-  nutzerId: number;
-  sichtbeobachtung: number;
-  /** Tenant of the record. */
-  mandantId: number | null;
-}
-
-/** Takes a question for a mail; null when there is nobody to mail. */
-export async function setFrageMail(tx: Transaction, id: number): Promise<FrageMail | null> {
-  const [row] = await tx<FrageMail[]>`
-    select f.nutzer_id as "nutzerId", f.sichtbeobachtung_id as sichtbeobachtung, f.mandant_id as "mandantId"
-    from api.set_frage_mail(id => ${id}::bigint) f`;
-  return row ?? null;
-}
-
-/** What a mail says of a record with an open question; `art` and `frage` are null for a protected one. Null: nothing to mail. */
-export async function getFrageMail(
-  sql: Sql,
-  nutzerId: number,
-  id: number,
-): Promise<{ datum: string; art: string | null; frage: string | null } | null> {
-  const [row] = await sql<{ datum: string; art: string | null; frage: string | null }[]>`
-    select * from api.get_frage_mail(nutzer_id => ${nutzerId}::bigint, sichtbeobachtung_id => ${id}::bigint)`;
-  return row ?? null;
-}
-
-/** Accounts that are to be told of decisions now. */
+/** Accounts that are to be told of questions and decisions now. */
 export async function listMitteilungFaellig(sql: Sql): Promise<number[]> {
   return JSON.parse(await oneValue<string>(sql`select array_to_json(api.list_mitteilung_faellig())::text`));
 }
@@ -88,8 +62,10 @@ export type Entschieden = 'freigegeben' | 'hinweis' | 'abgelehnt';
 export interface Mitteilung {
   haeufigkeit: Haeufigkeit;
   anzahl: { [status in Entschieden]?: number };
-  /** `art` is null for a protected record. */
-  eintraege: { id: number; datum: string; art: string | null; status: Entschieden }[];
+  /** How many of them ask something. */
+  fragen: number;
+  /** `art` is null for a protected record, and `frage`, what is asked, too. */
+  eintraege: { id: number; datum: string; art: string | null; status: Entschieden; frage: string | null }[];
 }
 
 /** What a mail tells, and of which records; null for nothing. */

@@ -68,40 +68,6 @@ export interface NewNutzer {
   passwordHash: string;
 }
 
-/** An account of an import; zeile is its line in the file. */
-export interface ImportedNutzer extends Omit<NewNutzer, 'passwordHash'> {
-  zeile: number;
-}
-
-/** What speaks against an account of an import. */
-export interface NutzerImportFehler {
-  zeile: number;
-  /** NTZER: taken, by an account or by the line `bezug`; GRUPP: there is no group `bezug`; MANUN: the tenant at place `bezug` is none. */
-  code: 'NTZER' | 'GRUPP' | 'MANUN';
-  spalte: 'loginname' | 'email' | 'artengruppen' | 'mandanten';
-  bezug: number | null;
-}
-
-/**
- * Creates accounts without a password, all or none. Those that are there already, login name and address alike, stay as they are.
- * @param onChecked told what speaks against them; throws unless they may be created
- * @returns how many were created, or would be
- */
-export async function createNutzerOfImport(
-  sql: Sql,
-  rows: ImportedNutzer[],
-  { dryRun, onChecked }: { dryRun: boolean; onChecked(errors: NutzerImportFehler[]): void },
-): Promise<number> {
-  const document = JSON.stringify(rows);
-  return sql.begin(async (tx) => {
-    onChecked(await tx<NutzerImportFehler[]>`select * from api.list_nutzer_import_fehler(rows => ${document}::text)`);
-    const count = await oneValue<number>(tx`select api.create_nutzer_of_import(rows => ${document}::text)::float8`);
-    // The driver commits whatever is left: nothing.
-    if (dryRun) await tx`rollback and chain`;
-    return count;
-  });
-}
-
 /** Creates an account and returns its id. Fails with SQLSTATE NTZER when name or address are taken. */
 export async function createNutzer(sql: Sql | Transaction, nutzer: NewNutzer): Promise<number> {
   return oneValue<number>(sql`

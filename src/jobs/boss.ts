@@ -20,19 +20,19 @@ interface AnyMailJob {
 export interface KontoJob extends AnyMailJob {
   kind: 'registrierung' | 'adresse vergeben' | 'passwort' | 'daten';
 }
-/** A question about a record. */
+/** A question about a record, as release 0.32 stored it. */
 export interface FrageJob extends AnyMailJob {
   kind: 'frage';
   sichtbeobachtung: number;
 }
-/** Decisions that are marked with `mail`. */
+/** Questions and decisions that are marked with `mail`. */
 export interface MitteilungJob extends AnyMailJob {
   kind: 'mitteilung';
   mail: string;
 }
 
 export const mailQueue = 'mail';
-/** Mails about records: they never hold up those that somebody waits for, and instances of 0.31 do not know them. */
+/** Mails about records: they never hold up those that somebody waits for. */
 export const mitteilungQueue = 'mail_mitteilung';
 export const mailDeadLetter = 'mail_unzustellbar';
 export const mailQueues = [mailQueue, mitteilungQueue] as const;
@@ -111,7 +111,7 @@ export async function startBoss(
   return {
     boss,
     async enqueueMail(tx, job) {
-      await boss.send(job.kind === 'frage' || job.kind === 'mitteilung' ? mitteilungQueue : mailQueue, job, {
+      await boss.send(job.kind === 'mitteilung' ? mitteilungQueue : mailQueue, job, {
         ...groupOf(currentScope()?.network),
         db: { executeSql: (text, values) => executeSql(tx, text, values) },
       });

@@ -54,7 +54,7 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
       headers: { 'Auto-Submitted': 'auto-generated', ...headers },
     };
     const info = (await transport.sendMail(message).catch(async (error: SmtpError) => {
-      if (isRefusedFor(error, 'RCPT TO')) await setMailAbgelehnt(sql, data.nutzerId, recipient.email);
+      if (isMailboxGone(error)) await setMailAbgelehnt(sql, data.nutzerId, recipient.email);
       throw error;
     })) as { message?: Buffer };
     if (!options.smtpUrl && info.message) await writeMail(options.directory, info.message);
@@ -67,11 +67,11 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
     } catch (error) {
       // Never the server's words: they repeat the address.
       const { code, responseCode } = error as SmtpError;
-      const isRefused = isRefusedFor(error as SmtpError, 'RCPT TO') || isRefusedFor(error as SmtpError, 'DATA');
+      const isFinal = isRefused(error as SmtpError);
       const about = { kind: job.data.kind, job: job.id, code, responseCode, attempt: job.retryCount + 1 };
-      if (!isRefused && job.retryCount < job.retryLimit) options.log.warn(about, 'a mail was not sent, it will be tried again');
+      if (!isFinal && job.retryCount < job.retryLimit) options.log.warn(about, 'a mail was not sent, it will be tried again');
       else options.log.error(about, 'a mail was given up');
-      return { id: job.id, status: isRefused ? 'deadletter' : 'failed', output: { code, responseCode } };
+      return { id: job.id, status: isFinal ? 'deadletter' : 'failed', output: { code, responseCode } };
     }
   };
   const places = { localConcurrency: workers, localGroupConcurrency: workersOfNetwork };
@@ -80,13 +80,40 @@ export async function workMail({ boss }: Boss, sql: Sql, options: MailOptions): 
     await boss.work(queue, { pollingIntervalSeconds: pollSeconds, includeMetadata: true, perJobResults: true, ...places }, work);
 }
 
+/** As nodemailer has it. */
 type SmtpError = Record<'code' | 'responseCode' | 'command' | 'response', unknown>;
 
-/** Whether the server refused this for good, and not because of our settings: a login is missing, or it takes no mails for others (RFC 3463: 5.7). */
-function isRefusedFor({ responseCode, command, response }: SmtpError, asked: 'RCPT TO' | 'DATA'): boolean {
-  const isOurs = [530, 535].includes(Number(responseCode)) || (asked === 'RCPT TO' && /^\d{3}[ -]5\.7\./.test(String(response)));
-  return command === asked && Number(responseCode) >= 500 && !isOurs;
+// What RFC 3463 and RFC 7505 have for a mailbox that is not there, or gone, or disabled. Not 5.1.2: which domains there are a server's own
+// resolver says, and one that is broken would end all addresses.
+const mailboxCodes = ['5.1.1', '5.1.3', '5.1.6', '5.1.10', '5.2.1'];
+const mailboxWords = [
+  /\b(user|mailbox|recipient)\b.{0,60}\b(unknown|unavailable|not found|no longer)\b/i,
+  /\b(user|mailbox|recipient|account)\b.{0,60}\b(does ?n[o']t|not) exist/i,
+  /\b(unknown|no such|invalid) (local )?(user|mailbox|recipient)\b|\bno mailbox\b|\bmailbox name not allowed\b/i,
+];
+
+/**
+ * Whether the server says that the mailbox itself is not there. Anything else is about the mail, our settings or the server's, and would end
+ * all addresses.
+ */
+function isMailboxGone({ responseCode, command, response }: SmtpError): boolean {
+  if (command !== 'RCPT TO' || Number(responseCode) < 500) return false;
+  const [, enhanced, words = ''] = /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3}\b)?(.*)/s.exec(String(response)) ?? [];
+  if (enhanced) return mailboxCodes.includes(enhanced);
+  // Without addresses, in which anything may stand.
+  const said = words.replaceAll(/\S*@\S*/g, '');
+  return (
+    [550, 551, 553].includes(Number(responseCode)) && mailboxWords.some((form) => form.test(said)) && !/sender|relay/i.test(said)
+  );
 }
+
+// Of our login, not of this mail.
+const loginCodes = [530, 535];
+
+/** Whether another try would end as this one: the mailbox is not there, or the server doesn't take this mail. */
+const isRefused = (error: SmtpError) =>
+  isMailboxGone(error) ||
+  (error.command === 'DATA' && Number(error.responseCode) >= 500 && !loginCodes.includes(Number(error.responseCode)));
 
 // The link is made here and only its hash is stored; a mail that is sent again carries a new one, and the old one ends.
 async function compose(sql: Sql, job: KontoJob, recipient: MailNutzer): Promise<Mail | null> {

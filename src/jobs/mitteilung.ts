@@ -7,12 +7,10 @@ import {
   createSichtbeobachtungLink,
   deleteMitteilung,
   type Entschieden,
-  getFrageMail,
   getMitteilung,
   haeufigkeitWorte,
-  listFrageOffen,
+  handOnFrage,
   listMitteilungFaellig,
-  setFrageMail,
   setMitteilungMail,
 } from '../db/mitteilung.ts';
 import type { MailNutzer } from '../db/nutzer.ts';
@@ -21,7 +19,7 @@ import { makeToken } from '../guard/token.ts';
 import { type Boss, ensureQueue, type FrageJob, type MitteilungJob } from './boss.ts';
 
 const queue = 'mitteilungen';
-/** Records that a mail names. */
+/** Records that a mail names; also how many questions api.set_mitteilung_mail takes for one. */
 const maxLines = 50;
 
 export interface MitteilungOptions {
@@ -44,9 +42,8 @@ export async function enqueueMitteilungen(
   sql: Sql,
   { publicUrl, defaultTenant }: MitteilungOptions,
 ): Promise<void> {
-  const fragen = await listFrageOffen(sql);
   const faellig = await listMitteilungFaellig(sql);
-  if (fragen.length + faellig.length === 0) return;
+  if (faellig.length === 0) return;
   const mandanten = (await listMandant(sql)).filter(({ domains }) => domains.length > 0);
   const originOf = (id: number | null) => {
     const { domains: [domain = 'localhost'] = [], name = 'Artenportal' } =
@@ -56,13 +53,6 @@ export async function enqueueMitteilungen(
       {};
     return { origin: publicUrl.replaceAll('{domain}', domain), portal: name };
   };
-  for (const id of fragen)
-    await sql.begin(async (tx) => {
-      const frage = await setFrageMail(tx, id);
-      if (frage === null) return;
-      const { nutzerId, sichtbeobachtung, mandantId } = frage;
-      await boss.enqueueMail(tx, { kind: 'frage', nutzerId, sichtbeobachtung, ...originOf(mandantId) });
-    });
   for (const nutzerId of faellig)
     await sql.begin(async (tx) => {
       const taken = await setMitteilungMail(tx, nutzerId);
@@ -93,55 +83,42 @@ export async function composeMitteilung(
   key: KeyObject,
 ): Promise<Mail | null> {
   const { portal, origin, nutzerId } = job;
-  const abmeldung = `${origin}/pruefung/v1/mitteilungen/abmelden/${makeAbmeldung(key, nutzerId)}`;
-  const headers = { 'List-Unsubscribe': `<${abmeldung}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
-  const greeting = `Guten Tag ${recipient.name},`;
-  const linkTo = async (ids: number[]) => {
-    const made = ids.map((id) => ({ id, ...makeToken() }));
-    if (!(await createSichtbeobachtungLink(sql, nutzerId, recipient.email, made))) return null;
-    return new Map(made.map(({ id, token }) => [id, `${origin}/pruefung/v1/beobachtung/${token}`]));
-  };
-
   if (job.kind === 'frage') {
-    const asked = await getFrageMail(sql, nutzerId, job.sichtbeobachtung);
-    const links = asked && (await linkTo([job.sichtbeobachtung]));
-    if (!asked || !links) return null;
-    return {
-      subject: `${portal}: Frage zu einer Beobachtung`,
-      text: [
-        greeting,
-        `zu einer Ihrer Beobachtungen gibt es eine Frage: ${describe(asked.art, asked.datum)}.`,
-        ...(asked.frage === null ? [] : [asked.frage]),
-        'Unter dieser Adresse können Sie 30 Tage lang antworten, ohne sich anzumelden:',
-        links.get(job.sichtbeobachtung),
-        `Keine solchen Mails mehr: ${abmeldung}`,
-      ].join('\n\n'),
-      headers,
-    };
+    await handOnFrage(sql, nutzerId, job.sichtbeobachtung);
+    return null;
   }
   const told = await getMitteilung(sql, nutzerId, job.mail, maxLines);
-  const links = told && (await linkTo(told.eintraege.map(({ id }) => id)));
+  const links = told?.eintraege.map(({ id }) => ({ id, ...makeToken() })) ?? [];
   const sent = () => deleteMitteilung(sql, nutzerId, job.mail);
-  if (!told || !links) {
+  if (!told || !(await createSichtbeobachtungLink(sql, nutzerId, recipient.email, links))) {
     await sent();
     return null;
   }
+  const tokens = new Map(links.map(({ id, token }) => [id, token]));
+  const abmeldung = `${origin}/pruefung/v1/mitteilungen/abmelden/${makeAbmeldung(key, nutzerId)}`;
   const counts = (Object.keys(words) as Entschieden[]).flatMap((status) => {
     const count = told.anzahl[status];
     return count === undefined ? [] : `${count} ${words[status]}`;
   });
+  const fragen = told.fragen === 0 ? '' : told.fragen === 1 ? ' Eine Frage ist offen.' : ` ${told.fragen} Fragen sind offen.`;
   const rest = Object.values(told.anzahl).reduce((sum, count) => sum + count, 0) - told.eintraege.length;
   return {
-    subject: `${portal}: Neues zu Ihren Beobachtungen`,
+    subject: `${portal}: ${told.fragen > 0 ? 'Fragen' : 'Neues'} zu Ihren Beobachtungen`,
     text: [
-      greeting,
-      `über Ihre Beobachtungen wurde entschieden: ${counts.join(', ')}.`,
-      ...told.eintraege.map(({ id, art, datum, status }) => `${describe(art, datum)}: ${words[status]}\n${links.get(id)}`),
+      `Guten Tag ${recipient.name},`,
+      `über Ihre Beobachtungen wurde entschieden: ${counts.join(', ')}.${fragen}`,
+      ...told.eintraege.map(({ id, art, datum, status, frage }) =>
+        [
+          `${describe(art, datum)}: ${words[status]}`,
+          ...(frage === null ? [] : [frage]),
+          `${origin}/pruefung/v1/beobachtung/${tokens.get(id)}`,
+        ].join('\n'),
+      ),
       ...(rest > 0 ? [`Und ${rest} weitere.`] : []),
       'Mit den Adressen sehen Sie 30 Tage lang die Beobachtung, und können antworten, wo ein Hinweis steht.',
-      `Sie bekommen solche Mails ${haeufigkeitWorte[told.haeufigkeit]}. Keine mehr: ${abmeldung}`,
+      `Sie bekommen solche Mails ${haeufigkeitWorte[told.haeufigkeit]}, und einige Minuten nach einer Frage. Keine mehr: ${abmeldung}`,
     ].join('\n\n'),
-    headers,
+    headers: { 'List-Unsubscribe': `<${abmeldung}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
     sent,
   };
 }

@@ -51,8 +51,33 @@ ohne.adresse,,Clara,Neu,0,administrator,
     );
     const again = `${header}\nANNA.NEU,anna@example.org,Andere,Andere,0,administrator,\ndora,dora@example.org,Dora,Neu,,,\n`;
     assert.deepEqual(await load(again), { created: 1, known: 1 });
+    assert.deepEqual(await load(csv, { warn: assert.fail }), { created: 0, known: 3 }, 'the same again is no news');
     const [anna] = await sql`select vorname, nachname from portal.nutzer where loginname = 'anna.neu'`;
     assert.deepEqual({ ...anna }, { vorname: 'Anna', nachname: 'Neu' });
+  });
+
+  it('says which rights it does not give to accounts that are there already', async () => {
+    const columns = 'loginname,vorname,nachname,rolle,artengruppen,mandanten';
+    await load(`${columns}\neins,E,E,expert,1,\nzwei,E,E,expert,"1,2","N,w"\ndrei,E,E,,,\n`);
+    const rows = await sql`
+      select u.loginname, array_to_string(array(
+        select m.kuerzel from portal.nutzer_mandant n join portal.mandant m on m.id = n.mandant_id where n.nutzer_id = u.id order by 1), ' ') as mandanten
+      from portal.nutzer u where u.nachname = 'E' order by u.id`;
+    const before = [...rows];
+    assert.deepEqual(pluck(before, 'mandanten'), ['', 'N W', '']);
+    const hints: string[] = [];
+    const again = `${columns}\neins,E,E,expert,"1,2",N\nzwei,E,E,expert,"2,1","W,n"\ndrei,E,E,administrator,,n\nvier,E,V,expert,,N\n`;
+    for (const dryRun of [true, false]) {
+      assert.deepEqual(await load(again, { dryRun, warn: (sentence) => hints.push(sentence) }), { created: 1, known: 3 });
+      const says = (column: string, lines: string) =>
+        `leute.csv: ${column} gilt nicht für Konten, die es schon gibt und die etwas anderes haben: Zeile ${lines}`;
+      assert.deepEqual(hints.splice(0).sort(), [says('artengruppen', '2'), says('mandanten', '2, 4'), says('rolle', '4')]);
+    }
+    assert.deepEqual(
+      await load(`${columns}\nzwei,E,E,,,\n`, { warn: assert.fail }),
+      { created: 0, known: 1 },
+      'what is empty says nothing',
+    );
   });
 
   it('gives nobody a way in but the owner of the address', async () => {

@@ -168,46 +168,97 @@ it('S5.4 one that can not be delivered ends in the dead letter queue', async () 
   assert.equal(lines.filter(({ message }) => message === 'a mail was given up').length, 1);
 });
 
-it('S5.4 one that is refused for good is given up at once; what may pass is tried again', async () => {
+/** What servers say to RCPT TO of a mailbox that is not there. */
+const gone = [
+  '550 5.1.1 <x@example.org>: Recipient address rejected: User unknown in virtual mailbox table',
+  '553 5.1.3 bad address syntax',
+  '551 5.1.6 moved',
+  '556 5.1.10 no mail here',
+  '550 5.2.1 The account is disabled',
+  '550 #5.1.1 rejected',
+  '550 No such user here',
+  '550 Requested action not taken: mailbox unavailable',
+  '550 The email account that you tried to reach does not exist',
+  '551 Recipient unknown',
+  '553 sorry, no mailbox here by that name',
+  '550 Unknown recipient',
+];
+/** What they say when they don't like our mail, our login or our server, are full, or can't look the domain up. */
+const notGone = [
+  '550 relay not permitted',
+  '550 nein',
+  '550 5.7.1 Relaying denied: user unknown',
+  '554 5.7.1 <x@example.org>: Relay access denied',
+  '554 no such user',
+  '550 5.1.0 <portal@example.org>: Sender address rejected: User unknown in local recipient table',
+  '550 Sender verify failed: no such user',
+  '550 <user@unknown.example> refused by policy',
+  '553 relaying to this recipient unknown',
+  '551 User not local; please try another server',
+  '553 sorry, that domain is not in my list of allowed rcpthosts',
+  '550 5.1.2 Host or domain name not found',
+  '550 5.1.8 sender domain is none',
+  '552 5.2.2 mailbox full',
+  '530 5.7.0 Authentication required',
+  '535 5.7.8 no such user',
+  '450 5.1.1 user unknown',
+  '450 4.1.1 user unknown',
+];
+
+it('S5.4 only a mailbox that is not there, or a mail that is refused, is given up at once, and only the first ends other mails', async () => {
   const { other, queue } = await startQueue();
-  const refuse = (code: number) => Object.assign(new Error(code === 554 ? '5.7.1 relay' : 'nein'), { responseCode: code });
+  const replies = new Map(
+    [...gone, ...notGone, 'data554 5.1.1 user unknown', 'data552 too large', 'data451 later'].map((reply, n) => [
+      `m${n}@example.org`,
+      reply,
+    ]),
+  );
+  const refuse = (reply: string) => Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
   const tried: string[] = [];
   const { server: mailServer } = makeSmtp({
     onRcptTo({ address }, _session, done) {
       tried.push(address);
-      const [, code] = /^rcpt(\d+)@/.exec(address) ?? [];
-      done(code ? refuse(Number(code)) : null);
+      const reply = replies.get(address) ?? '';
+      done(reply.startsWith('data') ? null : refuse(reply));
     },
     onData(stream, { envelope }, done) {
-      const [, code] = /^data(\d+)@/.exec(envelope.rcptTo[0]?.address ?? '') ?? [];
-      stream.on('end', () => done(refuse(Number(code)))).resume();
+      const reply = replies.get(envelope.rcptTo[0]?.address ?? '') ?? '';
+      stream.on('end', () => done(refuse(reply.slice('data'.length)))).resume();
     },
   });
   const smtpUrl = `smtp://127.0.0.1:${await listenAnywhere(mailServer.server)}?ignoreTLS=true`;
   try {
     const begin = lines.length;
-    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, secretKey, log });
-    const refused = ['rcpt550', 'rcpt553', 'data554', 'data552'];
-    const later = ['rcpt450', 'data451', 'rcpt554', 'rcpt530'];
-    for (const name of [...refused, ...later]) {
-      const form = { loginname: name, email: `${name}@example.org`, vorname: 'G', nachname: 'G' };
-      assert.equal((await other.request('/register', { form })).status, 200);
-    }
-    const told = await waitFor('a line about each', async () => {
-      const news = lines.slice(begin);
-      return news.length >= 8 ? news : null;
+    await other.database.sql.begin(async (tx) => {
+      for (const email of replies.keys()) {
+        const [row] = await tx<{ id: number }[]>`
+          insert into portal.nutzer (loginname, email, vorname, nachname) values (${email}, ${email}, 'G', 'G') returning id`;
+        await queue.enqueueMail(tx, {
+          ...{ kind: 'registrierung', nutzerId: row?.id ?? 0, origin: 'http://n.test:8080', portal: 'Nordland' },
+        });
+      }
     });
+    await workMail(queue, other.database.sql, { smtpUrl, from: 'portal@example.org', directory, secretKey, log });
+    await waitFor('a line about each', () => lines.length - begin >= replies.size);
+    const told = lines.slice(begin);
     const givenUp = told.filter(({ message }) => message === 'a mail was given up');
-    assert.deepEqual(givenUp.map(({ responseCode }) => responseCode).sort(), [550, 552, 553, 554]);
-    assert.deepEqual([...tried].sort(), [...refused, ...later].map((name) => `${name}@example.org`).sort(), 'once each');
+    const final = [...gone, '554', '552'];
+    assert.deepEqual(
+      givenUp.map(({ responseCode }) => responseCode).sort(),
+      final.map((reply) => Number(reply.slice(0, 3))).sort(),
+    );
+    assert.deepEqual([...tried].sort(), [...replies.keys()].sort(), 'once each');
     await waitFor('the dead letters, and the others for another try', async () => {
       const rows = await other.database.sql<{ name: string; n: number }[]>`
         select name || ' ' || state::text as name, count(*)::integer as n from pgboss.job group by 1`;
       const found = Object.fromEntries(rows.map(({ name, n }) => [name, n]));
-      return found[`${mailDeadLetter} created`] === 4 && found[`${mailQueue} retry`] === 4;
+      return found[`${mailDeadLetter} created`] === final.length && found[`${mailQueue} retry`] === replies.size - final.length;
     });
     const [outputs] = await other.database.sql`select coalesce(string_agg(output::text, ' '), '') as text from pgboss.job`;
     assert.ok(!outputs?.text.includes('example.org'), 'no address is kept');
+    const ended = await other.database.sql<{ email: string }[]>`
+      select u.email from portal.mitteilung m join portal.nutzer u on u.id = m.nutzer_id where m.abgelehnt is not null`;
+    assert.deepEqual(ended.map(({ email }) => replies.get(email)).sort(), [...gone].sort());
   } finally {
     await queue.stop();
     await closeSmtp(mailServer);

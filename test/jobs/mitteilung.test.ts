@@ -20,12 +20,12 @@ import { readZip } from '../support/zip.ts';
 const service = await startTestService();
 const { sql } = service.database;
 const boss = await startBoss(service.database, () => {}, { supervise: false, mayChange: true });
-/** Addresses that the server refuses, and with which code. */
-const refused = new Map<string, number>();
+/** Addresses that the server refuses, and how. */
+const refused = new Map<string, string>();
 const { server, mails } = makeSmtp({
   onRcptTo({ address }, _session, done) {
-    const code = refused.get(address);
-    done(code === undefined ? null : Object.assign(new Error('nein'), { responseCode: code }));
+    const reply = refused.get(address);
+    done(reply === undefined ? null : Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) }));
   },
 });
 
@@ -65,6 +65,11 @@ async function send(due = false): Promise<void> {
     return row?.n === 0;
   });
 }
+/** The same, three minutes later. */
+async function sendLater(): Promise<void> {
+  await sql`update portal.mitteilung_offen set faellig = now() where faellig <= now() + interval '3 minutes'`;
+  await send();
+}
 const setTo = (account: Account, haeufigkeit: string) =>
   service.request('/pruefung/v1/mitteilungen', {
     ...{ below: '', method: 'PUT', as: account },
@@ -82,7 +87,7 @@ const answerBy = (path: string, antwort: string) =>
 async function ask(frage: string, fields: Parameters<typeof makeRecord>[1] = {}) {
   const id = await make(fields);
   await decide(id, { status: 'hinweis', bemerkung: frage });
-  await send();
+  await sendLater();
   const mail = mails.at(-1) ?? assert.fail('no mail');
   return { id, mail, link: linkIn(mail.raw) };
 }
@@ -244,7 +249,7 @@ describe('the digest', () => {
   });
 
   it('is tried again after a fault, and then told once', async () => {
-    refused.set('3@example.org', 451);
+    refused.set('3@example.org', '451 later');
     await decide(await make(), { status: 'freigegeben' });
     await send(true);
     assert.equal(mails.length, 0);
@@ -257,10 +262,14 @@ describe('the digest', () => {
 });
 
 describe('a question', () => {
-  it('goes out at once with a link; its answer joins the thread and puts the record back into review', async () => {
+  it('goes out within minutes with a link; its answer joins the thread and puts the record back into review', async () => {
     const { id, mail, link } = await ask('Wie sah der Schnabel aus?');
     assert.deepEqual(mail.to, ['3@example.org']);
-    assert.match(decodeMail(mail.raw), /Amsel, \d\d\.\d\d\.\d{4}\.\n\nWie sah der Schnabel aus\?/);
+    assert.match(mail.raw, /^Subject: Nordland: Fragen zu Ihren Beobachtungen\r$/m);
+    assert.match(
+      decodeMail(mail.raw),
+      /1 mit Hinweis\. Eine Frage ist offen\.\n\nAmsel, \d\d\.\d\d\.\d{4}: mit Hinweis\nWie sah der Schnabel aus\?\nhttp:/,
+    );
     const page = await open(link);
     assert.equal(page.status, 200, page.text);
     for (const shown of ['Amsel', 'Wie sah der Schnabel aus?', '<textarea', 'Mit Hinweis', '49.9'])
@@ -286,13 +295,17 @@ describe('a question', () => {
     assert.match(again.text, /nicht mehr offen/);
     assert.ok(again.text.includes('&lt;b&gt;lang'), again.text);
     assert.deepEqual(await stateOf(id), state);
+    await decide(id, { status: 'hinweis' });
+    await send(true);
+    assert.equal(mails.length, 2);
+    assert.doesNotMatch(decodeMail(mails[1]?.raw ?? ''), /Frage ist offen|Schnabel|Gelb/, 'an answer is no question');
   });
 
   it('shows its recorder the true place and the photos of a protected record, and tells nothing of it in the mail', async () => {
     const { id, foto } = await makeWithPhoto(service);
     await sql`update portal.sichtbeobachtung set bereich = 'oeffentlich', art = ${arten.uhu} where id = ${id}`;
     await decide(id, { status: 'hinweis', bemerkung: 'Uhu am Felsen?' });
-    await send();
+    await sendLater();
     assert.doesNotMatch(decodeMail(mails[0]?.raw ?? '').replaceAll(/[\w-]{43}/g, ''), /Uhu|Felsen|Bubo/);
     const page = await open(linkIn(mails[0]?.raw));
     assert.match(page.text, /Uhu am Felsen/);
@@ -306,20 +319,101 @@ describe('a question', () => {
     await decide(id, { status: 'hinweis', bemerkung: 'Sicher?' });
     await decide(await make(), { status: 'hinweis' });
     await decide(await make(), { status: 'abgelehnt', bemerkung: 'Nein' });
-    await send();
-    await send();
+    await sendLater();
+    assert.equal(mails.length, 1);
+    assert.match(decodeMail(mails[0]?.raw ?? ''), /2 mit Hinweis, 1 abgelehnt\. Eine Frage ist offen\./);
+    await decide(id, { status: 'hinweis', bemerkung: 'Sicher?' });
+    await sendLater();
     assert.equal(mails.length, 1);
     await decide(id, { status: 'hinweis', bemerkung: 'Ganz sicher?' });
-    await send();
+    await sendLater();
     assert.equal(mails.length, 2);
+    assert.match(decodeMail(mails[1]?.raw ?? ''), /1 mit Hinweis\. Eine Frage ist offen\.[\s\S]*Ganz sicher\?/);
   });
 
   it('is not mailed once it is answered or decided', async () => {
     const id = await make();
     await decide(id, { status: 'hinweis', bemerkung: 'Sicher?' });
     await decide(id, { status: 'freigegeben' });
+    await sendLater();
+    assert.equal(mails.length, 0);
+    const other = await make();
+    await decide(other, { status: 'hinweis', bemerkung: 'Sicher?' });
+    await decide(other, { status: 'pruefung' });
+    await send(true);
+    assert.doesNotMatch(decodeMail(mails[0]?.raw ?? ''), /Sicher|Frage ist/);
+  });
+
+  it('is one mail with all others of some minutes and with what was decided, and is told once', async () => {
+    const [a, b, uhu, weekly] = [await make(), await make(), await make({ art: arten.uhu }), await make()];
+    await decide(weekly, { status: 'freigegeben' });
+    await decide(a, { status: 'hinweis', bemerkung: 'Wie viele?' });
+    await decide(uhu, { status: 'hinweis', bemerkung: 'Am Felsen?' });
+    await decide(b, { status: 'hinweis', bemerkung: 'Am Wald?' });
+    await send();
+    assert.equal(mails.length, 0, 'a batch of decisions has its time');
+    await sendLater();
+    assert.equal(mails.length, 1);
+    const text = decodeMail(mails[0]?.raw ?? '');
+    assert.match(text, /1 freigegeben, 3 mit Hinweis\. 3 Fragen sind offen\./);
+    assert.match(text, /Amsel[^\n]+\nWie viele\?\nhttp/);
+    assert.match(text, /Amsel[^\n]+\nAm Wald\?\nhttp/);
+    assert.match(text, /eine geschützte Beobachtung vom \d\d\.\d\d\.2001: mit Hinweis\nhttp/);
+    assert.doesNotMatch(text.replaceAll(/[\w-]{43}/g, ''), /Uhu|Felsen/);
+    assert.equal(text.match(/http\S+beobachtung/g)?.length, 4);
+    assert.ok(text.lastIndexOf('mit Hinweis') < text.indexOf(': freigegeben'), 'questions come first');
+    await send(true);
+    assert.equal(mails.length, 1, 'told once');
+  });
+
+  it('has its line however many there are, and comes before decisions', async () => {
+    for (let n = 0; n < 52; n++) await decide(await make(), { status: 'hinweis', bemerkung: `Frage ${n}?` });
+    // Of later days, and with a reservation too.
+    for (let n = 0; n < 3; n++) await decide(await make(), { status: 'hinweis' });
+    await sendLater();
+    await send();
+    assert.equal(mails.length, 2);
+    const texts = mails.map(({ raw }) => decodeMail(raw));
+    assert.match(texts[0] ?? '', /entschieden: 53 mit Hinweis\. 50 Fragen sind offen\.[\s\S]*Und 3 weitere\./);
+    assert.match(texts[1] ?? '', /entschieden: 2 mit Hinweis\. 2 Fragen sind offen\./);
+    const asked = texts.flatMap((text) => text.match(/Frage \d+\?\nhttp/g) ?? []);
+    assert.equal(new Set(asked).size, 52);
+  });
+
+  it('waits for no morning when the account wants decisions at another time, and is not sent to whom wants no mails', async () => {
+    const due = async () =>
+      (await sql`select faellig <= now() + interval '3 minutes' as soon from portal.mitteilung_offen`)[0]?.soon;
+    await setTo('melder', 'taeglich');
+    await decide(await make(), { status: 'hinweis', bemerkung: 'Sicher?' });
+    assert.equal(await due(), true);
+    await setTo('melder', 'woechentlich');
+    assert.equal(await due(), true);
+    await setTo('melder', 'nie');
+    await sendLater();
+    await decide(await make(), { status: 'hinweis', bemerkung: 'Sicher?' });
+    await sendLater();
+    assert.equal(mails.length, 0);
+    await setTo('melder', 'woechentlich');
+    await sendLater();
+    assert.equal(mails.length, 0, 'nothing was kept');
+  });
+
+  it('that release 0.32 put into the queue is asked by the next mail; an instance of it finds no others', async () => {
+    const id = await make();
+    const done = await make();
+    await decide(id, { status: 'hinweis', bemerkung: 'Von früher?' });
+    await decide(done, { status: 'freigegeben' });
+    await sql`delete from portal.mitteilung_offen`;
+    const kept = { nutzerId: await nutzer('melder'), origin: 'http://n.test:8080', portal: 'Nordland' };
+    for (const sichtbeobachtung of [id, done])
+      await boss.boss.send(mitteilungQueue, { ...kept, kind: 'frage', sichtbeobachtung });
     await send();
     assert.equal(mails.length, 0);
+    await sendLater();
+    assert.match(decodeMail(mails[0]?.raw ?? ''), /entschieden: 1 mit Hinweis\.[\s\S]*Von früher\?/);
+    const [old] = await sql`
+      select api.list_frage_offen()::text as fragen, (select count(*)::integer from api.set_frage_mail(id => 1::bigint)) as mails`;
+    assert.deepEqual({ ...old }, { fragen: '{}', mails: 0 });
   });
 
   it('has a link that ends with the decision, after 30 days, and with the account', async () => {
@@ -353,7 +447,7 @@ describe('an address that is refused for good', () => {
     const id = await nutzer('melder');
     const shown = async (as: Account) => (await service.request(`/nutzer/${id}`, { as })).json.result[0].mail_abgelehnt;
     assert.equal(await shown('admin'), false);
-    refused.set('3@example.org', 550);
+    refused.set('3@example.org', '550 5.1.1 User unknown');
     await decide(await make(), { status: 'freigegeben' });
     await send(true);
     refused.clear();

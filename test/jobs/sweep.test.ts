@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { NIL } from 'uuid';
 import { loadConfig } from '../../src/config.ts';
 import { sweepKonto } from '../../src/db/loeschung.ts';
 import { mailDeadLetter, mailQueue, startBoss } from '../../src/jobs/boss.ts';
@@ -11,6 +12,7 @@ import { removeEntfernt, sweepStorage } from '../../src/jobs/media.ts';
 import { sweep } from '../../src/jobs/sweep.ts';
 import { makeMediumName } from '../../src/media/name.ts';
 import { closeAtEnd, makeDirectory } from '../support/end.ts';
+import { makeRecord } from '../support/records.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { listNames, makeWithPhoto } from '../support/storage.ts';
 
@@ -147,6 +149,26 @@ describe('the nightly sweep', () => {
     assert.deepEqual(
       rows.map(({ loginname }) => loginname).sort(),
       ['ausgesperrt', 'bestätigt', 'erwartet', 'von Hand', 'übernommen'].sort(),
+    );
+  });
+
+  it('forgets what a mail would have told that was given up, 30 days after it was due, and nothing that waits for its mail', async () => {
+    const { sql } = service.database;
+    const make = async (age: string, mail: string | null) => {
+      const record = await makeRecord(sql, { nutzer: 'melder' });
+      await sql`
+        insert into portal.mitteilung_offen (sichtbeobachtung_id, nutzer_id, faellig, mail)
+        values (${record}, ${id}, now() - ${age}::text::interval, ${mail}::uuid)`;
+      return record;
+    };
+    for (let n = 0; n < 3; n++) await make('30 days 5 minutes', NIL);
+    const kept = [await make('29 days 23 hours 55 minutes', NIL), await make('400 days', null), await make('-7 days', null)];
+    await sweepKonto(sql, fristen, 1);
+    const rows = await sql<{ id: number }[]>`
+      select sichtbeobachtung_id::integer as id from portal.mitteilung_offen order by sichtbeobachtung_id`;
+    assert.deepEqual(
+      rows.map((row) => row.id),
+      kept,
     );
   });
 

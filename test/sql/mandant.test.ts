@@ -279,4 +279,18 @@ describe('a tenant', () => {
       assert.equal(rows.length, 0, table);
     }
   });
+
+  it('that an expert is restricted to stays, whatever way it is removed: who is restricted to none decides everywhere', async () => {
+    const restrictions = () => sql`
+      select u.loginname, m.kuerzel from portal.nutzer_mandant n
+      join portal.nutzer u on u.id = n.nutzer_id join portal.mandant m on m.id = n.mandant_id`;
+    const expected = [{ loginname: 'südexpertin', kuerzel: 'S' }];
+    await assert.rejects(sql`delete from portal.mandant where kuerzel = 'S'`, /nutzer_mandant/);
+    await assert.rejects(sql`truncate portal.mandant cascade`, { code: 'LEERN' });
+    assert.deepEqual([...(await restrictions())], expected);
+    await takeBack(sql, async (tx) => {
+      await tx`delete from portal.nutzer_mandant`;
+      await tx`truncate portal.mandant cascade`;
+    });
+  });
 });

@@ -6,7 +6,7 @@ import { migrateDatabase } from '../../src/db/migrate.ts';
 import { arten } from '../support/catalogue.ts';
 import { changeCode, copyCode } from '../support/code.ts';
 import { onPostgres, openTestDatabase } from '../support/database.ts';
-import { takeBack } from '../support/records.ts';
+import { makeRecord, takeBack } from '../support/records.ts';
 import { listWrong } from '../support/truth.ts';
 
 let database: Database;
@@ -98,6 +98,30 @@ describe('a migration', () => {
   });
 });
 
+describe('questions that the release before had yet to mail', () => {
+  it('are told by the next mails, those that are still open', async () => {
+    const [person] = await sql<{ id: number }[]>`
+      insert into portal.nutzer (loginname, email, vorname, nachname) values ('gefragt', 'gefragt@example.org', 'G', 'G')
+      returning id::integer as id`;
+    const make = async (status: string) => {
+      const id = await makeRecord(sql, { nutzer: 'gefragt', bereich: 'oeffentlich', status });
+      await sql`insert into portal.nachricht (sichtbeobachtung_id, nutzer_id, text, offen) values (${id}, null, 'Sicher?', true)`;
+      return id;
+    };
+    const open = await make('hinweis');
+    await make('freigegeben');
+    const readWaiting = () => sql`
+      select o.sichtbeobachtung_id::integer as id, o.nutzer_id::integer as person, o.faellig <= now() + interval '3 minutes' as soon
+      from portal.mitteilung_offen o`;
+    const expected = [{ id: open, person: person?.id, soon: true }];
+    assert.equal(await migrateDatabase(database, { codeDir: copyCode('-- questions') }), 'replaced');
+    assert.deepEqual([...(await readWaiting())], expected);
+    await sql`delete from portal.mitteilung_offen`;
+    assert.equal(await migrateDatabase(database, { codeDir: copyCode('-- once') }), 'replaced');
+    assert.deepEqual([...(await readWaiting())], []);
+  });
+});
+
 describe('links of tenants', () => {
   before(async () => {
     await sql`
@@ -146,6 +170,7 @@ describe('links of tenants', () => {
     await sql`delete from portal.sichtbeobachtung where id = ${first?.sichtbeobachtung_id}`;
     const left = await readLinks();
     assert.ok(left.length > 0 && left.every((link) => link.sichtbeobachtung_id !== first?.sichtbeobachtung_id));
+    await sql`delete from portal.nutzer_mandant`;
     await sql`truncate portal.mandant cascade`;
     assert.equal((await readLinks()).length, 0);
   });

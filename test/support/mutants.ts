@@ -550,12 +550,62 @@ const deskBreakages: typeof breakages = {
   },
 };
 
+/** The same of what recorders are told by mail (O6.21 to O6.27), and of what nobody may lose by the way. */
+const mailBreakages: typeof breakages = {
+  'function private.create_frage(': {
+    'the same is asked twice': [
+      'where create_frage.text is distinct from (',
+      'where true or create_frage.text is distinct from (',
+    ],
+    'a question waits for the morning': ["(s, 'sofort')", '(s, private.get_haeufigkeit(s.nutzer_id))'],
+  },
+  'function private.get_frage(': {
+    'an answer is a question': [' and l.nutzer_id is distinct from sichtbeobachtung.nutzer_id', ''],
+    'what is decided is still asked': ['private.is_frage_offen(sichtbeobachtung) and', ''],
+  },
+  'function private.to_mail_art(': {
+    'protected records are named': ['and sichtbeobachtung.schutz = 0', ''],
+    'records that other tenants protect are named': ['sichtbeobachtung.schutz = 0', 'sichtbeobachtung.schutz < 2'],
+  },
+  'function private.set_mitteilung_offen(': {
+    'what is decided while a mail is sent is not told': ['faellig = excluded.faellig, mail = null', 'faellig = excluded.faellig'],
+  },
+  'function api.set_haeufigkeit(': {
+    'another rhythm holds questions back': [
+      "case when private.get_frage(s) is null then haeufigkeit else 'sofort' end",
+      'haeufigkeit',
+    ],
+  },
+  'function api.set_mitteilung_mail(': {
+    'questions are counted instead of asked': [' offset 50', ' offset 1000'],
+    'whom wants no mails gets them': ['if not private.is_erreichbar(nutzer_id) then', 'if false then'],
+  },
+  'function api.get_mitteilung(': {
+    'what is asked about protected records is told': ['case when e.art is not null then e.frage end', 'e.frage'],
+    'decisions take the lines of questions': ['order by g.frage is null, ', 'order by '],
+  },
+  'function api.get_frage_mail(': {
+    'what is decided is asked by jobs of the last release': [' and private.get_frage(s) is not null', ''],
+  },
+  'function api.sweep_konto(': {
+    'what waits for its mail is forgotten': ['o.mail is not null and ', ''],
+  },
+  'function private.mandant_before_truncate(': {
+    'restrictions to tenants go with all tenants': ['if exists (select from portal.nutzer_mandant) then', 'if false then'],
+  },
+};
+
 const mutantsOf = (broken: typeof breakages, about = ''): Mutant[] =>
   Object.entries(broken).flatMap(([within, ways]) =>
     Object.entries(ways).map(([name, [from, to]]) => ({ name: about + name, within, from, to })),
   );
 
-export const mutants = [...mutantsOf(breakages), ...mutantsOf(fileBreakages, 'files: '), ...mutantsOf(deskBreakages, 'desk: ')];
+export const mutants = [
+  ...mutantsOf(breakages),
+  ...mutantsOf(fileBreakages, 'files: '),
+  ...mutantsOf(deskBreakages, 'desk: '),
+  ...mutantsOf(mailBreakages, 'mails: '),
+];
 
 /**
  * The SQL files with one breakage.

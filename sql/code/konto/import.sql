@@ -62,6 +62,34 @@ $$;
 comment on function api.list_nutzer_import_fehler(portal.dokument) is
   'What speaks against an import of accounts, by line; no others are made until the end of the transaction';
 
+-- What an import of accounts says of the rights of accounts that are there already, and they don't have: it stays so.
+--   rows    as in private.list_nutzer_of_import
+-- returns   zeile, spalte
+create or replace function api.list_nutzer_import_bleibt(rows portal.dokument)
+  returns table (zeile integer, spalte text)
+  language sql
+  stable
+as $$
+  select r.zeile, w.spalte
+  from private.list_nutzer_of_import(list_nutzer_import_bleibt.rows) r
+  join portal.nutzer u using (loginname_key)
+  cross join lateral (
+    select 'rolle', array[r.rolle::text], array(select o.rolle::text from portal.nutzer_rolle o where o.nutzer_id = u.id)
+    where r.rolle is not null
+    union all
+    select 'artengruppen', r.artengruppen::text[], array(select a.gid::text from portal.nutzer_artengruppe a where a.nutzer_id = u.id)
+    where r.artengruppen <> '{}'
+    union all
+    select 'mandanten', array(select lower(k) from unnest(r.mandanten) k),
+      array(select lower(m.kuerzel) from portal.nutzer_mandant n join portal.mandant m on m.id = n.mandant_id where n.nutzer_id = u.id)
+    where r.mandanten <> '{}'
+  ) w (spalte, gesagt, ist)
+  where not (w.gesagt @> w.ist and w.gesagt <@ w.ist)
+  order by r.zeile
+$$;
+comment on function api.list_nutzer_import_bleibt(portal.dokument) is
+  'What an import of accounts says of the rights of accounts that are there already and stay as they are, by line';
+
 -- Stores the accounts of an import that nothing speaks against, without a password: each sets its own by the link in a mail.
 -- returns  how many; the others were there already
 create or replace function api.create_nutzer_of_import(rows portal.dokument)

@@ -248,7 +248,7 @@ begin
   delete from portal.mitteilung_offen m
   where m.sichtbeobachtung_id in (
     select o.sichtbeobachtung_id from portal.mitteilung_offen o
-    where o.faellig < now() - interval '30 days'
+    where o.mail is not null and o.faellig < now() - interval '30 days'
     limit row_limit
     for update skip locked);
   get diagnostics v_count = row_count;

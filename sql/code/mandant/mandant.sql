@@ -96,6 +96,23 @@ end
 $$;
 
 -- Nothing else empties the links then: no foreign key leads from them to the tenants.
+-- What a deletion is refused for by the key of portal.nutzer_mandant; TRUNCATE … CASCADE would empty that too, and an expert who is restricted
+-- to nothing may decide on everything.
+create or replace function private.mandant_before_truncate()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+begin
+  if exists (select from portal.nutzer_mandant) then
+    raise exception 'experts are restricted to tenants: end that first' using errcode = 'LEERN';
+  end if;
+  return null;
+end
+$$;
+
 create or replace function private.mandant_after_truncate()
   returns trigger
   language plpgsql

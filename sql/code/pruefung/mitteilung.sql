@@ -45,6 +45,18 @@ as $$
       + case haeufigkeit when 'taeglich' then interval '1 day' else interval '7 days' end + interval '7 hours') at time zone 'Europe/Berlin' end
 $$;
 
+-- Notes that the recorder of a record has to be told of it at this pace, unless they want no mails.
+create or replace function private.set_mitteilung_offen(sichtbeobachtung portal.sichtbeobachtung, haeufigkeit text)
+  returns void
+  language sql
+  volatile
+as $$
+  insert into portal.mitteilung_offen (sichtbeobachtung_id, nutzer_id, faellig)
+  select sichtbeobachtung.id, sichtbeobachtung.nutzer_id, private.to_faellig(set_mitteilung_offen.haeufigkeit, now())
+  where private.is_erreichbar(sichtbeobachtung.nutzer_id)
+  on conflict on constraint mitteilung_offen_pkey do update set faellig = excluded.faellig, mail = null
+$$;
+
 -- Notes that a recorder has to be told of a decision, by whatever way it was made.
 create or replace function private.sichtbeobachtung_after_decision()
   returns trigger
@@ -54,16 +66,12 @@ create or replace function private.sichtbeobachtung_after_decision()
   set search_path = ''
 as $$
 begin
-  if private.is_erreichbar(new.nutzer_id) then
-    insert into portal.mitteilung_offen (sichtbeobachtung_id, nutzer_id, faellig)
-    values (new.id, new.nutzer_id, private.to_faellig(private.get_haeufigkeit(new.nutzer_id), pg_catalog.now()))
-    on conflict on constraint mitteilung_offen_pkey do update set faellig = excluded.faellig, mail = null;
-  end if;
+  perform private.set_mitteilung_offen(new, private.get_haeufigkeit(new.nutzer_id));
   return null;
 end
 $$;
 
--- The species in a mail, which passes through foreign hands: null for a record whose place is protected somewhere.
+-- The species in a mail, which passes through foreign hands: null for a record that any tenant or its recorder protects.
 create or replace function private.to_mail_art(sichtbeobachtung portal.sichtbeobachtung)
   returns text
   language sql
@@ -71,7 +79,7 @@ create or replace function private.to_mail_art(sichtbeobachtung portal.sichtbeob
 as $$
   select coalesce(a.name_deutsch, a.name_wissenschaftlich)
   from portal.art a
-  where a.id = sichtbeobachtung.art and sichtbeobachtung.schutz = 0 and not sichtbeobachtung.sensibel
+  where a.id = sichtbeobachtung.art and sichtbeobachtung.schutz = 0
 $$;
 
 -- The tenant in whose name a mail about these records is sent: that of most of them. Null when none of them lies in one.
@@ -96,7 +104,8 @@ as $$
 $$;
 comment on function api.get_haeufigkeit(bigint) is 'How often an account wants mails: sofort, taeglich, woechentlich, nie';
 
--- Sets how often an account wants mails, which also takes back that its address was refused. What waits is told by the new rule.
+-- Sets how often an account wants mails, which also takes back that its address was refused. What waits is told by the new rule, questions
+-- by their own.
 -- returns  false when there is no such account, or it is blocked
 create or replace function api.set_haeufigkeit(reader bigint, haeufigkeit portal.kurztext)
   returns boolean
@@ -111,8 +120,10 @@ begin
   end if;
   insert into portal.mitteilung as m (nutzer_id, haeufigkeit) values (reader, haeufigkeit)
   on conflict on constraint mitteilung_pkey do update set haeufigkeit = excluded.haeufigkeit, abgelehnt = null;
-  update portal.mitteilung_offen o set faellig = private.to_faellig(haeufigkeit, now())
-  where o.sichtbeobachtung_id = any (private.list_mitteilung_offen(reader, null));
+  update portal.mitteilung_offen o
+  set faellig = private.to_faellig(case when private.get_frage(s) is null then haeufigkeit else 'sofort' end, now())
+  from portal.sichtbeobachtung s
+  where s.id = o.sichtbeobachtung_id and o.sichtbeobachtung_id = any (private.list_mitteilung_offen(reader, null));
   return true;
 end
 $$;
@@ -163,9 +174,9 @@ as $$
   select array(
     select o.nutzer_id from portal.mitteilung_offen o where o.mail is null and o.faellig <= now() group by o.nutzer_id limit 1000)
 $$;
-comment on function api.list_mitteilung_faellig() is 'Accounts that are to be told of decisions now';
+comment on function api.list_mitteilung_faellig() is 'Accounts that are to be told of questions and decisions now';
 
--- Takes all decisions that an account has yet to be told for a mail.
+-- Takes what an account has yet to be told for a mail: all decisions, and as many questions as a mail has lines for.
 -- returns  no row: there is nothing to tell, or nobody to mail
 create or replace function api.set_mitteilung_mail(nutzer_id bigint)
   returns table (mail uuid, mandant_id integer)
@@ -182,7 +193,12 @@ begin
     return;
   end if;
   mail := gen_random_uuid();
-  update portal.mitteilung_offen o set mail = set_mitteilung_mail.mail where o.sichtbeobachtung_id = any (v_ids);
+  update portal.mitteilung_offen o
+  set mail = set_mitteilung_mail.mail
+  where o.sichtbeobachtung_id = any (v_ids)
+    -- A question is never one of the others that a mail only counts: it waits for the next mail.
+    and o.sichtbeobachtung_id <> all (array(
+      select s.id from portal.sichtbeobachtung s where s.id = any (v_ids) and private.get_frage(s) is not null order by s.id offset 50));
   if found then
     mandant_id := private.get_mail_mandant(v_ids);
     return next;
@@ -190,9 +206,9 @@ begin
 end
 $$;
 comment on function api.set_mitteilung_mail(bigint) is
-  'Takes all decisions that an account has yet to be told for a mail, of the tenant of most of them; no row when there is nothing to mail';
+  'Takes what an account has yet to be told for a mail, of the tenant of most of the records; no row when there is nothing to mail';
 
--- What a mail tells: how many records were decided how, and the latest of them.
+-- What a mail tells: how many records were decided how, and the latest of them; first those that something is asked about.
 -- returns  null: nothing, or the account wants no mails any more
 create or replace function api.get_mitteilung(nutzer_id bigint, mail uuid, row_limit integer)
   returns text
@@ -200,7 +216,7 @@ create or replace function api.get_mitteilung(nutzer_id bigint, mail uuid, row_l
   stable
 as $$
   with gesagt as (
-    select s.*
+    select s.id, s.datum, s.status, private.to_mail_art(s) as art, private.get_frage(s) as frage
     from portal.mitteilung_offen o
     join portal.sichtbeobachtung s on s.id = o.sichtbeobachtung_id
     where o.nutzer_id = get_mitteilung.nutzer_id and o.mail = get_mitteilung.mail and s.bereich = 'oeffentlich' and s.status <> 'pruefung'
@@ -208,21 +224,20 @@ as $$
   select json_build_object(
     'haeufigkeit', private.get_haeufigkeit(get_mitteilung.nutzer_id),
     'anzahl', (select json_object_agg(a.status, a.anzahl) from (select g.status, count(*) as anzahl from gesagt g group by g.status) a),
+    'fragen', (select count(*) from gesagt g where g.frage is not null),
     'eintraege', (
-      select json_agg(json_build_object('id', e.id, 'datum', to_char(e.datum, 'DD.MM.YYYY'), 'art', e.art, 'status', e.status)
-        order by e.position)
+      select json_agg(json_build_object(
+        'id', e.id, 'datum', to_char(e.datum, 'DD.MM.YYYY'), 'art', e.art, 'status', e.status,
+        'frage', case when e.art is not null then e.frage end) order by e.position)
       from (
-        -- Questions first: something is asked there.
-        select s.id, s.datum, private.to_mail_art(s) as art, s.status, row_number() over (order by s.status = 'hinweis' desc, s.datum desc, s.id)
-          as position
-        from portal.sichtbeobachtung s
-        where s.id in (select g.id from gesagt g)
+        select g.*, row_number() over (order by g.frage is null, g.status <> 'hinweis', g.datum desc, g.id) as position
+        from gesagt g
         order by position
         limit row_limit) e))::text
   where exists (select from gesagt) and private.is_erreichbar(get_mitteilung.nutzer_id)
 $$;
 comment on function api.get_mitteilung(bigint, uuid, integer) is
-  'What a mail tells of decisions, as JSON text, of protected records without species; null for nothing';
+  'What a mail tells of questions and decisions, as JSON text, of protected records without species and question; null for nothing';
 
 create or replace function api.delete_mitteilung(nutzer_id bigint, mail uuid)
   returns void
@@ -232,4 +247,4 @@ as $$
   delete from portal.mitteilung_offen o
   where o.sichtbeobachtung_id = any (private.list_mitteilung_offen(delete_mitteilung.nutzer_id, delete_mitteilung.mail))
 $$;
-comment on function api.delete_mitteilung(bigint, uuid) is 'Forgets the decisions that a mail has told';
+comment on function api.delete_mitteilung(bigint, uuid) is 'Forgets what a mail has told';

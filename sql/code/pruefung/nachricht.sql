@@ -1,19 +1,23 @@
 -- Questions of reviewers and answers of recorders (O6): the thread of a record, and the page behind the link in a mail.
 
--- Adds what a reviewer asks with status hinweis to the thread of a record, to be mailed to its recorder. A request that is sent again asks
--- nothing twice.
+-- Adds what a reviewer asks with status hinweis to the thread of a record, and has it mailed within minutes, however often its recorder wants
+-- to be told of decisions. A request that is sent again asks nothing twice.
 create or replace function private.create_frage(sichtbeobachtung_id bigint, reader bigint, text text)
   returns void
   language sql
   volatile
 as $$
-  insert into portal.nachricht (sichtbeobachtung_id, nutzer_id, text, offen)
-  select create_frage.sichtbeobachtung_id, create_frage.reader, create_frage.text, true
-  where create_frage.text is distinct from (
-    select n.text from portal.nachricht n
-    where n.sichtbeobachtung_id = create_frage.sichtbeobachtung_id
-    order by n.id desc
-    limit 1)
+  with frage as (
+    insert into portal.nachricht (sichtbeobachtung_id, nutzer_id, text)
+    select create_frage.sichtbeobachtung_id, create_frage.reader, create_frage.text
+    where create_frage.text is distinct from (
+      select n.text from portal.nachricht n
+      where n.sichtbeobachtung_id = create_frage.sichtbeobachtung_id
+      order by n.id desc
+      limit 1)
+    returning sichtbeobachtung_id
+  )
+  select private.set_mitteilung_offen(s, 'sofort') from frage f join portal.sichtbeobachtung s on s.id = f.sichtbeobachtung_id
 $$;
 
 -- The thread of a record, oldest first, for whoever is in charge of it and for its recorder.
@@ -54,62 +58,24 @@ $$;
 comment on function api.list_nachricht(bigint, bigint) is
   'Questions about a record and their answers, as JSON text, for its recorder and whoever is in charge of it; null when there is none';
 
-create or replace function api.list_frage_offen()
-  returns bigint[]
-  language sql
-  stable
-as $$
-  select array(select n.id from portal.nachricht n where n.offen order by n.id limit 1000)
-$$;
-comment on function api.list_frage_offen() is 'Questions that their recorders have yet to be mailed';
-
--- Takes a question for a mail.
--- returns  whom to mail about which record, and its tenant, null for none; no row: somebody else took it, or there is nobody to mail
-create or replace function api.set_frage_mail(id bigint)
-  returns table (nutzer_id bigint, sichtbeobachtung_id bigint, mandant_id integer)
-  language plpgsql
-  volatile
-  rows 1
-as $$
-#variable_conflict use_column
-begin
-  update portal.nachricht n set offen = false where n.id = set_frage_mail.id and n.offen;
-  if not found then
-    return;
-  end if;
-  return query
-  select s.nutzer_id, s.id, private.get_mail_mandant(array[s.id])
-  from portal.nachricht n
-  join portal.sichtbeobachtung s on s.id = n.sichtbeobachtung_id
-  where n.id = set_frage_mail.id and private.is_erreichbar(s.nutzer_id);
-end
-$$;
-comment on function api.set_frage_mail(bigint) is 'Takes a question for a mail: recorder, record and its tenant; no row when there is nobody to mail';
-
--- Of a record with an open question what the mail to its recorder may say: of a protected one the day alone.
--- returns  no row: it is answered or decided by now, or its recorder wants no mails
-create or replace function api.get_frage_mail(nutzer_id bigint, sichtbeobachtung_id bigint)
-  returns table (datum text, art text, frage text)
-  language sql
-  stable
-  rows 1
-as $$
-  select to_char(s.datum, 'DD.MM.YYYY'), m.art,
-    case when m.art is not null then (select n.text from portal.nachricht n where n.sichtbeobachtung_id = s.id order by n.id desc limit 1) end
-  from portal.sichtbeobachtung s
-  cross join lateral (select private.to_mail_art(s)) m (art)
-  where s.id = get_frage_mail.sichtbeobachtung_id and s.nutzer_id = get_frage_mail.nutzer_id and private.is_frage_offen(s)
-    and private.is_erreichbar(s.nutzer_id)
-$$;
-comment on function api.get_frage_mail(bigint, bigint) is
-  'What a mail says of a record with an open question: of a protected one the day alone; no row when there is nothing to mail';
-
 create or replace function private.is_frage_offen(sichtbeobachtung portal.sichtbeobachtung)
   returns boolean
   language sql
   immutable
 as $$
   select sichtbeobachtung.bereich = 'oeffentlich' and sichtbeobachtung.status = 'hinweis'
+$$;
+
+-- The question that waits for an answer of the recorder; null: nothing is asked.
+create or replace function private.get_frage(sichtbeobachtung portal.sichtbeobachtung)
+  returns text
+  language sql
+  stable
+as $$
+  select l.text
+  from (
+    select n.text, n.nutzer_id from portal.nachricht n where n.sichtbeobachtung_id = sichtbeobachtung.id order by n.id desc limit 1) l
+  where private.is_frage_offen(sichtbeobachtung) and l.nutzer_id is distinct from sichtbeobachtung.nutzer_id
 $$;
 
 -- Stores links to records of an account that are mailed to this address, unless it is another one by now.

@@ -23,7 +23,7 @@ export const nachricht = portal.table(
     // null: the reviewer's account was erased; a recorder's number stays with the record
     nutzer_id: nutzerReference('nutzer_id').references(() => nutzer.id, { onDelete: 'set null' }),
     text: text('text').notNull(),
-    // a question that the recorder has yet to be mailed
+    // a question that the recorder had yet to be mailed; release 0.32 wrote it, and it goes with the one after 0.33
     offen: boolean('offen').notNull().default(false),
     zeitpunkt: zeitpunkt('zeitpunkt'),
   },
@@ -50,7 +50,7 @@ export const mitteilung = portal.table(
 );
 
 /**
- * Records whose decision their recorder has yet to be told. Rows instead of a number up to which all is told: the QS log's numbers are not
+ * Records whose decision, or question, their recorder has yet to be told. Rows instead of a number up to which all is told: the QS log's numbers are not
  * committed in their order, and a decision that was committed late would be told to nobody.
  */
 export const mitteilungOffen = portal.table(
