@@ -13,6 +13,12 @@ begin
     select 0, 1, max(s.id) from portal.sichtbeobachtung s having max(s.id) is not null;
   end if;
   perform private.set_art_platz();
+  -- Counted by the job, and until then by who asks for a tile.
+  if not exists (select from portal.raster_grob) then
+    insert into portal.raster_grob (stufe, x, y)
+    select distinct s.stufe, k.x >> s.stufe, k.y >> s.stufe
+    from portal.raster_zahl k cross join generate_series(0, 9) s (stufe) where k.gitter = '5km';
+  end if;
   if not exists (select from portal.sichtbeobachtung_gezeigt) then
     perform private.set_gezeigt_all();
     -- Then the rest was found with them. Else it is done afterwards, in small steps (api.set_raster_lage).

@@ -77,7 +77,7 @@ begin
     execute format('grant usage on schema gis to %I', v_role);
     execute format(
       'grant select on gis.sichtbeobachtung, gis.sichtbeobachtung_raster, gis.raster_5km, gis.raster_eea10, gis.raster_mtb, gis.raster_mtbq, '
-      'gis.raster_feld, gis.raster_zahl, gis.raster_besetzt, gis.mandant, gis.mandant_zelle, gis.mandant_teil, gis.medium, gis.art, gis.stadium, gis.protokoll to %I', v_role);
+      'gis.raster_feld, gis.raster_zahl, gis.raster_grob, gis.raster_feature, gis.raster_besetzt, gis.mandant, gis.mandant_zelle, gis.mandant_teil, gis.medium, gis.art, gis.stadium, gis.protokoll to %I', v_role);
     -- With the rights of whoever calls them: they give nobody more than the views do.
     execute format('grant usage on schema ausgabe to %I', v_role);
     execute format('grant execute on all functions in schema ausgabe to %I', v_role);

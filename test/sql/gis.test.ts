@@ -283,7 +283,11 @@ describe('the views as a contract', () => {
     raster_besetzt: 'gitter text, x integer, y integer',
     raster_feld: 'x integer, y integer, gitter text, code text, cell geometry(Polygon,25832)',
     raster_zahl:
-      'gitter text, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, erstes_jahr integer, letztes_jahr integer, artenmenge bit varying',
+      'gitter text, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, erstes_jahr integer, letztes_jahr integer, artenmenge bit varying, ist_neu boolean',
+    raster_grob:
+      'stufe integer, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, cell geometry(Polygon,3857)',
+    raster_feature:
+      'gitter text, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, erstes_jahr integer, letztes_jahr integer, feature text',
     sichtbeobachtung_raster:
       'id bigint, art integer, datum date, unschaerfe_m integer, cell_x integer, cell_y integer, eea10 integer, tk integer, stadium_id integer, place geometry(Point,25832)',
     stadium: 'id integer, name text, phaenogramm boolean',
@@ -355,6 +359,8 @@ describe('the views as a contract', () => {
       // Squares that hold nothing any more are left out by the view.
       'gis.raster_feld': 'raster_feld raster_zelle sichtbeobachtung_gezeigt',
       'gis.raster_besetzt': 'raster_offen raster_zahl sichtbeobachtung_gezeigt',
+      'gis.raster_grob': 'raster_grob raster_offen',
+      'gis.raster_feature': 'raster_offen raster_zahl',
       'gis.raster_zahl': 'art_platz raster_offen raster_zahl sichtbeobachtung_gezeigt',
       'gis.sichtbeobachtung_raster': 'sichtbeobachtung_gezeigt',
       'gis.sichtbeobachtung': 'aktivitaet art artengruppe sichtbeobachtung_gezeigt stadium',
@@ -374,6 +380,7 @@ describe('the views as a contract', () => {
         'raster_5km.cell POLYGON 25832',
         'raster_eea10.cell POLYGON 25832',
         'raster_feld.cell POLYGON 25832',
+        'raster_grob.cell POLYGON 3857',
         'raster_mtb.cell POLYGON 25832',
         'raster_mtbq.cell POLYGON 25832',
         'sichtbeobachtung.place POINT 25832',

@@ -1,5 +1,6 @@
 // O2.3: counts by squares agree with counting the records, after every kind of change, counted anew or not.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql, Transaction } from '../../src/db/client.ts';
@@ -90,22 +91,49 @@ async function checkAll(what: string): Promise<void> {
     }
     assert.deepEqual(await readPages(grid, { von: 2002 }, [1, 1, 2, 2], 4), []);
   }
-  for (const stufe of [0, 1, 3, 6]) {
-    const side = 5000 * 2 ** stufe;
-    const expected = await sql.unsafe(`
-      select floor(st_x(place) / ${side}) * ${side} as x, floor(st_y(place) / ${side}) * ${side} as y, count(*)::integer as meldungen,
-        count(distinct art)::integer as arten
-      from gis.sichtbeobachtung group by 1, 2 order by 1, 2`);
-    const readLarge = (art: number | null, von: number | null) => sql`
-      select st_xmin(cell) as x, st_ymin(cell) as y, meldungen::integer as meldungen, arten::integer as arten
-      from ausgabe.list_raster_grob(${stufe}, ${art}, null, ${von}, null, null) order by 1, 2`;
-    for (const von of [null, 1000]) {
-      assert.deepEqual([...(await readLarge(null, von))], [...expected], `${what}: ${side} m from ${von}`);
+  // The page of all species is put together of what is kept; to another system it is made square by square.
+  for (const grid of grids) {
+    const read = (srid: number, after: string | null, limit: number) => sql<{ features: string; last_key: string | null }[]>`
+      select features, last_key from ausgabe.list_raster_feature(
+        ${grid}, null, null, null, null, null, null, ${after}, 1, ${limit}, ${srid}, false)`;
+    for (let after: string | null = null; ; ) {
+      const [kept] = await read(4326, after, 4);
+      const [made] = await read(25832, after, 4);
+      const expected = await sql.unsafe(`
+        select ausgabe.to_raster_feature(z.code, z.meldungen, z.arten, z.erstes_jahr, z.letztes_jahr, z.verschleiert, z.cell, 4326, false) as feature
+        from ausgabe.list_raster('${grid}', null, null, null, null, null, ${after === null ? 'null' : `'${after}'`}, 5) z offset 1`);
+      assert.deepEqual(kept?.features, expected.map(({ feature }) => feature).join(',\n'), `${what}: ${grid} behind ${after}`);
+      assert.equal(kept?.last_key, made?.last_key, `${what}: ${grid} behind ${after}`);
+      after = kept?.last_key ?? null;
+      if (after === null) break;
     }
-    const ofOne = await sql.unsafe(`
-      select floor(st_x(place) / ${side}) * ${side} as x, floor(st_y(place) / ${side}) * ${side} as y, count(*)::integer as meldungen, 1 as arten
-      from gis.sichtbeobachtung where art = ${arten.uhu} group by 1, 2 order by 1, 2`);
-    assert.deepEqual([...(await readLarge(arten.uhu, null))], [...ofOne], `${what}: ${side} m of one species`);
+  }
+  for (const stufe of [0, 1, 3, 6, 9]) {
+    const side = 5000 * 2 ** stufe;
+    const count = (where: string) => sql.unsafe(`
+      select floor(st_x(place) / ${side})::integer as x, floor(st_y(place) / ${side})::integer as y, count(*)::integer as meldungen,
+        count(distinct art)::integer as arten, (count(*) filter (where unschaerfe_m > 0))::integer as verschleiert
+      from gis.sichtbeobachtung where ${where} group by 1, 2 order by 1, 2`);
+    const kept = await sql`
+      select x, y, meldungen::integer as meldungen, arten::integer as arten, verschleiert::integer as verschleiert
+      from ausgabe.list_raster_karte(${stufe}, st_makeenvelope(300000, 5400000, 600000, 5700000, 25832))`;
+    assert.deepEqual([...kept], [...(await count('true'))], `${what}: ${side} m`);
+    const filters: [number | null, number | null][] = [
+      [null, 1000],
+      [null, 2002],
+      [arten.uhu, null],
+    ];
+    for (const [art, von] of filters) {
+      const counted = await sql`
+        select x, y, meldungen::integer as meldungen, arten::integer as arten
+        from ausgabe.list_raster_auswahl(${stufe}, ${art}, null, ${von}, null, null)`;
+      const expected = await count(art === null ? `jahr >= ${von}` : `art = ${art}`);
+      assert.deepEqual(
+        [...counted],
+        expected.map(({ verschleiert: _, ...row }) => row),
+        `${what}: ${side} m of ${art} from ${von}`,
+      );
+    }
   }
 }
 
@@ -379,10 +407,35 @@ describe('counts by squares', () => {
         date '2004-02-03' + i, 'oeffentlich', 'freigegeben' from generate_series(1, 100) i`;
     await sql`update portal.installation set has_raster_lage = false`;
     await sql`update portal.sichtbeobachtung_gezeigt set eea10 = null, tk = null`;
-    await sql`truncate portal.raster_zahl, portal.raster_offen, portal.raster_feld`;
+    await sql`truncate portal.raster_zahl, portal.raster_grob, portal.raster_offen, portal.raster_feld`;
     await completeRaster(sql, () => {});
     const [left] = await sql`select count(*)::integer as n from portal.sichtbeobachtung_gezeigt where eea10 is null`;
     assert.equal(left?.n, 0);
     await checkAll('filled');
+  });
+
+  it('are those of before while a database from before has none for tiles, which the first step makes', async () => {
+    await clear();
+    await sql`
+      insert into portal.sichtbeobachtung (nutzer_id, art, point, datum, bereich, status, sensibel)
+      select (select min(id) from portal.nutzer), ${arten.amsel}, st_setsrid(st_makepoint(400000 + 777 * i, 5500000 + 333 * i), 25832),
+        date '2004-02-03' + i, 'oeffentlich', 'freigegeben', i % 3 = 0 from generate_series(1, 100) i`;
+    await countRaster(sql);
+    const yetToWrite = async () =>
+      (await sql`
+        select from portal.raster_grob where meldungen is null union all select from portal.raster_zahl where feature is null`).length;
+    assert.equal(await yetToWrite(), 0);
+    await sql`truncate portal.raster_grob`;
+    await sql`update portal.raster_zahl set feature = null`;
+    await sql.unsafe(readFileSync('sql/code/existing.sql', 'utf8'));
+    assert.ok((await yetToWrite()) > 0);
+    await checkAll('before the first step');
+    await sql`delete from portal.sichtbeobachtung where id in (select id from portal.sichtbeobachtung order by id desc limit 50)`;
+    await checkAll('and written meanwhile');
+    await countRaster(sql);
+    assert.equal(await yetToWrite(), 0);
+    await checkAll('and counted');
+    await clear();
+    assert.equal((await sql`select from portal.raster_grob`).length, 0);
   });
 });

@@ -15,6 +15,69 @@ $$;
 comment on function ausgabe.to_raster_feature(
   text, bigint, bigint, integer, integer, bigint, public.geometry, integer, boolean) is 'Square of a grid with its counts as a GeoJSON feature';
 
+-- The same of a square by its numbers.
+create or replace function ausgabe.to_raster_feature_of(
+    gitter text, x integer, y integer, meldungen bigint, arten bigint, erstes_jahr integer, letztes_jahr integer, verschleiert bigint)
+  returns text
+  language sql
+  stable
+as $$
+  select ausgabe.to_raster_feature(
+    f.code, to_raster_feature_of.meldungen, to_raster_feature_of.arten, to_raster_feature_of.erstes_jahr, to_raster_feature_of.letztes_jahr,
+    to_raster_feature_of.verschleiert, f.cell, 4326, false)
+  from gis.raster_feld f
+  where f.gitter = to_raster_feature_of.gitter and f.x = to_raster_feature_of.x and f.y = to_raster_feature_of.y
+  limit 1
+$$;
+comment on function ausgabe.to_raster_feature_of(text, integer, integer, bigint, bigint, integer, integer, bigint) is
+  'Square of a grid, by its numbers, with its counts as a GeoJSON feature in degrees';
+
+-- A page of the squares of a grid, of all species and years and in degrees: as they are kept. So many as a page has at most are far less than
+-- ausgabe.get_max_bytes.
+create or replace function ausgabe.list_raster_feature_aller(gitter text, after_key text, skip integer, row_limit integer)
+  returns table (features text, last_key text, returned integer)
+  language plpgsql
+  stable
+  rows 1
+  set plan_cache_mode = force_generic_plan
+  -- Else the planner fetches all that are kept, and sorts them.
+  set enable_bitmapscan = off
+  set enable_seqscan = off
+  -- Compiling takes longer than any of its statements.
+  set jit = off
+as $$
+#variable_conflict use_variable
+declare
+  v_after integer[] := coalesce(ausgabe.to_raster_xy(gitter, after_key), array[-1000000000, -1000000000]);
+begin
+  select coalesce(pg_catalog.string_agg(f.feature, E',\n'), ''), count(*), array[max(f.x), (pg_catalog.array_agg(f.y))[count(*)]]
+  into features, returned, v_after
+  from (
+    (select k.x, k.y, coalesce(k.feature, ausgabe.to_raster_feature_of(
+        gitter, k.x, k.y, k.meldungen, k.arten, k.erstes_jahr, k.letztes_jahr, k.verschleiert)) as feature
+      from gis.raster_feature k
+      where k.gitter = list_raster_feature_aller.gitter and (k.x, k.y) > (v_after[1], v_after[2])
+      order by k.x, k.y
+      limit skip + row_limit)
+    union all
+    (select z.x, z.y, ausgabe.to_raster_feature_of(
+        gitter, z.x, z.y, z.meldungen, z.arten, z.erstes_jahr, z.letztes_jahr, z.verschleiert)
+      from gis.raster_zahl z
+      where z.ist_neu and z.gitter = list_raster_feature_aller.gitter and (z.x, z.y) > (v_after[1], v_after[2])
+      order by z.x, z.y)
+    order by 1, 2
+    limit row_limit offset skip) f;
+  if exists (select from gis.raster_zahl z where z.gitter = list_raster_feature_aller.gitter and (z.x, z.y) > (v_after[1], v_after[2])) then
+    last_key := (
+      select n.code from gis.raster_feld n
+      where n.gitter = list_raster_feature_aller.gitter and n.x = v_after[1] and n.y = v_after[2] limit 1);
+  end if;
+  return next;
+end
+$$;
+comment on function ausgabe.list_raster_feature_aller(text, text, integer, integer) is
+  'Squares of a grid with their counts as a page of GeoJSON features in degrees';
+
 -- A page of the squares of a grid. Parameters as in ausgabe.list_raster, the box as in ausgabe.list_sichtbeobachtung.
 create or replace function ausgabe.list_raster_feature(
     gitter text, art integer, gid integer, jahr_von integer, jahr_bis integer, box float8[], box_srid integer, after_key text,
@@ -30,6 +93,10 @@ declare
   v_feature text[];
   v_lage text[];
 begin
+  if coalesce(art, gid, jahr_von, jahr_bis, box_srid) is null and srid = 4326 and not north_first and row_limit <= 10000 then
+    return query select p.* from ausgabe.list_raster_feature_aller(gitter, after_key, skip, row_limit) p;
+    return;
+  end if;
   -- A box far away is not the same as none.
   if box is null or v_area is not null then
     select

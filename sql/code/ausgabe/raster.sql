@@ -1,5 +1,21 @@
 -- Squares of the grids with their counts, for maps and GIS programs (O2.3).
 
+-- Numbers of a square, from its code: it may hold nothing any more.
+create or replace function ausgabe.to_raster_xy(gitter text, code text)
+  returns integer[]
+  language sql
+  immutable
+  strict
+  parallel safe
+as $$
+  select case to_raster_xy.gitter
+    when '5km' then pg_catalog.string_to_array(to_raster_xy.code, '/')
+    when 'eea10' then pg_catalog.regexp_match(to_raster_xy.code, 'E([0-9]+)N([0-9]+)')
+    when 'mtb' then array[pg_catalog.left(to_raster_xy.code, 2), pg_catalog.substr(to_raster_xy.code, 3, 2)]
+    when 'mtbq' then pg_catalog.string_to_array(to_raster_xy.code, '/') end::integer[]
+$$;
+comment on function ausgabe.to_raster_xy(text, text) is 'Numbers of a square of a grid as in gis.raster_feld, from its code';
+
 -- The squares of a grid that hold records, in the order of their numbers.
 --   gitter                5km, eea10, mtb or mtbq; another one has no squares
 --   art, gid              species, group; null for all
@@ -17,25 +33,11 @@ create or replace function ausgabe.list_raster(
 as $$
 #variable_conflict use_column
 declare
-  v_after_x integer;
-  v_after_y integer;
+  v_after constant integer[] := ausgabe.to_raster_xy(gitter, after_code);
 begin
-  -- From the code itself: the square may hold nothing any more.
-  if after_code is not null then
-    v_after_x := case gitter
-      when '5km' then pg_catalog.split_part(after_code, '/', 1)
-      when 'eea10' then pg_catalog.substring(after_code, 'E([0-9]+)')
-      when 'mtb' then pg_catalog.left(after_code, 2)
-      when 'mtbq' then pg_catalog.left(after_code, 4) end;
-    v_after_y := case gitter
-      when '5km' then pg_catalog.split_part(after_code, '/', 2)
-      when 'eea10' then pg_catalog.substring(after_code, 'N([0-9]+)')
-      when 'mtb' then pg_catalog.substr(after_code, 3, 2)
-      when 'mtbq' then pg_catalog.split_part(after_code, '/', 2) end;
-  end if;
   return query
   select f.code, p.meldungen, p.arten, p.erstes_jahr, p.letztes_jahr, p.verschleiert, f.cell
-  from ausgabe.list_raster_zahl(gitter, art, gid, jahr_von, jahr_bis, box, v_after_x, v_after_y, row_limit) p
+  from ausgabe.list_raster_zahl(gitter, art, gid, jahr_von, jahr_bis, box, v_after[1], v_after[2], row_limit) p
   cross join lateral (
     select f.code, f.cell from gis.raster_feld f where f.gitter = list_raster.gitter and f.x = p.x and f.y = p.y limit 1) f
   order by p.x, p.y;
@@ -68,13 +70,77 @@ $$;
 comment on function ausgabe.get_raster(text, text, integer, integer, integer, integer) is
   'One square of a grid with its counts of sightings and species, by species, group and years';
 
--- Larger squares, for small maps: cells of the 5 km grid put together.
---   stufe     a square has 5 km times 2 to the power of this; 0 to 8
+-- A square of 5 km times a power of two as web maps show it. A wide one has curved sides there.
+--   stufe   that power; 0 for a cell
+--   x, y    numbers of the cells in it, divided by 2 to the power of stufe
+-- returns   polygon, EPSG:3857
+create or replace function ausgabe.to_map_square(stufe integer, x integer, y integer)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select ausgabe.to_map_polygon(public.st_segmentize(
+    public.st_makeenvelope(x * s.side, y * s.side, (x + 1) * s.side, (y + 1) * s.side, 25832), s.side / least(stufe + 1, 4)))
+  from (select 5000 * 2.0 ^ stufe as side) s
+$$;
+comment on function ausgabe.to_map_square(integer, integer, integer) is 'Square of 5 km times a power of two in EPSG:3857';
+
+-- All species and years, as they are kept, for tiles: squares that a box touches. Where something changed just now the 5 km cells are put
+-- together here.
+--   stufe   a square has 5 km times 2 to the power of this; 0 to 9
+--   box     EPSG:25832
+-- returns   x, y: numbers of cells, divided by 2 to the power of stufe; cell: polygon, EPSG:3857
+create or replace function ausgabe.list_raster_karte(stufe integer, box public.geometry)
+  returns table (x integer, y integer, meldungen bigint, arten bigint, verschleiert bigint, cell public.geometry)
+  language plpgsql
+  stable
+  -- To plan it anew takes longer than the statement.
+  set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_side constant float8 := 5000 * 2 ^ stufe;
+  v_x_min constant integer := pg_catalog.floor(public.st_xmin(box) / v_side);
+  v_y_min constant integer := pg_catalog.floor(public.st_ymin(box) / v_side);
+  v_x_max constant integer := pg_catalog.floor(public.st_xmax(box) / v_side);
+  v_y_max constant integer := pg_catalog.floor(public.st_ymax(box) / v_side);
+begin
+  return query
+  with feld as materialized (
+    select k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.cell
+    from gis.raster_grob k
+    where k.stufe = list_raster_karte.stufe and k.x between v_x_min and v_x_max and k.y between v_y_min and v_y_max
+  ),
+  zahl as materialized (
+    select z.x >> stufe as x, z.y >> stufe as y, z.meldungen, z.verschleiert, z.artenmenge
+    from gis.raster_zahl z
+    where exists (select from feld f where f.meldungen is null)
+      and z.gitter = '5km' and z.x >= v_x_min << stufe and z.x < (v_x_max + 1) << stufe
+      and z.y >= v_y_min << stufe and z.y < (v_y_max + 1) << stufe
+      and (z.x >> stufe, z.y >> stufe) in (select f.x, f.y from feld f where f.meldungen is null)
+  )
+  select f.x, f.y, f.meldungen, f.arten::bigint, f.verschleiert, f.cell from feld f where f.meldungen is not null
+  union all
+  select z.x, z.y, sum(z.meldungen)::bigint,
+    pg_catalog.bit_count(pg_catalog.bit_or(
+      -- Of one length: there may be more species than when some were counted.
+      pg_catalog.bit(z.artenmenge, (select max(pg_catalog.length(l.artenmenge)) from zahl l), true))),
+    sum(z.verschleiert)::bigint, ausgabe.to_map_square(stufe, z.x, z.y)
+  from zahl z
+  group by z.x, z.y
+  order by 1, 2;
+end
+$$;
+comment on function ausgabe.list_raster_karte(integer, public.geometry) is
+  'Counts of all sightings and species by squares of 5 km times a power of two that a box touches';
+
+-- The same of some species or years: records are counted.
 --   box       EPSG:25832: squares of cells that meet it, with what else belongs to them; null for all
--- returns     cell: polygon, EPSG:25832
-create or replace function ausgabe.list_raster_grob(
+-- returns     as ausgabe.list_raster_karte
+create or replace function ausgabe.list_raster_auswahl(
   stufe integer, art integer, gid integer, jahr_von integer, jahr_bis integer, box public.geometry)
-  returns table (meldungen bigint, arten bigint, cell public.geometry)
+  returns table (x integer, y integer, meldungen bigint, arten bigint, cell public.geometry)
   language plpgsql
   stable
 as $$
@@ -90,32 +156,13 @@ declare
   v_x_max constant integer := coalesce((pg_catalog.floor(public.st_xmax(box) / v_side)::integer + 1) << stufe, 1000000000);
   v_y_max constant integer := coalesce((pg_catalog.floor(public.st_ymax(box) / v_side)::integer + 1) << stufe, 1000000000);
 begin
-  if art is null and gid is null and jahr_von is null and jahr_bis is null then
-    return query
-    with zahl as materialized (
-      select z.x, z.y, z.meldungen, z.artenmenge
-      from gis.raster_zahl z
-      where z.gitter = '5km' and z.x >= v_x_min and z.x < v_x_max and z.y >= v_y_min and z.y < v_y_max
-    )
-    select sum(z.meldungen)::bigint,
-      pg_catalog.bit_count(pg_catalog.bit_or(
-        -- Of one length: there may be more species than when some were counted.
-        pg_catalog.bit(z.artenmenge, (select max(pg_catalog.length(l.artenmenge)) from zahl l), true))),
-      public.st_makeenvelope(
-        (z.x >> stufe) * v_side, (z.y >> stufe) * v_side, (z.x >> stufe) * v_side + v_side, (z.y >> stufe) * v_side + v_side, 25832)
-    from zahl z
-    group by z.x >> stufe, z.y >> stufe
-    order by z.x >> stufe, z.y >> stufe;
-  else
-    return query
-    select sum(a.meldungen)::bigint, count(*),
-      public.st_makeenvelope(a.x * v_side, a.y * v_side, a.x * v_side + v_side, a.y * v_side + v_side, 25832)
-    from ausgabe.list_art_zahl_grob(
-      stufe, ausgabe.to_arten(art, gid), v_from, v_before, v_x_min, v_x_max, v_y_min, v_y_max) a
-    group by a.x, a.y
-    order by a.x, a.y;
-  end if;
+  return query
+  select a.x, a.y, sum(a.meldungen)::bigint, count(*), ausgabe.to_map_square(stufe, a.x, a.y)
+  from ausgabe.list_art_zahl_grob(
+    stufe, ausgabe.to_arten(art, gid), v_from, v_before, v_x_min, v_x_max, v_y_min, v_y_max) a
+  group by a.x, a.y
+  order by a.x, a.y;
 end
 $$;
-comment on function ausgabe.list_raster_grob(integer, integer, integer, integer, integer, public.geometry) is
-  'Counts of sightings and species by squares of 5 km times a power of two, for small maps';
+comment on function ausgabe.list_raster_auswahl(integer, integer, integer, integer, integer, public.geometry) is
+  'Counts of sightings and species by squares of 5 km times a power of two, by species, group and years';

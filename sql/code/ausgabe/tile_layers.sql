@@ -60,17 +60,39 @@ $$;
 comment on function ausgabe.to_tile_polygon(public.geometry, integer, integer, integer) is
   'Polygons of EPSG:3857 in coordinates of a tile, cut a little beyond its edges; null where nothing is left';
 
+-- The same of a square, which most often lies inside of the tile: then nothing is to be cut.
+create or replace function ausgabe.to_tile_square(square public.geometry, z integer, x integer, y integer)
+  returns public.geometry
+  language plpgsql
+  immutable
+  parallel safe
+as $$
+declare
+  v_scale constant float8 := 4096 * 2.0 ^ z / 40075016.685578488;
+  v_square constant public.geometry := public.st_affine(
+    square, v_scale, 0, 0, -v_scale, 2048 * 2.0 ^ z - 4096 * x, 2048 * 2.0 ^ z - 4096 * y);
+begin
+  return case
+    when public.st_xmin(v_square) >= -64 and public.st_xmax(v_square) <= 4160
+      and public.st_ymin(v_square) >= -64 and public.st_ymax(v_square) <= 4160
+    -- To whole numbers, in a fiftieth of what ST_ReducePrecision takes.
+    then public.st_setsrid(public.st_forcepolygonccw(public.st_snaptogrid(v_square, 1)), 0)
+    else ausgabe.to_tile_polygon(square, z, x, y) end;
+end
+$$;
+comment on function ausgabe.to_tile_square(public.geometry, integer, integer, integer) is
+  'Square of EPSG:3857 in coordinates of a tile, cut a little beyond its edges; null where nothing is left';
+
 -- A number for a square, the same in every tile that shows a part of it, so that maps can tell parts from squares.
-create or replace function ausgabe.to_tile_square_id(cell public.geometry)
+create or replace function ausgabe.to_tile_square_id(x integer, y integer)
   returns bigint
   language sql
   immutable
   parallel safe
 as $$
-  select (round(public.st_xmin(cell) / (public.st_xmax(cell) - public.st_xmin(cell)))::bigint + 1048576) * 2097152
-    + round(public.st_ymin(cell) / (public.st_xmax(cell) - public.st_xmin(cell)))::bigint + 1048576
+  select (x + 1048576) * 2097152::bigint + y + 1048576
 $$;
-comment on function ausgabe.to_tile_square_id(public.geometry) is
+comment on function ausgabe.to_tile_square_id(integer, integer) is
   'Number of a square of a grid from EPSG:25832, made of its column and row';
 
 -- Counts by square, up to z 9: 5 km at z 9, twice as wide at each level below.
@@ -82,22 +104,26 @@ create or replace function ausgabe.list_tile_raster(
 as $$
 declare
   v_box public.geometry := ausgabe.to_tile_box(z, x, y, 64.0 / 4096);
+  v_is_filtered constant boolean := coalesce(list_tile_raster.art, artengruppe_id, list_tile_raster.jahr_von, list_tile_raster.jahr_bis) is not null;
 begin
   if list_tile_raster.z > 9 or v_box is null then
     return;
   end if;
   return query
-  select ausgabe.to_tile_square_id(r.cell), r.meldungen, r.arten, t.geom
-  from ausgabe.list_raster_grob(
-    stufe => 9 - z, art => list_tile_raster.art, gid => artengruppe_id, jahr_von => list_tile_raster.jahr_von,
-    jahr_bis => list_tile_raster.jahr_bis, box => v_box) r
-  cross join lateral (
-    -- A wide square has curved sides there.
-    select ausgabe.to_tile_polygon(
-      public.st_transform(public.st_segmentize(r.cell, (public.st_xmax(r.cell) - public.st_xmin(r.cell)) / 4), 3857), z, x, y) as geom
-    offset 0) t
+  select ausgabe.to_tile_square_id(r.x, r.y), r.meldungen, r.arten, t.geom
+  from (
+    select k.x, k.y, k.meldungen, k.arten, k.cell
+    from ausgabe.list_raster_karte(9 - z, v_box) k
+    where not v_is_filtered
+    union all
+    select g.x, g.y, g.meldungen, g.arten, g.cell
+    from ausgabe.list_raster_auswahl(
+      stufe => 9 - z, art => list_tile_raster.art, gid => artengruppe_id, jahr_von => list_tile_raster.jahr_von,
+      jahr_bis => list_tile_raster.jahr_bis, box => v_box) g
+    where v_is_filtered) r
+  cross join lateral (select ausgabe.to_tile_square(r.cell, z, list_tile_raster.x, list_tile_raster.y) as geom offset 0) t
   where t.geom is not null
-  order by public.st_xmin(r.cell), public.st_ymin(r.cell);
+  order by r.x, r.y;
 end
 $$;
 comment on function ausgabe.list_tile_raster(integer, integer, integer, integer, integer, integer, integer) is
@@ -112,31 +138,25 @@ create or replace function ausgabe.list_tile_zelle(
 as $$
 declare
   v_box public.geometry := ausgabe.to_tile_box(z, x, y, 64.0 / 4096);
+  v_is_filtered constant boolean := coalesce(list_tile_zelle.art, artengruppe_id, list_tile_zelle.jahr_von, list_tile_zelle.jahr_bis) is not null;
 begin
   if list_tile_zelle.z < 10 or v_box is null then
     return;
   end if;
   return query
   with masked as (
-    select f.cell, k.verschleiert
-    from ausgabe.list_raster_zahl('5km', null, null, null, null, v_box, null, null, null) k
-    cross join lateral (
-      select n.cell from gis.raster_feld n where n.gitter = '5km' and n.x = k.x and n.y = k.y limit 1) f
-    where k.verschleiert > 0
-      and coalesce(list_tile_zelle.art, artengruppe_id, list_tile_zelle.jahr_von, list_tile_zelle.jahr_bis) is null
+    select k.x, k.y, k.verschleiert, k.cell from ausgabe.list_raster_karte(0, v_box) k where not v_is_filtered
     union all
-    select l.cell, l.verschleiert
-    from ausgabe.list_raster(
-      gitter => '5km', art => list_tile_zelle.art, gid => artengruppe_id, jahr_von => list_tile_zelle.jahr_von,
-      jahr_bis => list_tile_zelle.jahr_bis, box => v_box, after_code => null, row_limit => 10000) l
-    where l.verschleiert > 0
-      and coalesce(list_tile_zelle.art, artengruppe_id, list_tile_zelle.jahr_von, list_tile_zelle.jahr_bis) is not null
+    select l.x, l.y, l.verschleiert, ausgabe.to_map_square(0, l.x, l.y)
+    from ausgabe.list_raster_zahl(
+      '5km', list_tile_zelle.art, artengruppe_id, list_tile_zelle.jahr_von, list_tile_zelle.jahr_bis, v_box, null, null, 10000) l
+    where v_is_filtered
   )
-  select ausgabe.to_tile_square_id(m.cell), m.verschleiert, t.geom
+  select ausgabe.to_tile_square_id(m.x, m.y), m.verschleiert, t.geom
   from masked m
-  cross join lateral (select ausgabe.to_tile_polygon(public.st_transform(m.cell, 3857), z, x, y) as geom offset 0) t
-  where t.geom is not null
-  order by public.st_xmin(m.cell), public.st_ymin(m.cell);
+  cross join lateral (select ausgabe.to_tile_square(m.cell, z, list_tile_zelle.x, list_tile_zelle.y) as geom offset 0) t
+  where m.verschleiert > 0 and t.geom is not null
+  order by m.x, m.y;
 end
 $$;
 comment on function ausgabe.list_tile_zelle(integer, integer, integer, integer, integer, integer, integer) is

@@ -12,7 +12,9 @@ create or replace function ausgabe.list_tile_sichtbeobachtung(
 as $$
 declare
   v_tile public.geometry := public.st_tileenvelope(z, x, y);
-  v_scale float8 := 4096 / (public.st_xmax(v_tile) - public.st_xmin(v_tile));
+  v_left constant float8 := public.st_xmin(v_tile);
+  v_top constant float8 := public.st_ymax(v_tile);
+  v_scale constant float8 := 4096 / (public.st_xmax(v_tile) - v_left);
   -- 8 of 256 pixels: whoever draws tile by tile draws whole what lies beside an edge (O3.4).
   v_margin constant float8 := 128;
   v_box public.geometry := ausgabe.to_tile_box(z, x, y, v_margin / 4096);
@@ -24,7 +26,7 @@ begin
   return query
   select k.id, k.id, public.st_makepoint(round(k.i), round(k.j))
   from (
-    select s.id, (public.st_x(p.p) - public.st_xmin(v_tile)) * v_scale as i, (public.st_ymax(v_tile) - public.st_y(p.p)) * v_scale as j
+    select s.id, (public.st_x(p.p) - v_left) * v_scale as i, (v_top - public.st_y(p.p)) * v_scale as j
     from (
       select d.id, d.place
       from ausgabe.list_tile_place(v_box, list_tile_sichtbeobachtung.art, artengruppe_id, list_tile_sichtbeobachtung.jahr_von,
@@ -57,7 +59,7 @@ begin
   end if;
   return (
     select case when sum(c.meldungen - c.verschleiert) > teilung * teilung / 4 then teilung * teilung / 4 / count(*) + 1 end
-    from ausgabe.list_raster_zahl('5km', null, null, null, null, box, null, null, null) c
+    from ausgabe.list_raster_karte(0, box) c
     where c.meldungen > c.verschleiert);
 end
 $$;
@@ -73,7 +75,7 @@ as $$
 begin
   return query
   select s.id, s.place
-  from ausgabe.list_raster_zahl('5km', null, null, null, null, box, null, null, null) c
+  from ausgabe.list_raster_karte(0, box) c
   cross join lateral (
     select g.id, g.place
     from gis.sichtbeobachtung_raster g

@@ -167,11 +167,11 @@ comment on column gis.sichtbeobachtung_raster.place is 'The place that everyone 
 -- each square, and is kept (8 s of 19 000 squares while one account's 6 000 records were erased).
 create or replace view gis.raster_zahl as
 with hier as (select 100000 as meldungen)
-select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge, false as ist_neu
 from portal.raster_zahl k
 where k.gitter = '5km' and (k.x, k.y) not in (select o.cell_x, o.cell_y from portal.raster_offen o)
 union all
-select '5km', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+select '5km', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge, true
 from (
   select n.x, n.y, sum(coalesce(k.meldungen, 0)) over (order by coalesce(k.meldungen, 0), n.x, n.y) > h.meldungen as is_viel
   from (select distinct o.cell_x as x, o.cell_y as y from portal.raster_offen o) n
@@ -192,11 +192,11 @@ cross join lateral (
   where d.is_viel and k.gitter = '5km' and k.x = d.x and k.y = d.y
     and exists (select from portal.sichtbeobachtung_gezeigt g where g.cell_x = d.x and g.cell_y = d.y)) c
 union all
-select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge, false as ist_neu
 from portal.raster_zahl k
 where k.gitter = 'eea10' and (k.x, k.y) not in (select o.eea10 / 1000, o.eea10 % 1000 from portal.raster_offen o where o.eea10 is not null)
 union all
-select 'eea10', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+select 'eea10', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge, true
 from (
   select n.x, n.y, sum(coalesce(k.meldungen, 0)) over (order by coalesce(k.meldungen, 0), n.x, n.y) > h.meldungen as is_viel
   from (select distinct o.eea10 / 1000 as x, o.eea10 % 1000 as y from portal.raster_offen o where o.eea10 is not null) n
@@ -215,11 +215,11 @@ cross join lateral (
   where d.is_viel and k.gitter = 'eea10' and k.x = d.x and k.y = d.y
     and exists (select from portal.sichtbeobachtung_gezeigt g where g.eea10 = d.x * 1000 + d.y)) c
 union all
-select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge, false as ist_neu
 from portal.raster_zahl k
 where k.gitter = 'mtb' and (k.x, k.y) not in (select o.tk / 1000, o.tk / 10 % 100 from portal.raster_offen o where o.tk is not null)
 union all
-select 'mtb', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+select 'mtb', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge, true
 from (
   select n.x, n.y, sum(coalesce(k.meldungen, 0)) over (order by coalesce(k.meldungen, 0), n.x, n.y) > h.meldungen as is_viel
   from (select distinct o.tk / 1000 as x, o.tk / 10 % 100 as y from portal.raster_offen o where o.tk is not null) n
@@ -238,11 +238,11 @@ cross join lateral (
   where d.is_viel and k.gitter = 'mtb' and k.x = d.x and k.y = d.y
     and exists (select from portal.sichtbeobachtung_gezeigt g where g.tk between (d.x * 100 + d.y) * 10 + 1 and (d.x * 100 + d.y) * 10 + 4)) c
 union all
-select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge
+select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.artenmenge, false as ist_neu
 from portal.raster_zahl k
 where k.gitter = 'mtbq' and (k.x, k.y) not in (select o.tk / 10, o.tk % 10 from portal.raster_offen o where o.tk is not null)
 union all
-select 'mtbq', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge
+select 'mtbq', d.x, d.y, c.meldungen, c.arten, c.verschleiert, c.erstes_jahr, c.letztes_jahr, c.artenmenge, true
 from (
   select n.x, n.y, sum(coalesce(k.meldungen, 0)) over (order by coalesce(k.meldungen, 0), n.x, n.y) > h.meldungen as is_viel
   from (select distinct o.tk / 10 as x, o.tk % 10 as y from portal.raster_offen o where o.tk is not null) n
@@ -271,3 +271,4 @@ comment on column gis.raster_zahl.verschleiert is 'How many of the sightings are
 comment on column gis.raster_zahl.erstes_jahr is 'Year of the first sighting';
 comment on column gis.raster_zahl.letztes_jahr is 'Year of the last sighting';
 comment on column gis.raster_zahl.artenmenge is 'Of the 5 km grid: its species as bits, in an order of their own';
+comment on column gis.raster_zahl.ist_neu is 'Something changed just now, so that it is in neither gis.raster_feature nor gis.raster_grob';

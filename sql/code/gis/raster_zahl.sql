@@ -35,11 +35,15 @@ begin
   where k.gitter = put_raster_zahl.gitter and k.x = f.x and k.y = f.y
     and not exists (select from unnest(put_raster_zahl.zahlen) z where z.x = f.x and z.y = f.y);
   insert into portal.raster_zahl as k
-  select z.* from unnest(put_raster_zahl.zahlen) z
+  select z.gitter, z.x, z.y, z.meldungen, z.arten, z.verschleiert, z.erstes_jahr, z.letztes_jahr, z.artenmenge, private.to_raster_feature(z)
+  from unnest(put_raster_zahl.zahlen) z
   on conflict (gitter, x, y) do update
   set meldungen = excluded.meldungen, arten = excluded.arten, verschleiert = excluded.verschleiert, erstes_jahr = excluded.erstes_jahr,
-    letztes_jahr = excluded.letztes_jahr, artenmenge = excluded.artenmenge
+    letztes_jahr = excluded.letztes_jahr, artenmenge = excluded.artenmenge, feature = excluded.feature
   where k.* is distinct from excluded.*;
+  if put_raster_zahl.gitter = '5km' then
+    perform private.put_raster_grob(put_raster_zahl.x, put_raster_zahl.y);
+  end if;
 end
 $$;
 
@@ -106,8 +110,11 @@ declare
   v_leer bigint[];
   v_zero bit varying;
   v_count integer := 0;
+  v_is_old boolean;
 begin
-  if not exists (select from portal.raster_offen) then
+  -- The widest squares: of a database from before there were any.
+  v_is_old := exists (select from portal.raster_grob k where k.stufe = 9 and k.meldungen is null);
+  if not v_is_old and not exists (select from portal.raster_offen) then
     return 0;
   end if;
   begin
@@ -115,6 +122,10 @@ begin
   exception
     when lock_not_available then return 0;
   end;
+  if v_is_old then
+    perform private.complete_raster_zahl();
+    return 1;
+  end if;
   -- What is named later than here stays named. What is counted below is at least as new as what is named here.
   v_offen := array(
     select o.id
@@ -130,7 +141,7 @@ begin
   where f.x is not null;
   perform private.put_raster_zahl('5km', v_x, v_y, array(
     select row('5km', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum)), bit_or(set_bit(v_zero, p.platz, 1)))::portal.raster_zahl
+      extract(year from min(g.datum)), extract(year from max(g.datum)), bit_or(set_bit(v_zero, p.platz, 1)), null)::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.cell_x = f.x and g.cell_y = f.y
     left join portal.art_platz p on p.art = g.art
@@ -141,7 +152,7 @@ begin
   perform private.delete_doppeltes_feld('eea10', v_x, v_y);
   perform private.put_raster_zahl('eea10', v_x, v_y, array(
     select row('eea10', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum)), null)::portal.raster_zahl
+      extract(year from min(g.datum)), extract(year from max(g.datum)), null, null)::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.eea10 = f.x * 1000 + f.y
     group by f.x, f.y));
@@ -151,7 +162,7 @@ begin
   perform private.delete_doppeltes_feld('mtb', v_x, v_y);
   perform private.put_raster_zahl('mtb', v_x, v_y, array(
     select row('mtb', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum)), null)::portal.raster_zahl
+      extract(year from min(g.datum)), extract(year from max(g.datum)), null, null)::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.tk between (f.x * 100 + f.y) * 10 + 1 and (f.x * 100 + f.y) * 10 + 4
     group by f.x, f.y));
@@ -161,7 +172,7 @@ begin
   perform private.delete_doppeltes_feld('mtbq', v_x, v_y);
   perform private.put_raster_zahl('mtbq', v_x, v_y, array(
     select row('mtbq', f.x, f.y, count(*), count(distinct g.art), count(*) filter (where g.unschaerfe_m > 0),
-      extract(year from min(g.datum)), extract(year from max(g.datum)), null)::portal.raster_zahl
+      extract(year from min(g.datum)), extract(year from max(g.datum)), null, null)::portal.raster_zahl
     from unnest(v_x, v_y) f (x, y)
     join portal.sichtbeobachtung_gezeigt g on g.tk = f.x * 10 + f.y
     group by f.x, f.y));
@@ -266,33 +277,3 @@ begin
 end
 $$;
 comment on function api.set_raster_vollstaendig() is 'Has all squares counted, once they are known of all records';
-
--- Gives species the bits by which larger squares are counted.
-create or replace function private.set_art_platz()
-  returns void
-  language plpgsql
-  volatile
-as $$
-begin
-  perform private.require_platz_lock();
-  insert into portal.art_platz (art, platz)
-  select a.id, coalesce((select max(p.platz) + 1 from portal.art_platz p), 0) + row_number() over (order by a.id) - 1
-  from portal.art a
-  where not exists (select from portal.art_platz p where p.art = a.id);
-end
-$$;
-
-create or replace function private.art_after_insert()
-  returns trigger
-  language plpgsql
-  volatile
-  security definer
-  set search_path = ''
-as $$
-begin
-  if exists (select from new_row) then
-    perform private.set_art_platz();
-  end if;
-  return null;
-end
-$$;

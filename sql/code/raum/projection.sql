@@ -222,6 +222,19 @@ as $$
 $$;
 comment on function ausgabe.to_lonlat(public.geometry) is 'Geometry in EPSG:25832 as degrees of EPSG:4326, longitude first';
 
+-- The same geometry as web maps show it.
+--   geometry  EPSG:25832
+-- returns       EPSG:3857
+create or replace function ausgabe.to_map_polygon(geometry public.geometry)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select public.st_transform(geometry, 3857)
+$$;
+comment on function ausgabe.to_map_polygon(public.geometry) is 'Geometry in EPSG:25832 as web maps show it, EPSG:3857';
+
 -- A box of any system as it lies in ours. Its edges are no straight lines there: over 100 km they leave them by 200 m, so that they
 -- are cut into pieces. What is more than 60 degrees from the central meridian of UTM zone 32 is left out: nothing lies there, and
 -- ST_Transform fails for it.

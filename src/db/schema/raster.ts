@@ -47,8 +47,29 @@ export const rasterZahl = portal.table(
     letztes_jahr: integer('letztes_jahr').notNull(),
     // of the 5 km grid: the species as bits, by which larger squares are counted
     artenmenge: bits('artenmenge'),
+    // as /ogc shows it; null where it is yet to be written
+    feature: text('feature'),
   },
   (t) => [primaryKey({ columns: [t.gitter, t.x, t.y] })],
+);
+
+const polygonOfMap = customType<{ data: string }>({ dataType: () => 'geometry(Polygon,3857)' });
+
+/** The same for tiles: 5 km cells, and squares twice as wide at each further level. Without counts: yet to be counted. */
+export const rasterGrob = portal.table(
+  'raster_grob',
+  {
+    stufe: integer('stufe').notNull(),
+    x: integer('x').notNull(),
+    y: integer('y').notNull(),
+    meldungen: bigint('meldungen', { mode: 'number' }),
+    arten: integer('arten'),
+    verschleiert: bigint('verschleiert', { mode: 'number' }),
+    // from level 1: those of the next level are put together of these
+    artenmenge: bits('artenmenge'),
+    cell: polygonOfMap('cell'),
+  },
+  (t) => [primaryKey({ columns: [t.stufe, t.x, t.y] })],
 );
 
 /** Where a record came, went or changed since the squares there were counted. Rows are only added, so that no writer waits. */
