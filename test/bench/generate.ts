@@ -66,7 +66,7 @@ async function completeOutputs(sql: Sql, size: number): Promise<void> {
     await renewPruefgruende(sql);
   }
   await sql.unsafe(
-    'vacuum (analyze) portal.raster_zahl, portal.raster_offen, portal.raster_feld, portal.abgleich, portal.pruef_zahl, portal.pruef_zahl_offen, portal.pruefgrund',
+    'vacuum (analyze) portal.raster_zahl, portal.raster_grob, portal.raster_offen, portal.raster_feld, portal.abgleich, portal.pruef_zahl, portal.pruef_zahl_offen, portal.pruefgrund',
   );
 }
 

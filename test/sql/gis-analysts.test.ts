@@ -31,6 +31,7 @@ describe('an analyst', { skip }, () => {
     const views = [
       ...['sichtbeobachtung', 'sichtbeobachtung_raster', 'mandant', 'art', 'stadium', 'protokoll'],
       ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'raster_feld', 'raster_zahl', 'raster_besetzt'],
+      ...['raster_grob', 'raster_feature'],
     ];
     for (const [group, own] of [
       ['gis_public', views],
@@ -206,7 +207,9 @@ describe('an analyst', { skip }, () => {
       'gis.raster_5km',
       'gis.raster_besetzt',
       'gis.raster_eea10',
+      'gis.raster_feature',
       'gis.raster_feld',
+      'gis.raster_grob',
       'gis.raster_mtb',
       'gis.raster_mtbq',
       'gis.raster_zahl',

@@ -93,13 +93,13 @@ async function checkAll(what: string): Promise<void> {
   }
   // The page of all species is put together of what is kept; to another system it is made square by square.
   for (const grid of grids) {
-    const read = (srid: number, after: string | null, limit: number) => sql<{ features: string; last_key: string | null }[]>`
+    const read = (srid: number, after: string | null, limit: number) => sql<Page[]>`
       select features, last_key from ausgabe.list_raster_feature(
         ${grid}, null, null, null, null, null, null, ${after}, 1, ${limit}, ${srid}, false)`;
     for (let after: string | null = null; ; ) {
-      const [kept] = await read(4326, after, 4);
-      const [made] = await read(25832, after, 4);
-      const expected = await sql.unsafe(`
+      const [kept]: Page[] = await read(4326, after, 4);
+      const [made]: Page[] = await read(25832, after, 4);
+      const expected: { feature: string }[] = await sql.unsafe(`
         select ausgabe.to_raster_feature(z.code, z.meldungen, z.arten, z.erstes_jahr, z.letztes_jahr, z.verschleiert, z.cell, 4326, false) as feature
         from ausgabe.list_raster('${grid}', null, null, null, null, null, ${after === null ? 'null' : `'${after}'`}, 5) z offset 1`);
       assert.deepEqual(kept?.features, expected.map(({ feature }) => feature).join(',\n'), `${what}: ${grid} behind ${after}`);
@@ -110,7 +110,8 @@ async function checkAll(what: string): Promise<void> {
   }
   for (const stufe of [0, 1, 3, 6, 9]) {
     const side = 5000 * 2 ** stufe;
-    const count = (where: string) => sql.unsafe(`
+    const count = (where: string) =>
+      sql.unsafe(`
       select floor(st_x(place) / ${side})::integer as x, floor(st_y(place) / ${side})::integer as y, count(*)::integer as meldungen,
         count(distinct art)::integer as arten, (count(*) filter (where unschaerfe_m > 0))::integer as verschleiert
       from gis.sichtbeobachtung where ${where} group by 1, 2 order by 1, 2`);
@@ -135,6 +136,11 @@ async function checkAll(what: string): Promise<void> {
       );
     }
   }
+}
+
+interface Page {
+  features: string;
+  last_key: string | null;
 }
 
 async function gidOf(art: number): Promise<number> {
@@ -422,8 +428,10 @@ describe('counts by squares', () => {
         date '2004-02-03' + i, 'oeffentlich', 'freigegeben', i % 3 = 0 from generate_series(1, 100) i`;
     await countRaster(sql);
     const yetToWrite = async () =>
-      (await sql`
-        select from portal.raster_grob where meldungen is null union all select from portal.raster_zahl where feature is null`).length;
+      (
+        await sql`
+        select from portal.raster_grob where meldungen is null union all select from portal.raster_zahl where feature is null`
+      ).length;
     assert.equal(await yetToWrite(), 0);
     await sql`truncate portal.raster_grob`;
     await sql`update portal.raster_zahl set feature = null`;

@@ -250,6 +250,27 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
       'where not d.is_viel and g.cell_x = d.x and g.cell_y = d.y and g.unschaerfe_m = 0',
     ],
   },
+  'view gis.raster_grob as': {
+    'an output shows kept squares in tiles although something changed': [
+      'where (k.stufe, k.x, k.y) not in (select o.stufe, o.x, o.y from offen o)',
+      '',
+    ],
+  },
+  'view gis.raster_feature as': {
+    'an output shows kept squares in pages although something changed': ['where f.x is not null', 'where false'],
+  },
+  'function ausgabe.list_raster_karte(': {
+    'an output forgets squares of tiles in which something changed': [
+      'where exists (select from feld f where f.meldungen is null)',
+      'where false',
+    ],
+  },
+  'function private.put_raster_grob(': {
+    'an output has squares of tiles in which there is nothing any more': [
+      'and (f.x, f.y) not in (select z.x, z.y from zahl z)',
+      'and false',
+    ],
+  },
   'function private.set_gezeigt(': {
     'an output goes on counting what was withdrawn': ['union all select h.id from hidden h', ''],
   },

@@ -81,7 +81,8 @@ begin
     from gis.sichtbeobachtung_raster g
     where g.cell_x = c.x and g.cell_y = c.y and g.unschaerfe_m = 0
     order by g.cell_x, g.cell_y, g.id
-    limit of_cell) s;
+    limit of_cell) s
+  where s.place operator(public.&&) box;
 end
 $$;
 comment on function ausgabe.list_tile_place_of_cell(public.geometry, bigint) is

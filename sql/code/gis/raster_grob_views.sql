@@ -4,6 +4,7 @@
 create or replace view gis.raster_feature as
 select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, k.letztes_jahr, k.feature
 from portal.raster_zahl k
+cross join (select) nichts
 where (k.gitter, k.x, k.y) not in (
   select f.gitter, f.x, f.y
   from portal.raster_offen o
