@@ -7,6 +7,7 @@ import postgres from 'postgres';
 import type { Database, Sql } from '../../src/db/client.ts';
 import { listGrantWarnings } from '../../src/db/grants.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
+import { countRaster } from '../../src/db/raster.ts';
 import { startBoss } from '../../src/jobs/boss.ts';
 import { type Analyst, type Group, openSecrets, secrets } from '../support/analyst.ts';
 import { changeCode } from '../support/code.ts';
@@ -33,6 +34,7 @@ describe('an analyst', { skip }, () => {
       ...['raster_5km', 'raster_eea10', 'raster_mtb', 'raster_mtbq', 'raster_feld', 'raster_zahl', 'raster_besetzt'],
       ...['raster_grob', 'raster_feature'],
     ];
+    await countRaster(sql);
     for (const [group, own] of [
       ['gis_public', views],
       ['gis_exact', [...views, 'sichtbeobachtung_exakt', 'qs']],

@@ -117,7 +117,7 @@ async function checkAll(what: string): Promise<void> {
       from gis.sichtbeobachtung where ${where} group by 1, 2 order by 1, 2`);
     const kept = await sql`
       select x, y, meldungen::integer as meldungen, arten::integer as arten, verschleiert::integer as verschleiert
-      from ausgabe.list_raster_karte(${stufe}, st_makeenvelope(300000, 5400000, 600000, 5700000, 25832))`;
+      from ausgabe.list_raster_karte(${stufe}, st_makeenvelope(300000, 5400000, 600000, 5700000, 25832)) order by x, y`;
     assert.deepEqual([...kept], [...(await count('true'))], `${what}: ${side} m`);
     const filters: [number | null, number | null][] = [
       [null, 1000],
@@ -386,12 +386,14 @@ describe('counts by squares', () => {
         : []),
       ...Plans.flatMap(loopsOf),
     ];
-    for (const view of ['raster_zahl', 'raster_besetzt']) {
+    for (const view of ['raster_zahl', 'raster_besetzt', 'raster_feature', 'raster_grob']) {
       for (const grid of grids) {
         await sql`vacuum analyze portal.raster_offen`;
         await takeBack(sql, async (tx) => {
           await tx`set local plan_cache_mode = force_generic_plan`;
-          await tx.unsafe(`prepare counted as select x, y from gis.${view} where gitter = '${grid}'`);
+          await tx.unsafe(
+            `prepare counted as select x, y from gis.${view} where ${view === 'raster_grob' ? 'stufe = 3' : `gitter = '${grid}'`}`,
+          );
           await tx`execute counted`;
           await tx`
               insert into portal.raster_offen (cell_x, cell_y, eea10, tk) select g.cell_x, g.cell_y, g.eea10, g.tk

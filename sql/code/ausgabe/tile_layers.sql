@@ -60,7 +60,7 @@ $$;
 comment on function ausgabe.to_tile_polygon(public.geometry, integer, integer, integer) is
   'Polygons of EPSG:3857 in coordinates of a tile, cut a little beyond its edges; null where nothing is left';
 
--- The same of a square, which most often lies inside of the tile: then nothing is to be cut.
+-- The same of a square, in less steps: most often it lies inside of the tile, or is cut to another convex polygon.
 create or replace function ausgabe.to_tile_square(square public.geometry, z integer, x integer, y integer)
   returns public.geometry
   language plpgsql
@@ -71,12 +71,18 @@ declare
   v_scale constant float8 := 4096 * 2.0 ^ z / 40075016.685578488;
   v_square constant public.geometry := public.st_affine(
     square, v_scale, 0, 0, -v_scale, 2048 * 2.0 ^ z - 4096 * x, 2048 * 2.0 ^ z - 4096 * y);
+  v_is_inside constant boolean := public.st_xmin(v_square) >= -64 and public.st_xmax(v_square) <= 4160
+    and public.st_ymin(v_square) >= -64 and public.st_ymax(v_square) <= 4160;
+  -- To whole numbers, in a fiftieth of what ST_ReducePrecision takes.
+  v_part constant public.geometry := public.st_snaptogrid(
+    case when v_is_inside then v_square
+      else public.st_clipbybox2d(v_square, public.st_makeenvelope(-64, -64, 4160, 4160)::public.box2d) end,
+    1);
 begin
   return case
-    when public.st_xmin(v_square) >= -64 and public.st_xmax(v_square) <= 4160
-      and public.st_ymin(v_square) >= -64 and public.st_ymax(v_square) <= 4160
-    -- To whole numbers, in a fiftieth of what ST_ReducePrecision takes.
-    then public.st_setsrid(public.st_forcepolygonccw(public.st_snaptogrid(v_square, 1)), 0)
+    when public.st_isempty(v_part) then null
+    -- What is thin may cross itself in whole numbers.
+    when v_is_inside or public.st_isvalidreason(v_part) = 'Valid Geometry' then public.st_setsrid(public.st_forcepolygonccw(v_part), 0)
     else ausgabe.to_tile_polygon(square, z, x, y) end;
 end
 $$;

@@ -1,6 +1,7 @@
 -- What is made of the kept counts (gis/raster_zahl.sql) when they are kept: features for /ogc, larger squares for tiles.
 
--- A square with its counts as /ogc shows it in degrees, which is what most ask for. Whoever changes it there empties it in a migration.
+-- A square with its counts as /ogc shows it in degrees, which is what most ask for. Whoever changes it there
+-- empties it in a migration, and portal.raster_grob, which has both written anew.
 create or replace function private.to_raster_feature(zahl portal.raster_zahl)
   returns text
   language sql

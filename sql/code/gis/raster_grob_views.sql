@@ -6,7 +6,7 @@ select k.gitter, k.x, k.y, k.meldungen, k.arten, k.verschleiert, k.erstes_jahr, 
 from portal.raster_zahl k
 cross join (select) nichts
 where (k.gitter, k.x, k.y) not in (
-  select f.gitter, f.x, f.y
+  select distinct f.gitter, f.x, f.y
   from portal.raster_offen o
   cross join lateral (
     values ('5km', o.cell_x, o.cell_y), ('eea10', o.eea10 / 1000, o.eea10 % 1000), ('mtb', o.tk / 1000, o.tk / 10 % 100),
