@@ -1,7 +1,7 @@
 // Writes answers in the format that the request asks for: JSON, JSONP or XML.
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Json } from '../../db/page.ts';
+import type { Json, Teil } from '../../db/page.ts';
 import { currentScope } from '../../guard/request.ts';
 import type { Env } from '../context.ts';
 import { type Format, plainJson, readFormat } from './answer-format.ts';
@@ -16,6 +16,8 @@ export interface Answer {
   status: ContentfulStatusCode;
   /** The version of what it is made from, where it is answered conditionally. */
   stand?: string;
+  /** The same of where all lies that it shows. */
+  teil?: Teil | undefined;
 }
 
 const xmlType = 'text/xml; charset=utf-8';
