@@ -60,13 +60,13 @@ it('are what would be made now, after each of many changes', async () => {
   const change = async () => {
     const id = dice.pick(ids);
     const { x, y } = dice.pick(places);
-    const step = dice.below(9);
+    const step = dice.below(11);
     if (step === 0) await make({ status: 'freigegeben' });
     else if (step === 1) await make();
     else if (step === 2) await sql`update portal.sichtbeobachtung set status = 'freigegeben' where id = ${id}`;
     else if (step === 3) await sql`update portal.sichtbeobachtung set status = 'pruefung' where id = ${id}`;
     else if (step === 4) await sql`update portal.sichtbeobachtung set anzahl = anzahl + 1 where id = ${id}`;
-    else if (step === 5)
+    else if (step >= 9 || step === 5)
       await sql`
         update portal.sichtbeobachtung set point = st_setsrid(st_makepoint(${x}::float8 + ${dice.below(1800) - 900}, ${y}::float8), 25832)
         where id = ${id}`;
