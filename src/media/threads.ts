@@ -36,7 +36,7 @@ export interface MediaThreads {
 }
 
 export interface MediaThreadsOptions {
-  /** Threads at most; without it two or three, by cores. Each takes 100 MB, and up to 500 for the worst photo (60 megapixels, progressive). */
+  /** Threads at most; without it two or three, by cores. Each takes 200 MB, and up to 400 for the worst photo (60 megapixels, progressive). */
   workers?: number | undefined;
   /** Longest wait for a place, in milliseconds. */
   waitMs?: number;
