@@ -111,7 +111,7 @@ export function route<
       if (list !== null) {
         const { rows, lastId, ...version } = result as Page<Json> & Partial<VersionedPage>;
         const next = nextUrl(deps.secretKey, list, c.get('origin'), lastId);
-        return { ...makeRows(format, rows, next, restrict, status), ...version };
+        return { ...(await makeRows(format, rows, next, restrict, status)), ...version };
       }
       if (shape === 'file') return result as Response;
       if (shape === 'bare') {
@@ -120,7 +120,7 @@ export function route<
       }
       if (caching === undefined) return makeRows(format, result as Json, null, restrict, status);
       const { value, ...version } = result as Versioned<Json>;
-      return { ...makeRows(format, value, null, restrict, status), ...version };
+      return { ...(await makeRows(format, value, null, restrict, status)), ...version };
     },
   };
 }
