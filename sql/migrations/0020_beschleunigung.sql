@@ -1,3 +1,11 @@
+CREATE TABLE "portal"."stand_block" (
+	"block" integer NOT NULL,
+	"id" bigint NOT NULL,
+	"anzahl" bigint NOT NULL,
+	"gestartet" timestamp with time zone,
+	CONSTRAINT "stand_block_block_id_pk" PRIMARY KEY("block","id")
+);
+--> statement-breakpoint
 CREATE TABLE "portal"."raster_grob" (
 	"stufe" integer NOT NULL,
 	"x" integer NOT NULL,
