@@ -89,6 +89,26 @@ describe('an imported sighting', () => {
     for (const [index, row] of rows.entries()) assert.deepEqual(imported[index], posted[index], JSON.stringify(row));
   });
 
+  it('has the columns that the trigger derives, also one that everybody is shown and one with a guid of its own', async () => {
+    const released = rows.map((row, index) => ({
+      ...row,
+      ...{ bereich: 'oeffentlich', status: 'freigegeben', guid: index % 3 ? '' : v5(`record ${index}`, v5.URL) },
+    }));
+    assert.equal(await importCsv(database, toCsv(released, [...columns, 'status', 'guid']), 'expertin'), rows.length);
+    const read = () => sql`
+      select to_jsonb(s) as columns, st_asewkt(s.shown_point, 17) as shown_point
+      from portal.sichtbeobachtung s join portal.nutzer u on u.id = s.nutzer_id
+      where u.loginname = 'expertin'
+      order by s.id`;
+    const [made, guids] = [[...(await read())], new Set(released.map(({ guid }) => guid))];
+    assert.deepEqual(new Set(made.map(({ columns }) => columns.schutz)), new Set([0, 1, 2]));
+    assert.ok(made.every(({ columns }) => columns.kopf_json.includes(columns.guid)));
+    assert.equal(made.filter(({ columns }) => guids.has(columns.guid)).length, guids.size - 1);
+    await sql`update portal.sichtbeobachtung set kopf_json = null, shown_point = raster_point where true`;
+    assert.deepEqual([...(await read())], made);
+    await removeRecords('expertin');
+  });
+
   it('has the guid of its id', async () => {
     const records = await sql<{ id: number; guid: string; namespace: string }[]>`
       select s.id, s.guid, i.guid_namespace as namespace from portal.sichtbeobachtung s, portal.installation i`;
