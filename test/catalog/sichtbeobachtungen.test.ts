@@ -109,6 +109,37 @@ describe('an imported sighting', () => {
     await removeRecords('expertin');
   });
 
+  it('is checked again where it is stored, and what follows is derived as ever', async () => {
+    const store = (place: string, day: string) =>
+      sql.begin(async (tx) => {
+        await tx`select api.create_sichtbeobachtung_import()`;
+        await tx.unsafe(`
+          insert into pg_temp.sichtbeobachtung_import (zeile, art, lat, lon, srid, anzahl, sensibel, datum, bereich, status)
+          values (1, 2, ${place}, 25832, 1, false, ${day}, 'privat', 'pruefung')`);
+        await tx`select api.prepare_sichtbeobachtung_import((select max(id) from portal.nutzer), null, false)`;
+        await tx`select api.create_sichtbeobachtung_of_import(null, 0, 1000)`;
+        const derived = await tx`
+          insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+          select nutzer_id, art, st_translate(point, 1, 1), datum from portal.sichtbeobachtung order by id desc limit 1 returning guid`;
+        assert.equal(derived.length, 1);
+        await tx`rollback and chain`;
+      });
+    await store('5530000, 420000', "'2020-01-01'");
+    await assert.rejects(store('6530000, 420000', "'2020-01-01'"), { code: 'GBIET' });
+    await assert.rejects(store('5530000, 420000', 'current_date + 2'), { code: 'DATUM' });
+    await assert.rejects(store('5530000, 420000', "'1799-12-31'"), { code: 'DATUM' });
+  });
+
+  it('that is only said to be derived is not stored', async () => {
+    const stored = sql.begin(async (tx) => {
+      await tx`select set_config('portal.abgeleitet', 'import', true)`;
+      await tx`
+        insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+        select max(id), 2, st_setsrid(st_makepoint(420000, 5530000), 25832), '2020-01-01' from portal.nutzer`;
+    });
+    await assert.rejects(stored, { code: '23502' });
+  });
+
   it('has the guid of its id', async () => {
     const records = await sql<{ id: number; guid: string; namespace: string }[]>`
       select s.id, s.guid, i.guid_namespace as namespace from portal.sichtbeobachtung s, portal.installation i`;
