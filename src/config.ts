@@ -142,7 +142,7 @@ export const settings = {
     null,
     1,
     64,
-    'Fotos und Tonaufnahmen, die zugleich bearbeitet werden, aus einem Netz eine weniger; ohne Angabe: 2 bis 4, je nach Rechenkernen',
+    'Fotos und Tonaufnahmen, die zugleich bearbeitet werden, aus einem Netz eine weniger; ohne Angabe: 2 oder 3, je nach Rechenkernen; über 3 nur mit UV_THREADPOOL_SIZE von 2 mehr',
   ),
   MAX_UPLOADS: integer(
     '32',

@@ -64,7 +64,7 @@ const packageHomes: [name: RegExp, home: RegExp][] = [
   [/^drizzle-orm(\/|$)/, /^src\/db\/(schema\/.*|tables\.ts)$/],
   [/^hono(\/|$)|^@hono\//, /^src\/(app\.ts|main\.ts|http\/.*)$/],
   [/^pg-boss(\/|$)/, /^src\/jobs\//],
-  [/^jimp$|^wasm-vips$/, /^src\/media\//],
+  [/^jimp$|^sharp$/, /^src\/media\//],
 ];
 
 function listImportProblems(sources: Sources): string[] {

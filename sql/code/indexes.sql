@@ -16,6 +16,7 @@ comment on index portal.sichtbeobachtung_art_jahr is 'one species in one year';
 comment on index portal.sichtbeobachtung_gruppe is 'one group of species';
 comment on index portal.sichtbeobachtung_jahr is 'jahr=';
 comment on index portal.sichtbeobachtung_nutzer is 'own records: bereich=privat, bereich=persoenlich';
+comment on index portal.sichtbeobachtung_erfahrung is 'how many records of a group a recorder had released: queue, automatic release';
 comment on index portal.mandant_sichtbeobachtung_pk is 'tenants of one record; its deletion';
 comment on index portal.mandant_sichtbeobachtung_frei is
   'mandant=. Whether a record is released comes before the id: without it a page walked through an import of 200 000 records that waited for their review (44 ms at 1 million)';

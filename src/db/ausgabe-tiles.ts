@@ -33,31 +33,39 @@ export type TileGeometry =
 
 /** A packed tile. PostgreSQL only: the embedded database is built without the library. */
 export async function getTile(sql: Sql, query: TileQuery): Promise<Versioned<Buffer<ArrayBuffer>>> {
-  return readPublic(sql, async (tx) => {
-    return oneValue<Buffer<ArrayBuffer>>(tx`
+  return readPublic(
+    sql,
+    async (tx) => {
+      return oneValue<Buffer<ArrayBuffer>>(tx`
       select ausgabe.get_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
         jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`);
-  });
+    },
+    query,
+  );
 }
 
 /** What is in a tile, unpacked. */
 export async function listTile(sql: Sql, query: TileQuery): Promise<Versioned<TileFeature[]>> {
-  return readPublic(sql, async (tx) => {
-    const rows = await tx<{ ebene: string; fid: number | null; merkmale: string; geom: string }[]>`
+  return readPublic(
+    sql,
+    async (tx) => {
+      const rows = await tx<{ ebene: string; fid: number | null; merkmale: string; geom: string }[]>`
       select ebene, fid, merkmale, geom
       from ausgabe.list_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
         jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`;
-    return rows.map(({ ebene, fid, merkmale, geom }) => ({
-      layer: ebene,
-      id: fid,
-      properties: JSON.parse(merkmale) as Record<string, string | number>,
-      geometry: JSON.parse(geom) as TileGeometry,
-    }));
-  });
+      return rows.map(({ ebene, fid, merkmale, geom }) => ({
+        layer: ebene,
+        id: fid,
+        properties: JSON.parse(merkmale) as Record<string, string | number>,
+        geometry: JSON.parse(geom) as TileGeometry,
+      }));
+    },
+    query,
+  );
 }
 
 /** Where there are tenants, in degrees: west, south, east, north; null without any. */

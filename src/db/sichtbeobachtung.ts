@@ -1,6 +1,6 @@
 import type { FeldValues } from '../sichtbeobachtung-felder.ts';
 import type { Sql, Transaction } from './client.ts';
-import { toRawPage, type Versioned, type VersionedPage } from './page.ts';
+import { toRawPage, toTeil, type Versioned, type VersionedPage } from './page.ts';
 import { oneRow, oneValue } from './row.ts';
 
 /** The files that a sighting may have. */
@@ -47,9 +47,10 @@ export async function getSichtbeobachtung(
 ): Promise<Versioned<Buffer>> {
   const [row] = await sql`
     select api.get_sichtbeobachtung(tenant => ${tenant}::integer, reader => ${reader}::bigint, id => ${id}::bigint),
-      api.get_stand_gezeigt()`.raw();
+      api.get_stand_gezeigt(), b.bloecke, api.get_stand_gezeigt_in(b.bloecke)
+    from api.list_block_of_sichtbeobachtung(${id}::bigint) b (bloecke)`.raw();
   if (!row?.[0]) throw new Error('api.get_sichtbeobachtung returned no row');
-  return { value: row[0], stand: String(row[1]) };
+  return { value: row[0], stand: String(row[1]), teil: toTeil(row[2], row[3]) };
 }
 
 /** What a list is asked for, as the interface and the database name it; what is missing matches everything. */
@@ -84,9 +85,12 @@ export async function listSichtbeobachtung(
 ): Promise<VersionedPage<Buffer>> {
   return toRawPage(
     await sql`
-    select l.result, l.last_id, api.get_stand_gezeigt() from api.list_sichtbeobachtung(
-      tenant => ${tenant}::integer, reader => ${reader}::bigint, filter => (${JSON.stringify(filter)}::text)::jsonb,
-      before_id => ${beforeId}::bigint, row_limit => ${limit}::integer) l`.raw(),
+    select l.result, l.last_id, api.get_stand_gezeigt(), b.bloecke, api.get_stand_gezeigt_in(b.bloecke)
+    from (select (${JSON.stringify(filter)}::text)::jsonb as filter) f
+    cross join lateral api.list_block_of_filter(f.filter) b (bloecke)
+    cross join lateral api.list_sichtbeobachtung(
+      tenant => ${tenant}::integer, reader => ${reader}::bigint, filter => f.filter, before_id => ${beforeId}::bigint,
+      row_limit => ${limit}::integer) l`.raw(),
   );
 }
 

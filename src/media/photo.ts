@@ -1,21 +1,25 @@
-// Makes photos small. It blocks while it decodes and encodes, for half a second and more: only for a thread of its own (thread.ts).
+// Makes photos small, in half a second of a core: only for a thread of its own (thread.ts).
 //
-// The library is libvips in WebAssembly (wasm-vips), with mozjpeg: it scales while it decodes, so that the pixels of a large picture are
-// never all in memory (of a progressive one its coefficients are). Jimp turns what is left of it.
+// The library is sharp: libvips with mozjpeg, as native code. It scales while it decodes, so that the pixels of a large picture are never all
+// in memory (of a progressive one its coefficients are). Jimp turns what is left of it.
 //
-// What fails for another reason than the picture is thrown: the thread ends, with all its memory, and the next photo gets a new one.
+// What fails for another reason than the picture is thrown: the thread ends, and the next photo gets a new one.
 
 import { Jimp } from 'jimp';
-import openVips from 'wasm-vips';
+import sharp, { type Sharp, type SharpOptions } from 'sharp';
 import { findRefusal, type JpegFrame, type JpegRefusal, nameStranger, readJpeg } from './jpeg.ts';
 import { encodeBelow } from './quality.ts';
 
 /** The photo to store, in a buffer of its own, or why there is none. */
 export type PhotoReply = { bytes: Uint8Array<ArrayBuffer> } | { refused: JpegRefusal };
 
-type Vips = Awaited<ReturnType<typeof openVips>>;
-/** A picture in the memory of the library, which it takes until it is disposed of. */
-type Picture = InstanceType<Vips['Image']>;
+/** Pixels, three or four bytes each. */
+interface Picture {
+  data: Buffer;
+  width: number;
+  height: number;
+  channels: 3 | 4;
+}
 
 /** pixels of the longest side */
 const longestSide = 2_048;
@@ -25,20 +29,13 @@ const sizeLimit = 500_000;
 const enough = 0.95;
 /** Below 50 blocks and rings show; fewer pixels look better. Above 95 files grow and nothing is to be seen of it. */
 const quality = { lowest: 50, highest: 95, guess: 75, trials: 6 };
-/** As mozjpeg writes by default, but for the search of the best order of scans, which takes as long again for 3 percent of the file. */
-const encoding = {
-  interlace: true,
-  optimize_coding: true,
-  trellis_quant: true,
-  overshoot_deringing: true,
-  quant_table: 3,
-  subsample_mode: 'on',
-  keep: 'none',
-} as const;
+/** Without mozjpeg's trellis: at the same size a step or two of quality more, for four times the work. */
+const encoding = { progressive: true, quantisationTable: 3 } as const;
 
-const profile = 'icc-profile-data';
 /** Computations of any number (multiProcessElementsType), which no camera needs: in 8 kB they take a second. */
 const costly = 'mpet';
+/** Unlimited: the limits are those of jpeg.ts. */
+const reading: SharpOptions = { limitInputPixels: false, unlimited: true, sequentialRead: true };
 /** As bright as white must stay: a profile of zeros makes all black. */
 const leastWhite = 240;
 
@@ -61,159 +58,109 @@ const turns: Record<number, { degrees: number; flip?: 'horizontal' | 'vertical' 
   8: { degrees: 90 },
 };
 
-const library = openVips({
-  // Those for other kinds of pictures.
-  dynamicLibraries: [],
-  // What fails is thrown.
-  print: () => undefined,
-  printErr: () => undefined,
-}).then((vips) => {
-  // More threads for one picture would be taken from others.
-  vips.concurrency(1);
-  // It would keep pictures, by the address of bytes that are another photo's by then.
-  vips.Cache.max(0);
-  return vips;
-});
+// More threads for one picture would be taken from others.
+sharp.concurrency(1);
+// It would keep pictures of others.
+sharp.cache(false);
+// Of what libvips can read, JPEG alone: decoders that strangers do not reach need no trust.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({ operation: ['VipsForeignLoadJpeg'] });
 
 /**
  * The photo upright, at most 2048 pixels long, below 500 000 bytes, without metadata.
  * @param bytes of a file; not changed
  */
 export async function compressPhoto(bytes: Buffer): Promise<PhotoReply> {
-  const vips = await library;
   const jpeg = readJpeg(bytes);
   const refusal = jpeg ? findRefusal(jpeg) : nameStranger(bytes);
   if (refusal || !jpeg?.frame) return { refused: refusal ?? 'damaged' };
 
-  const small = decode(vips, Buffer.concat(jpeg.parts), jpeg.frame);
+  const small = await decode(jpeg.parts, jpeg.frame);
   if (typeof small === 'string') return { refused: small };
-  using stored = small;
-  try {
-    using shown = toScreen(stored);
-    using upright = turn(vips, shown, jpeg.orientation);
-    return { bytes: requirePlain(encode(vips, upright)) };
-  } catch (error) {
-    const said = readLibraryError(error);
-    throw said === null ? error : new Error(said);
-  }
+  return { bytes: requirePlain(await encode(await turn(small, jpeg.orientation))) };
 }
 
-/** Decodes and scales it. */
-function decode(vips: Vips, bytes: Buffer, frame: JpegFrame): Picture | JpegRefusal {
-  takeNotes(vips);
-  const small = read(vips, bytes, frame);
-  const notes = typeof small === 'string' ? small : takeNotes(vips);
-  // Data that was missed is grey in the picture; what else the library can bear leaves it whole.
-  const refusal = /premature end/i.test(notes) ? 'truncated' : /bad Huffman code|instead of RST/i.test(notes) ? 'damaged' : null;
-  if (typeof small === 'string') return refusal ?? 'damaged';
-  if (!refusal) return small;
-  small[Symbol.dispose]();
-  return refusal;
-}
-
-/** The picture at the size to store, or what the library says against it. */
-function read(vips: Vips, bytes: Buffer, { width, height }: JpegFrame): Picture | string {
+/** Decodes and scales it, in the colours of a screen: by its profile, unless that is broken. */
+async function decode(parts: Uint8Array[], { width, height, components }: JpegFrame): Promise<Picture | JpegRefusal> {
   const factor = Math.min(1, longestSide / Math.max(width, height));
-  // Of each block of 8 x 8 the decoder makes fewer pixels for less work, by powers of two; the rest is scaled.
-  const shrink = [8, 4, 2].find((times) => times * factor <= 1 && times <= Math.min(width, height)) ?? 1;
   const target = { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
+  const ignoreIcc = !(await hasSoundProfile(parts, components.length === 1));
+  const bytes = Buffer.concat(parts);
+  const read = (failOn: SharpOptions['failOn']) =>
+    toPicture(sharp(bytes, { ...reading, failOn, ignoreIcc }).resize({ ...target, fit: 'fill' }));
   try {
-    // Unlimited: the limits are those of jpeg.ts.
-    using picture = vips.Image.jpegloadBuffer(bytes, { shrink, access: 'sequential', unlimited: true });
-    if (picture.width !== Math.floor(width / shrink) || picture.height !== Math.floor(height / shrink)) {
-      return 'another size than its header has';
-    }
-    using scaled = picture.resize(target.width / picture.width, { vscale: target.height / picture.height });
-    return scaled.copyMemory();
+    return await read('warning').catch((error: unknown) => {
+      // Data that was missed is grey in the picture; what else the library can bear leaves it whole.
+      if (/premature end|bad Huffman code|instead of RST|memory/i.test(messageOf(error))) throw error;
+      return read('none');
+    });
   } catch (error) {
     const said = messageOf(error);
-    if (/(out of|insufficient) memory/i.test(said)) throw new Error(said);
-    return said;
+    if (/(out of|insufficient) memory/i.test(said)) throw error;
+    return /premature end/i.test(said) ? 'truncated' : 'damaged';
   }
 }
 
-/** What the library has noted of the last picture: it tells that with its next error, so one is made. */
-function takeNotes(vips: Vips): string {
-  using dot = vips.Image.black(1, 1);
-  try {
-    dot.crop(1, 1, 1, 1)[Symbol.dispose]();
-  } catch (error) {
-    return messageOf(error);
-  }
-  throw new Error('the library crops what is not there');
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : '');
+
+/** Native code can not be ended from outside: its own clock ends it before the one of its thread. */
+async function toPicture(image: Sharp): Promise<Picture> {
+  const { data, info } = await image.timeout({ seconds: 30 }).toColourspace('srgb').raw().toBuffer({ resolveWithObject: true });
+  const { width, height, channels } = info;
+  if (channels !== 3) throw new Error(`a picture of ${channels} channels`);
+  return { data, width, height, channels };
 }
 
-/** Of an error of the library, which is none of JavaScript's; any other is thrown. */
-function messageOf(error: unknown): string {
-  const said = readLibraryError(error);
-  if (said === null) throw error;
-  return said;
+/** Whether white stays white with its profile. */
+async function hasSoundProfile(parts: Uint8Array[], isGrey: boolean): Promise<boolean> {
+  const segments = parts.filter(([, kind]) => kind === 0xe2);
+  if (segments.length === 0 || Buffer.concat(segments).includes(costly)) return false;
+  const white = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'white' } })
+    .toColourspace(isGrey ? 'b-w' : 'srgb')
+    .jpeg()
+    .toBuffer();
+  const told = Buffer.concat([white.subarray(0, 2), ...segments, white.subarray(2)]);
+  const { data } = await toPicture(sharp(told, reading));
+  return Math.min(...data) >= leastWhite;
 }
 
-function readLibraryError(error: unknown): string | null {
-  const message = (error as { message?: unknown } | null)?.message;
-  return Array.isArray(message) && message[0] === 'vips::Error' ? String(message[1]) : null;
-}
-
-/** With the colours of a screen: by its profile, unless that is broken. */
-function toScreen(picture: Picture): Picture {
-  if (picture.getTypeof(profile) !== 0 && !Buffer.from(picture.getBlob(profile)).includes(costly)) {
-    try {
-      using pixel = picture.crop(0, 0, 1, 1);
-      using white = pixel.linear(0, 255, { uchar: true });
-      using seen = white.iccTransform('srgb', { embedded: true });
-      using converted = picture.iccTransform('srgb', { embedded: true });
-      if (seen.min() >= leastWhite) return converted.copyMemory();
-    } catch (error) {
-      messageOf(error);
-    }
-  }
-  using plain = picture.colourspace('srgb');
-  return plain.copyMemory();
-}
-
-function turn(vips: Vips, picture: Picture, orientation: number): Picture {
+async function turn(picture: Picture, orientation: number): Promise<Picture> {
   const { degrees, flip } = turns[orientation] ?? { degrees: 0 };
-  if (degrees === 0 && !flip) return picture.copy();
-  using opaque = picture.addalpha();
-  const data = Buffer.from(opaque.writeToMemory().buffer);
+  if (degrees === 0 && !flip) return picture;
+  const data = await open(picture).ensureAlpha().raw().toBuffer();
   const image = Jimp.fromBitmap({ data, width: picture.width, height: picture.height }) as InstanceType<typeof Jimp>;
   if (degrees !== 0) image.rotate(degrees);
   if (flip) image.flip({ [flip]: true });
   const { data: turned, width, height } = image.bitmap;
-  using whole = vips.Image.newFromMemory(turned, width, height, 4, vips.BandFormat.uchar);
-  using upright = whole.extractBand(0, { n: 3 });
-  return upright.copy({ interpretation: 'srgb' });
+  return { data: turned, width, height, channels: 4 };
 }
 
-function encode(vips: Vips, picture: Picture, rounds = 8): Uint8Array<ArrayBuffer> {
-  const guess = rounds === 8 ? guessQuality(vips, picture) : quality.lowest;
-  const result = search(picture, sizeLimit, guess);
+const open = ({ data, ...raw }: Picture) => sharp(data, { raw }).removeAlpha();
+
+async function encode(picture: Picture, rounds = 8): Promise<Uint8Array<ArrayBuffer>> {
+  const guess = rounds === 8 ? await guessQuality(picture) : quality.lowest;
+  const result = await search(picture, sizeLimit, guess);
   if (result.bytes) return result.bytes;
   if (rounds === 1) throw new Error('no picture is small enough');
-  using smaller = picture.resize(0.95 * Math.sqrt(sizeLimit / result.least));
-  using kept = smaller.copyMemory();
-  return encode(vips, kept, rounds - 1);
+  const factor = 0.95 * Math.sqrt(sizeLimit / result.least);
+  return encode(await toPicture(open(picture).resize({ width: Math.round(factor * picture.width) })), rounds - 1);
 }
 
 /** What a sample says, where that costs less than a trial: most pictures then need one or two of these, instead of four. */
-function guessQuality(vips: Vips, picture: Picture): number {
-  using sample = takeSample(vips, picture);
+async function guessQuality(picture: Picture): Promise<number> {
+  const sample = takeSample(picture);
   if (!sample) return quality.guess;
-  const result = search(sample, (sizeLimit * sample.height) / picture.height, quality.guess);
+  const result = await search(sample, (sizeLimit * sample.height) / picture.height, quality.guess);
   return result.bytes ? result.quality : quality.lowest;
 }
 
 /** Some of its rows, as whole blocks, from top to bottom; null when that would be more than a third of them. */
-function takeSample(vips: Vips, picture: Picture): Picture | null {
-  const every = Math.floor(picture.height / blockRows / sampleBlocks);
+function takeSample({ data, width, height, channels }: Picture): Picture | null {
+  const every = Math.floor(height / blockRows / sampleBlocks);
   if (every < 3) return null;
-  using strips = new DisposableStack();
-  const rows = Array.from({ length: sampleBlocks }, (_, block) =>
-    strips.use(picture.crop(0, block * every * blockRows, picture.width, blockRows)),
-  );
-  using joined = vips.Image.arrayjoin(rows, { across: 1 });
-  return joined.copyMemory();
+  const block = blockRows * width * channels;
+  const blocks = Array.from({ length: sampleBlocks }, (_, n) => data.subarray(n * every * block).subarray(0, block));
+  return { data: Buffer.concat(blocks), width, height: sampleBlocks * blockRows, channels };
 }
 
 function search(picture: Picture, limit: number, guess: number) {
@@ -222,7 +169,12 @@ function search(picture: Picture, limit: number, guess: number) {
     guess,
     limit,
     enough: enough * limit,
-    encode: (percent) => new Uint8Array(picture.jpegsaveBuffer({ ...encoding, Q: percent })),
+    encode: async (percent) =>
+      new Uint8Array(
+        await open(picture)
+          .jpeg({ ...encoding, quality: percent })
+          .toBuffer(),
+      ),
   });
 }
 

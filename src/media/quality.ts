@@ -2,7 +2,7 @@
 
 export interface QualitySearch {
   /** Encodes with this quality, a whole number. */
-  encode: (quality: number) => Uint8Array<ArrayBuffer>;
+  encode: (quality: number) => Promise<Uint8Array<ArrayBuffer>>;
   /** bytes that the result must stay below */
   limit: number;
   /** bytes of a result that is as good as any better one */
@@ -21,13 +21,14 @@ export type QualityResult = { bytes: Uint8Array<ArrayBuffer>; quality: number } 
  * Encodes with the best quality that stays below a size, or one that is good enough. A file's size goes about with the inverse of
  * mozjpeg's step width, so each trial tells where the next one should be; the bracket of what is known keeps the search from going astray.
  */
-export function encodeBelow({ encode, limit, enough, lowest, highest, guess, trials }: QualitySearch): QualityResult {
+export async function encodeBelow(search: QualitySearch): Promise<QualityResult> {
+  const { encode, limit, enough, lowest, highest, guess, trials } = search;
   let best: { bytes: Uint8Array<ArrayBuffer>; quality: number } | null = null;
   let least = Number.POSITIVE_INFINITY;
   let [fits, tooLarge] = [lowest - 1, highest + 1];
   let quality = guess;
   for (let trial = 0; trial < trials && fits + 1 < tooLarge; trial++) {
-    const bytes = encode(quality);
+    const bytes = await encode(quality);
     if (bytes.length < limit) {
       best = { bytes, quality };
       fits = quality;

@@ -36,7 +36,7 @@ export interface MediaThreads {
 }
 
 export interface MediaThreadsOptions {
-  /** Threads at most; without it two to four, by cores. Each takes 140 MB, and up to 700 for the worst photo (60 megapixels, progressive). */
+  /** Threads at most; without it two or three, by cores. Each takes 200 MB, and up to 400 for the worst photo (60 megapixels, progressive). */
   workers?: number | undefined;
   /** Longest wait for a place, in milliseconds. */
   waitMs?: number;
@@ -66,8 +66,8 @@ export class MediaUnavailableError extends Error {
 }
 
 // More threads than a few are a matter of memory, not of cores; two at least, so that one network, which never has them all, leaves
-// one to others.
-const defaultWorkers = Math.min(4, Math.max(2, availableParallelism() - 1));
+// one to others; three at most, because pictures are made in the four threads of Node that read files and hash passwords too.
+const defaultWorkers = Math.min(3, Math.max(2, availableParallelism() - 1));
 
 /** Longest wait of a request for a place, in milliseconds: proxies wait longer for an answer. */
 export const fileWaitMs = 60_000;
@@ -132,10 +132,10 @@ class MediaThread {
   readonly #worker = new Worker(new URL('./thread.ts', import.meta.url), {
     name: 'media',
     resourceLimits,
-    // Node reads TypeScript by itself here: tsx would be loaded again by each thread, and by those that the library starts.
+    // Node reads TypeScript by itself here: tsx would be loaded again by each thread.
     execArgv: [],
-    // Where strangers' files are read there are no keys of the service. The library would write its warnings to the log.
-    env: { VIPS_WARNING: '1' },
+    // Where strangers' files are read there are no keys of the service.
+    env: {},
   });
   #job: { resolve: (reply: Reply) => void; reject: (error: Error) => void } | null = null;
   #timer: NodeJS.Timeout | undefined;

@@ -15,8 +15,17 @@ export interface Measure {
   p50: number;
   p95: number;
   count: number;
-  failed: number;
+  failed: Failed;
 }
+
+/** Answers that were errors, requests that took longer than two seconds, and connections that broke. */
+export interface Failed {
+  status: number;
+  timeout: number;
+  reset: number;
+}
+
+const none: Failed = { status: 0, timeout: 0, reset: 0 };
 
 /** The settings that the service gives its connections. */
 const serviceSettings = '-c plan_cache_mode=force_generic_plan -c jit=off -c max_parallel_workers_per_gather=0';
@@ -56,15 +65,16 @@ export async function runPgbench(
     await rm(join(dir, name));
   }
   const rate = Number(/^tps = ([\d.]+)/m.exec(out)?.[1]);
-  return { rate, ...percentilesOf(latencies), count: latencies.length, failed: 0 };
+  return { rate, ...percentilesOf(latencies), count: latencies.length, failed: none };
 }
 
 // What wrk says at the end of a run; latencies in microseconds.
 const luaEnd = `
 done = function(summary, latency)
-  io.write(string.format('{"count":%d,"us":%d,"failed":%d,"p50":%d,"p95":%d}\\n', summary.requests, summary.duration,
-    summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.status + summary.errors.timeout,
-    latency:percentile(50), latency:percentile(95)))
+  local errors = summary.errors
+  io.write(string.format('{"count":%d,"us":%d,"failed":{"status":%d,"timeout":%d,"reset":%d},"p50":%d,"p95":%d}\\n', summary.requests,
+    summary.duration, errors.status, errors.timeout, errors.connect + errors.read + errors.write, latency:percentile(50),
+    latency:percentile(95)))
 end
 `;
 const luaAgain = 'request = function() n = n % #requests + 1; return requests[n] end';
@@ -89,9 +99,9 @@ export async function runLoad(
   const { stdout: out } = await run('wrk', ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '-s', script, url]);
   const line = /^\{"count".*$/m.exec(out)?.[0];
   if (line === undefined) throw new Error(`wrk said nothing: ${out.slice(-500)}`);
-  const result = JSON.parse(line) as { count: number; us: number; failed: number } & Percentiles;
+  const result = JSON.parse(line) as { count: number; us: number; failed: Failed } & Percentiles;
   return {
-    rate: (result.count - result.failed) / (result.us / 1e6),
+    rate: (result.count - result.failed.status) / (result.us / 1e6),
     p50: result.p50 / 1000,
     p95: result.p95 / 1000,
     count: result.count,
@@ -135,7 +145,17 @@ function percentilesOf(latencies: number[]): Percentiles {
 
 /** The median of each figure over the rounds; failures are added up. */
 export function medianOf(rounds: readonly Measure[]): Measure {
-  const median = (key: keyof Measure) => medianOfNumbers(rounds.map((round) => round[key]));
-  const sum = (key: keyof Measure) => rounds.reduce((total, round) => total + round[key], 0);
-  return { rate: median('rate'), p50: median('p50'), p95: median('p95'), count: sum('count'), failed: sum('failed') };
+  const median = (key: 'rate' | 'p50' | 'p95') => medianOfNumbers(rounds.map((round) => round[key]));
+  const sum = (read: (round: Measure) => number) => rounds.reduce((total, round) => total + read(round), 0);
+  return {
+    rate: median('rate'),
+    p50: median('p50'),
+    p95: median('p95'),
+    count: sum(({ count }) => count),
+    failed: {
+      status: sum(({ failed }) => failed.status),
+      timeout: sum(({ failed }) => failed.timeout),
+      reset: sum(({ failed }) => failed.reset),
+    },
+  };
 }

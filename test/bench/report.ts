@@ -21,7 +21,8 @@ function formatNumber(value: number): string {
 function formatCell(side: Side, entry: Entry): string {
   const measure = entry.sides[side];
   if (!measure) return '';
-  const failed = measure.failed > 0 ? ` (${measure.failed} failed)` : '';
+  const kinds = Object.entries(measure.failed).flatMap(([kind, count]) => (count > 0 ? `${count} ${kind}` : []));
+  const failed = kinds.length > 0 ? ` (failed: ${kinds.join(', ')})` : '';
   if (side === 'db') return `${formatNumber(measure.p50)} / ${formatNumber(measure.p95)}${failed}`;
   if (side === 'http' || side === 'again') {
     return `${formatNumber(measure.rate)} (${formatNumber(measure.p50)} / ${formatNumber(measure.p95)})${failed}`;

@@ -2,6 +2,7 @@
 import type { Sql } from '../../src/db/client.ts';
 import { measureExport } from './export.ts';
 import { measureImport } from './import.ts';
+import { measureKept } from './kept.ts';
 import { measurePhotos } from './photos.ts';
 
 export interface Figure {
@@ -29,5 +30,6 @@ export interface Task {
 export const tasks: Task[] = [
   { name: 'import', run: measureImport },
   { name: 'export', run: measureExport },
+  { name: 'kept', run: measureKept },
   { name: 'photos', once: true, run: measurePhotos },
 ];

@@ -262,7 +262,10 @@ describe('what is asked for', () => {
     // Kept, and sent again as it was.
     const bytes = [await (await get(path)).arrayBuffer(), await (await get(path)).arrayBuffer()].map((b) => Buffer.from(b));
     assert.ok(bytes[0]?.equals(bytes[1] ?? Buffer.alloc(0)));
+    // In another block of 80 km, then here.
     await service.makeReleased({ lat: '5530900', lon: '480000' });
+    assert.equal((await again()).status, 304);
+    await service.makeReleased({ lat: '5530900', lon: '420000' });
     assert.equal((await again()).status, 200);
   });
 });

@@ -208,14 +208,14 @@ describe('a header is refused', () => {
 
 const range = { lowest: 50, highest: 95, guess: 75 };
 
-function search(sizeOf: (quality: number) => number, limit: number, trials: number, enough = limit) {
+async function search(sizeOf: (quality: number) => number, limit: number, trials: number, enough = limit) {
   const tried: number[] = [];
-  const result = encodeBelow({
+  const result = await encodeBelow({
     ...range,
     limit,
     enough,
     trials,
-    encode(quality) {
+    async encode(quality) {
       tried.push(quality);
       return new Uint8Array(sizeOf(quality));
     },
@@ -250,34 +250,39 @@ describe('the search for a quality', () => {
   };
 
   for (const limit of [70_000, 100_000, 139_588, 139_589, 190_000, 220_000, 350_000, 430_000, 500_000, 900_000]) {
-    it(`finds the best below ${limit} bytes in a photo's sizes`, () => {
-      const { result, tried } = search(sizeOf, limit, 6);
+    it(`finds the best below ${limit} bytes in a photo's sizes`, async () => {
+      const { result, tried } = await search(sizeOf, limit, 6);
       const best = Math.max(...Array.from({ length: 46 }, (_, index) => 50 + index).filter((q) => sizeOf(q) < limit));
       assert.ok(result.bytes && result.bytes.length < limit);
       assert.equal(result.quality, best, `tried ${tried.join(', ')}`);
     });
   }
 
-  it('is content with the first that is large enough', () => {
-    const { result, tried } = search(sizeOf, 145_000, 6, 139_000);
+  it('is content with the first that is large enough', async () => {
+    const { result, tried } = await search(sizeOf, 145_000, 6, 139_000);
     assert.deepEqual([result.bytes?.length, tried], [139_588, [75]]);
-    assert.deepEqual(search(sizeOf, 145_000, 6, 140_000).tried.length > 1, true);
+    assert.deepEqual((await search(sizeOf, 145_000, 6, 140_000)).tried.length > 1, true);
   });
 
-  it('says how large the smallest is when none is small enough', () => {
-    assert.deepEqual(search(sizeOf, 50_000, 6).result, { bytes: null, least: 66_942 });
+  it('says how large the smallest is when none is small enough', async () => {
+    assert.deepEqual((await search(sizeOf, 50_000, 6)).result, { bytes: null, least: 66_942 });
   });
 
-  it('stays below the limit and within its trials, whatever the sizes', () => {
+  it('stays below the limit and within its trials, whatever the sizes', async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 3_000 }), { minLength: 46, maxLength: 46 });
-    fc.assert(
-      fc.property(sizes, fc.integer({ min: 1, max: 3_000 }), fc.integer({ min: 1, max: 9 }), (anySizes, limit, trials) => {
-        const { result, tried } = search((quality) => anySizes[quality - 50] ?? 0, limit, trials);
-        assert.ok(tried.length <= trials && tried.every((quality) => quality >= 50 && quality <= 95));
-        assert.equal(new Set(tried).size, tried.length);
-        if (result.bytes) assert.ok(result.bytes.length < limit);
-        else assert.ok(tried.every((quality) => (anySizes[quality - 50] ?? 0) >= limit));
-      }),
+    await fc.assert(
+      fc.asyncProperty(
+        sizes,
+        fc.integer({ min: 1, max: 3_000 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (anySizes, limit, trials) => {
+          const { result, tried } = await search((quality) => anySizes[quality - 50] ?? 0, limit, trials);
+          assert.ok(tried.length <= trials && tried.every((quality) => quality >= 50 && quality <= 95));
+          assert.equal(new Set(tried).size, tried.length);
+          if (result.bytes) assert.ok(result.bytes.length < limit);
+          else assert.ok(tried.every((quality) => (anySizes[quality - 50] ?? 0) >= limit));
+        },
+      ),
     );
   });
 });

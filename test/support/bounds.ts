@@ -104,7 +104,7 @@ export function listBounds(): [what: string, bound: string, beyond: string][] {
     ],
     [
       'photos made small and sound files cleaned at once',
-      '2 to 4, by cores (`PHOTO_WORKERS`); of a network or an account one fewer',
+      '2 or 3, by cores (`PHOTO_WORKERS`); of a network or an account one fewer',
       'waits a minute, then 503',
     ],
     [

@@ -613,6 +613,33 @@ const importBreakages: typeof breakages = {
   },
 };
 
+// What is kept of a part of everything, while something changes there.
+const keptBreakages: typeof breakages = {
+  'function private.abgleich_after_write()': {
+    'where something was shown before is no change': ['array_agg(distinct private.to_block(o.cell_x, o.cell_y)) || ', ''],
+    'where something is shown now is no change': [' || array_agg(distinct private.to_block(n.cell_x, n.cell_y))', ''],
+    'what is deleted is no change': [
+      "select coalesce(array_agg(o.id), '{}'), array_agg(distinct private.to_block(o.cell_x, o.cell_y))",
+      "select coalesce(array_agg(o.id), '{}'), '{}'::integer[]",
+    ],
+  },
+  'function private.list_block(': {
+    'a box has the blocks of one corner': ['generate_series(v_left, v_right)', 'generate_series(v_left, v_left)'],
+  },
+  'function api.list_block_of_filter(': {
+    'a tenant has the blocks of one point': [
+      'public.st_envelope(m.boundary)',
+      'public.st_startpoint(public.st_exteriorring(public.st_geometryn(m.boundary, 1)))',
+    ],
+  },
+  'function private.count_version(': {
+    'a change of the catalogue is nowhere': ['else array[private.ueberall()] end', "else '{}' end"],
+  },
+  'function api.get_stand_gezeigt_in(': {
+    'what changes anywhere changes nowhere': [' || private.ueberall()', ''],
+  },
+};
+
 const mutantsOf = (broken: typeof breakages, about = ''): Mutant[] =>
   Object.entries(broken).flatMap(([within, ways]) =>
     Object.entries(ways).map(([name, [from, to]]) => ({ name: about + name, within, from, to })),
@@ -624,6 +651,7 @@ export const mutants = [
   ...mutantsOf(deskBreakages, 'desk: '),
   ...mutantsOf(mailBreakages, 'mails: '),
   ...mutantsOf(importBreakages, 'imports: '),
+  ...mutantsOf(keptBreakages, 'kept: '),
 ];
 
 /**

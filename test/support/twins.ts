@@ -106,7 +106,15 @@ export async function startTwins(dice: Dice): Promise<Twins> {
       arranged++;
       await change(
         (sql) =>
-          sql`with gone as (delete from portal.stand) insert into portal.stand values (${arranged}, ${1000 * arranged}, 0)`,
+          sql`
+            with gone as (delete from portal.stand), gone_blocks as (delete from portal.stand_block where anzahl < ${1000 * arranged}),
+              blocks as (
+                insert into portal.stand_block
+                select b.block, ${arranged}, ${1000 * arranged}, 'epoch'
+                from (
+                  select private.to_block(z.cell_x, z.cell_y) from portal.raster_zelle z union select private.ueberall()
+                ) b (block))
+            insert into portal.stand values (${arranged}, ${1000 * arranged}, 0)`,
       );
     },
     change,
@@ -120,7 +128,9 @@ async function forgetStart(sql: Sql): Promise<void> {
   const ofServer = {
     'api.get_stand_gezeigt': "'portal.stand'::regclass::oid",
     'api.get_stand_protokoll': "'portal.stand'::regclass::oid",
+    'api.get_stand_gezeigt_in': "'portal.stand_block'::regclass::oid",
     'private.count_version': 'pg_catalog.pg_postmaster_start_time()',
+    'private.count_block': 'pg_catalog.pg_postmaster_start_time()',
   };
   for (const [name, value] of Object.entries(ofServer)) {
     const [row] = await sql<{ code: string }[]>`select pg_get_functiondef(${name}::regproc) as code`;

@@ -10,11 +10,15 @@ const walks = [
   { name: 'ausgabe.list_sichtbeobachtung_id', part: 'integer := 20000', short: 'integer := 2' },
   { name: 'ausgabe.list_sichtbeobachtung_id_of_box', part: 'ceil(600 * sqrt(v_rest))', short: '2' },
   { name: 'ausgabe.list_sichtbeobachtung_id_of_box', part: '4 * v_rest', short: 'v_rest' },
+  { name: 'ausgabe.list_sichtbeobachtung_id_of_box', part: 'offset 1000', short: 'offset 2' },
 ];
 
-/** From now on the lists of this database look at a few records only before they turn to other indexes. */
-export async function shortenWalks(sql: Sql): Promise<void> {
-  for (const { name, part, short } of walks) {
+/**
+ * From now on the lists of this database look at a few records only before they turn to other indexes.
+ * @param only in these parts of them; in all without it
+ */
+export async function shortenWalks(sql: Sql, only?: readonly string[]): Promise<void> {
+  for (const { name, part, short } of walks.filter((walk) => only?.includes(walk.part) ?? true)) {
     // Not the form of the last release, which hands on to it.
     const [row] = await sql<{ code: string }[]>`
       select pg_get_functiondef(p.oid) as code from pg_proc p

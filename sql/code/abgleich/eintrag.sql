@@ -2,7 +2,8 @@
 -- sees. abgleich/verlauf.sql makes places, abgleich/seite.sql reads them.
 
 -- Puts records to the end of the feed. Called for changes that an anonymous reader at some tenant sees, and for no others.
-create or replace function private.set_abgleich(id bigint[])
+--   bloecke  where they are shown and were shown before; null: anywhere
+create or replace function private.set_abgleich(id bigint[], bloecke integer[] default null)
   returns void
   language plpgsql
   volatile
@@ -19,12 +20,12 @@ begin
   on conflict (sichtbeobachtung_id) do update
     set stelle = excluded.stelle, geaendert = excluded.geaendert
     where a.stelle <> excluded.stelle;
-  perform private.count_version(shown => 1, protokoll => 0);
+  perform private.count_version(shown => 1, protokoll => 0, bloecke => set_abgleich.bloecke);
 end
 $$;
 
 -- Puts released records that were just made to the end of the feed: many of them as one range of ids.
-create or replace function private.create_abgleich_block(von bigint, bis bigint)
+create or replace function private.create_abgleich_block(von bigint, bis bigint, bloecke integer[])
   returns void
   language plpgsql
   volatile
@@ -34,7 +35,7 @@ begin
   insert into portal.abgleich_block (stelle, von, bis)
   values (private.get_stelle(), create_abgleich_block.von, create_abgleich_block.bis)
   on conflict (stelle, von) do update set bis = greatest(abgleich_block.bis, excluded.bis);
-  perform private.count_version(shown => 1, protokoll => 0);
+  perform private.count_version(shown => 1, protokoll => 0, bloecke => create_abgleich_block.bloecke);
 end
 $$;
 
@@ -110,29 +111,37 @@ declare
   v_count bigint;
   v_von bigint;
   v_bis bigint;
+  v_ids bigint[];
+  v_bloecke integer[];
 begin
   if tg_op = 'INSERT' then
-    select count(*), min(n.id), max(n.id) into v_count, v_von, v_bis
+    select count(*), min(n.id), max(n.id), array_agg(distinct private.to_block(n.cell_x, n.cell_y)) into v_count, v_von, v_bis, v_bloecke
     from new_row n
     where private.is_shown_to_all(n.bereich, n.status);
     -- One range for many: an entry for each cost a tenth of an import.
     if v_count >= 50 then
-      perform private.create_abgleich_block(v_von, v_bis);
+      perform private.create_abgleich_block(v_von, v_bis, v_bloecke);
     elsif v_count > 0 then
-      perform private.set_abgleich(array(select n.id from new_row n where private.is_shown_to_all(n.bereich, n.status)));
+      perform private.set_abgleich(
+        array(select n.id from new_row n where private.is_shown_to_all(n.bereich, n.status)), v_bloecke);
     end if;
   elsif tg_op = 'DELETE' then
-    perform private.set_abgleich(array(select o.id from old_row o where private.is_shown_to_all(o.bereich, o.status)));
+    select coalesce(array_agg(o.id), '{}'), array_agg(distinct private.to_block(o.cell_x, o.cell_y)) into v_ids, v_bloecke
+    from old_row o
+    where private.is_shown_to_all(o.bereich, o.status);
+    perform private.set_abgleich(v_ids, v_bloecke);
   else
-    perform private.set_abgleich(array(
-      select n.id
-      from new_row n
-      join old_row o using (id)
-      where case when private.is_shown_to_all(n.bereich, n.status) and private.is_shown_to_all(o.bereich, o.status)
-          -- Tenants are asked for here, once and only then: most changes are of what nobody is shown.
-          then not private.is_same_gezeigt(o, n, (
-            select exists (select from portal.mandant m where m.bemerkung_geschuetzter = 'zeigen')))
-        else private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status) end));
+    select coalesce(array_agg(n.id), '{}'),
+      array_agg(distinct private.to_block(o.cell_x, o.cell_y)) || array_agg(distinct private.to_block(n.cell_x, n.cell_y))
+    into v_ids, v_bloecke
+    from new_row n
+    join old_row o using (id)
+    where case when private.is_shown_to_all(n.bereich, n.status) and private.is_shown_to_all(o.bereich, o.status)
+        -- Tenants are asked for here, once and only then: most changes are of what nobody is shown.
+        then not private.is_same_gezeigt(o, n, (
+          select exists (select from portal.mandant m where m.bemerkung_geschuetzter = 'zeigen')))
+      else private.is_shown_to_all(n.bereich, n.status) or private.is_shown_to_all(o.bereich, o.status) end;
+    perform private.set_abgleich(v_ids, v_bloecke);
   end if;
   return null;
 end

@@ -144,8 +144,9 @@ begin
       ',"stadium":', coalesce(to_json(s.stadium)::text, 'null'), ',"aktivitaet":', coalesce(to_json(s.aktivitaet)::text, 'null'),
       ',"bemerkung":', coalesce(to_json(s.bemerkung)::text, 'null'), ',"unschaerfe_m":', s.unschaerfe_m,
       ',"cell_x":', s.cell_x, ',"cell_y":', s.cell_y, ',"phaenogramm":', s.phaenogramm::text, ',"geaendert":"', s.geaendert, '"}}')
-  from pg_catalog.unnest(render_sichtbeobachtung.id) with ordinality u (id, n)
-  join gis.sichtbeobachtung s on s.id = u.id
+  -- Of `unnest` the planner expects ten, and looks the same few groups and stages up for each.
+  from pg_catalog.generate_subscripts(render_sichtbeobachtung.id, 1) with ordinality u (place, n)
+  join gis.sichtbeobachtung s on s.id = render_sichtbeobachtung.id[u.place]
   order by u.n;
 end
 $$;

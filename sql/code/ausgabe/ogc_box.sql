@@ -1,7 +1,8 @@
 -- The walk through a box of /ogc: its sightings by cell, and by id in each.
 
--- Ids of the sightings in a box, by cell and then by id. Cell by cell where an edge of the box cuts them: such a cell may hold thousands
--- that lie outside, so that what lies inside is found by place, or by id where much does. All others of a column at once, and unchecked.
+-- Ids of the sightings in a box, by cell and then by id. Where an edge of the box cuts cells, one by one: such a cell may hold thousands
+-- that lie outside, so that what lies inside is found by place, or by id where much does; but those of a column that holds few at once. So
+-- are all others of a column, and unchecked.
 --   arten                 species; null for all
 --   datum_von, datum_bis  days, both included
 --   mandant_grenze        EPSG:25832: only what lies in it; null for everywhere
@@ -52,6 +53,7 @@ declare
   v_walk integer;
   v_many integer;
   v_is_many boolean;
+  v_is_few boolean;
 begin
   for v_x in v_first .. v_last loop
     v_from := (select g.cell_y from gis.sichtbeobachtung_raster g where g.cell_x = v_x order by g.cell_y limit 1);
@@ -76,6 +78,9 @@ begin
       v_y := greatest(v_y, after_key[2]);
       v_after_id := case when v_y = after_key[2] then after_key[3] else 0 end;
     end if;
+    -- A column with so few is read faster than its cells are searched one by one.
+    v_is_few := not exists (
+      select from gis.sichtbeobachtung_raster g where g.cell_x = v_x and g.cell_y between v_y and v_to offset 1000);
     while v_y <= v_to loop
       v_upto := v_y;
       v_rest := row_limit - cardinality(v_id);
@@ -91,13 +96,19 @@ begin
           order by g.cell_y, g.id
           limit v_rest);
       else
-        v_cell := ausgabe.to_cells(v_x, v_x, v_y, v_y, 0);
+        if v_is_few then
+          v_upto := case when v_y < v_whole_from then v_whole_from - 1 else v_to end;
+        end if;
+        v_cell := ausgabe.to_cells(v_x, v_x, v_y, v_upto, 0);
         v_part := public.st_intersection(v_area, public.st_expand(v_cell, v_margin));
         if public.st_isempty(v_part) then
           v_found := '{}';
         else
           v_near := public.st_expand(public.st_envelope(v_part), v_margin);
-          v_walk := case when public.st_area(public.st_envelope(v_part)) > public.st_area(v_cell) / 2 then 4 * v_rest else 0 end;
+          v_walk := case
+            when v_is_few then null
+            when public.st_area(public.st_envelope(v_part)) > public.st_area(v_cell) / 2 then 4 * v_rest
+            else 0 end;
           -- With so many by place, those of the page are among about as many that lie behind one another, in a cell of 400 000.
           v_many := ceil(600 * sqrt(v_rest));
           loop

@@ -1,6 +1,6 @@
 // Both logs, and the version behind ETags.
 import { sql } from 'drizzle-orm';
-import { bigint, date, index, integer, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, date, index, integer, primaryKey, timestamp } from 'drizzle-orm/pg-core';
 import { audit, identity, nutzerReference, portal, status, textArray, zeitpunkt } from './common.ts';
 
 /** Change log: no content, and no reference, because a deleted record keeps its entries (D3.14). */
@@ -53,3 +53,15 @@ export const stand = portal.table('stand', {
   gestartet: timestamp('gestartet', { withTimezone: true }),
   gestartet_protokoll: timestamp('gestartet_protokoll', { withTimezone: true }),
 });
+
+/** The same by blocks of 80 km, for what is shown of some places alone. See private.count_block. */
+export const standBlock = portal.table(
+  'stand_block',
+  {
+    block: integer('block').notNull(),
+    id: bigint('id', { mode: 'number' }).notNull(),
+    anzahl: bigint('anzahl', { mode: 'number' }).notNull(),
+    gestartet: timestamp('gestartet', { withTimezone: true }),
+  },
+  (t) => [primaryKey({ columns: [t.block, t.id] })],
+);

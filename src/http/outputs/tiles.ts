@@ -40,8 +40,8 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
       throw error;
     });
     if (await canPack) return getTile(reads, query);
-    const { value, stand } = await listTile(reads, query);
-    return { value: packTile(value), stand };
+    const { value, ...version } = await listTile(reads, query);
+    return { value: packTile(value), ...version };
   };
 
   const tile = async (_c: Context<Env>, asked: ReturnType<typeof readTile>): Promise<Answer> => {
@@ -49,8 +49,8 @@ export function tileRoutes(deps: Deps, conditionally: AnswerOutput): Hono<Env> {
     const query = { z, x, y, art, artengruppeId: artengruppe_id, jahrVon: jahr_von, jahrBis: jahr_bis };
     const until = performance.now() + thinningMs;
     for (const teilung of teilungen) {
-      const { value: body, stand } = await make({ ...query, teilung });
-      if (body.length <= maxTileBytes) return { body, type: 'application/vnd.mapbox-vector-tile', status: 200, stand };
+      const { value: body, ...version } = await make({ ...query, teilung });
+      if (body.length <= maxTileBytes) return { body, type: 'application/vnd.mapbox-vector-tile', status: 200, ...version };
       if (performance.now() > until) break;
     }
     // Boundaries alone, of thousands of tenants; or there was no time to go on.

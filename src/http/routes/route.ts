@@ -109,9 +109,9 @@ export function route<
         checkForm,
       });
       if (list !== null) {
-        const { rows, lastId, ...version } = result as Page<Json> & { stand?: string };
+        const { rows, lastId, ...version } = result as Page<Json> & Partial<VersionedPage>;
         const next = nextUrl(deps.secretKey, list, c.get('origin'), lastId);
-        return { ...makeRows(format, rows, next, restrict, status), ...version };
+        return { ...(await makeRows(format, rows, next, restrict, status)), ...version };
       }
       if (shape === 'file') return result as Response;
       if (shape === 'bare') {
@@ -119,8 +119,8 @@ export function route<
         return members === null ? makeEmpty(format) : makeValue(format, 'result', members, status);
       }
       if (caching === undefined) return makeRows(format, result as Json, null, restrict, status);
-      const { value, stand } = result as Versioned<Json>;
-      return { ...makeRows(format, value, null, restrict, status), stand };
+      const { value, ...version } = result as Versioned<Json>;
+      return { ...(await makeRows(format, value, null, restrict, status)), ...version };
     },
   };
 }

@@ -123,8 +123,8 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
       ],
       async handle({ c, tenant, reader, query, beforeId, reads }) {
         const filter = toFilter(query);
-        const { rows, lastId, stand } = await listSichtbeobachtung(reads, tenant.id, reader, filter, beforeId, query.limit);
-        return { rows: addressMedia(c, deps, rows), lastId, stand };
+        const page = await listSichtbeobachtung(reads, tenant.id, reader, filter, beforeId, query.limit);
+        return { ...page, rows: addressMedia(c, deps, page.rows) };
       },
     }),
     route(deps, {
@@ -184,8 +184,8 @@ export function sichtbeobachtungenRoutes(deps: Deps): Route[] {
         { summary: 'Unbekannte Beobachtung', path: unknown, status: 404 },
       ],
       async handle({ c, tenant, reader, reads }) {
-        const { value, stand } = await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c.req.param('id')));
-        return { value: await addressMedia(c, deps, value), stand };
+        const record = await getSichtbeobachtung(reads, tenant.id, reader, readPathId(c.req.param('id')));
+        return { ...record, value: addressMedia(c, deps, record.value) };
       },
     }),
     put,

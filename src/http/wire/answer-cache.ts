@@ -1,8 +1,10 @@
 // Answers that were made already, in memory.
 
 /** What is known of an address: the ETag of its last answer, and that answer where it is cached. */
-interface CachedAnswer {
+export interface CachedAnswer {
   tag: string;
+  /** Of what it shows a part of: which, and the version of everything at which the tag was last found to hold. */
+  teil?: { bloecke: string; stand: string };
   answer?: { body: Buffer<ArrayBuffer>; type: string };
 }
 
@@ -35,8 +37,8 @@ export function createAnswerCache(maxBytes: number) {
     set(address: string, cached: CachedAnswer): void {
       remove(address);
       if (sizeOf(address, cached) > maxBytes * largestShare) return;
-      const { tag, answer } = cached;
-      answers.set(address, answer ? { tag, answer: { ...answer, body: toOwn(answer.body) } } : { tag });
+      const { answer } = cached;
+      answers.set(address, answer ? { ...cached, answer: { ...answer, body: toOwn(answer.body) } } : cached);
       bytes += sizeOf(address, cached);
       for (const oldest of answers.keys()) {
         if (bytes <= maxBytes) return;

@@ -1,10 +1,10 @@
 // Conditional reads of anonymous clients (D2.21).
 import { createHmac, hash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
-import { getStand, type Subject } from '../../db/page.ts';
+import { getStand, getStandOfTeil, type Subject } from '../../db/page.ts';
 import { coalesce } from '../../guard/coalesce.ts';
 import type { Deps, Env } from '../context.ts';
-import type { AnswerCache } from './answer-cache.ts';
+import type { AnswerCache, CachedAnswer } from './answer-cache.ts';
 import { type Answer, respond, send } from './reply.ts';
 
 /** Makes ETags of versions, and looks at the present version. A hash of the body would cost as much as the body. */
@@ -19,6 +19,7 @@ export function makeTags({ reads, secretKey, build }: Pick<Deps, 'reads' | 'secr
     /** Opaque (D6.7): the version counts what changed here. */
     tagOf: (stand: string, address: string) => `"${hash('sha256', `${secret} ${stand} ${address}`, 'base64url').slice(0, 22)}"`,
     look: (subject: Subject) => looks[subject](),
+    lookAt: (bloecke: string) => getStandOfTeil(reads, bloecke),
   };
 }
 
@@ -32,7 +33,17 @@ export function makeTags({ reads, secretKey, build }: Pick<Deps, 'reads' | 'secr
  * @returns what makes handlers of reads, of what their answers are made from
  */
 export function answerConditionally(deps: Deps, answers: AnswerCache, addressOf = addressAtTenant) {
-  const { tagOf, look } = makeTags(deps);
+  const { tagOf, look, lookAt } = makeTags(deps);
+  /** The tag that an address has now. Of what shows a part of everything only that part is looked at, and only after a change. */
+  const presentTag = async (subject: Subject, address: string, cached: CachedAnswer | undefined) => {
+    const stand = await look(subject);
+    if (!cached?.teil) return tagOf(stand, address);
+    if (cached.teil.stand === stand) return cached.tag;
+    const present = await lookAt(cached.teil.bloecke);
+    const tag = tagOf(present.teil.stand, address);
+    if (tag === cached.tag) cached.teil.stand = present.stand;
+    return tag;
+  };
   return (subject: Subject, make: (c: Context<Env>) => Promise<Answer | Response>): Handler<Env> => {
     const respondAlways = respond(make);
     return async (c, next) => {
@@ -44,7 +55,7 @@ export function answerConditionally(deps: Deps, answers: AnswerCache, addressOf 
       const reply = (answer: Answer) => (namesAny(known) && answer.status === 200 ? c.body(null, 304) : send(c, answer));
       c.header('Cache-Control', 'no-cache');
       if (known !== undefined || cached?.answer) {
-        const tag = tagOf(await look(subject), address);
+        const tag = await presentTag(subject, address, cached);
         c.header('ETag', tag);
         if (matches(known, tag)) return c.body(null, 304);
         if (cached?.tag === tag && cached.answer) {
@@ -55,14 +66,15 @@ export function answerConditionally(deps: Deps, answers: AnswerCache, addressOf 
       deps.metrics.countAnswer(false);
       const made = await make(c);
       if (made instanceof Response) return made;
-      const { type, status, stand } = made;
+      const { type, status, stand, teil } = made;
       if (stand === undefined) throw new Error('an answer came without its version');
-      const tag = tagOf(stand, address);
+      const tag = tagOf(teil?.stand ?? stand, address);
       // Before it is sent: a header that comes later turns the answer into a stream, which costs as much as the database does.
       c.header('ETag', tag);
       const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body;
-      const response = reply({ body, type, status });
-      answers.set(address, cached?.tag === tag ? { tag, answer: { body, type } } : { tag });
+      const response = matches(known, tag) && status === 200 ? c.body(null, 304) : reply({ body, type, status });
+      const entry = { tag, ...(teil && { teil: { bloecke: teil.bloecke, stand } }) };
+      answers.set(address, cached?.tag === tag ? { ...entry, answer: { body, type } } : entry);
       return response;
     };
   };

@@ -1,7 +1,7 @@
 // Writes answers in the format that the request asks for: JSON, JSONP or XML.
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Json } from '../../db/page.ts';
+import type { Json, Teil } from '../../db/page.ts';
 import { currentScope } from '../../guard/request.ts';
 import type { Env } from '../context.ts';
 import { type Format, plainJson, readFormat } from './answer-format.ts';
@@ -16,6 +16,8 @@ export interface Answer {
   status: ContentfulStatusCode;
   /** The version of what it is made from, where it is answered conditionally. */
   stand?: string;
+  /** The same of where all lies that it shows. */
+  teil?: Teil | undefined;
 }
 
 const xmlType = 'text/xml; charset=utf-8';
@@ -27,13 +29,13 @@ const resultHead = Buffer.from('{"result":');
  * @param next URL of the next page
  * @param restrict names to keep, as sent
  */
-export function makeRows(
+export async function makeRows(
   format: Format,
   rows: Json,
   next: string | null,
   restrict: string | undefined,
   status: ContentfulStatusCode,
-): Answer {
+): Promise<Answer> {
   const names = restrictNames(restrict);
   // The usual case passes the database's text on unread: twice the requests per second.
   if (format.format === 'json' && names === null) {
@@ -46,13 +48,13 @@ export function makeRows(
 }
 
 /** Anything else; `root` is the root element of the XML. */
-export function makeValue(
+export async function makeValue(
   format: Format,
   root: string,
   members: { [name: string]: Value },
   status: ContentfulStatusCode,
-): Answer {
-  if (format.format === 'xml') return { body: toXml(root, members), type: xmlType, status };
+): Promise<Answer> {
+  if (format.format === 'xml') return { body: await toXml(root, members), type: xmlType, status };
   return makeJson(format, JSON.stringify(members), status);
 }
 
@@ -80,7 +82,7 @@ export function respond(answer: (c: Context<Env>) => Promise<Answer | Response>)
 }
 
 /** An error, in the requested format as far as that can be read. */
-export function replyError(c: Context<Env>, error: PortalError): Response {
+export async function replyError(c: Context<Env>, error: PortalError): Promise<Response> {
   const answer = answerError(error);
   setErrorHeaders(c, answer.headers);
   let format = plainJson;
@@ -89,7 +91,7 @@ export function replyError(c: Context<Env>, error: PortalError): Response {
   } catch {
     // The format is what is wrong: plain JSON.
   }
-  return send(c, makeValue(format, 'xml', answer.body, answer.status));
+  return send(c, await makeValue(format, 'xml', answer.body, answer.status));
 }
 
 /** What every error has beside its body. */
