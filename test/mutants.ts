@@ -39,9 +39,12 @@ const deskTests = [
   'test/sql/pruefung-automatik.test.ts',
 ];
 const mailTests = ['test/jobs/mitteilung.test.ts', 'test/jobs/sweep.test.ts', 'test/sql/mandant.test.ts'];
+const importTests = ['test/catalog/sichtbeobachtungen.test.ts'];
 const keptTests = ['test/http/kept-property.test.ts'];
 const testsOf = (name: string) =>
-  ({ files: fileTests, desk: deskTests, mails: mailTests, kept: keptTests })[name.split(': ')[0] as string] ?? tests;
+  ({ files: fileTests, desk: deskTests, mails: mailTests, kept: keptTests, imports: importTests })[
+    name.split(': ')[0] as string
+  ] ?? tests;
 
 const databaseUrl = process.env.DATABASE_URL;
 if (!databaseUrl) {

@@ -66,8 +66,13 @@ create or replace trigger _050_catalogue_lock before insert or update or delete 
   for each statement execute function private.sichtbeobachtung_before_statement();
 create or replace trigger _050_no_truncate before truncate on portal.sichtbeobachtung
   for each statement execute function private.sichtbeobachtung_before_truncate();
-create or replace trigger _100_derive before insert or update on portal.sichtbeobachtung
+create or replace trigger _100_derive before update on portal.sichtbeobachtung
   for each row execute function private.sichtbeobachtung_before_write();
+-- An import has derived them of many rows at once. Whoever says so and has not, stores nothing: derived columns may not be null.
+create or replace trigger _100_derive_insert before insert on portal.sichtbeobachtung
+  for each row
+  when (pg_catalog.current_setting('portal.abgeleitet', true) is distinct from 'import')
+  execute function private.sichtbeobachtung_before_write();
 create or replace trigger _200_mandant_insert after insert on portal.sichtbeobachtung
   referencing new table as new_row
   for each statement execute function private.sichtbeobachtung_mandant_after_write();

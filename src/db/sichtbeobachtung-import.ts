@@ -129,18 +129,29 @@ export async function loadSichtbeobachtungen(
   }
 }
 
-// The database makes rows of the JSON, whose members are named as the columns.
+// The database makes rows of the JSON, whose members are named as the columns, while the next ones are read.
 async function stageRows(tx: Transaction, rows: AsyncIterable<(string | null)[]>): Promise<void> {
   let part: object[] = [];
+  let staged: PromiseLike<unknown> = Promise.resolve();
   const stage = async () => {
-    await tx`
-      insert into pg_temp.sichtbeobachtung_import
-      select * from json_populate_recordset(null::pg_temp.sichtbeobachtung_import, ${JSON.stringify(part)}::text::json)`;
+    const json = JSON.stringify(part);
     part = [];
+    await staged;
+    staged = tx`
+      insert into pg_temp.sichtbeobachtung_import
+      select * from json_populate_recordset(null::pg_temp.sichtbeobachtung_import, ${json}::text::json)`.execute();
+    // Whoever waits for it is told; until then nobody does.
+    staged.then(undefined, () => {});
   };
   for await (const row of rows) {
-    part.push(Object.fromEntries(stagedColumns.flatMap((name, at) => (row[at] === null ? [] : [[name, row[at]]]))));
+    const values: { [name in StagedColumn]?: string } = {};
+    for (const [at, name] of stagedColumns.entries()) {
+      const value = row[at];
+      if (value != null) values[name] = value;
+    }
+    part.push(values);
     if (part.length === rowsAtOnce) await stage();
   }
   await stage();
+  await staged;
 }

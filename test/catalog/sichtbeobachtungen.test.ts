@@ -89,6 +89,58 @@ describe('an imported sighting', () => {
     for (const [index, row] of rows.entries()) assert.deepEqual(imported[index], posted[index], JSON.stringify(row));
   });
 
+  it('has the columns that the trigger derives, also one that everybody is shown and one with a guid of its own', async () => {
+    const released = rows.map((row, index) => ({
+      ...row,
+      ...{ bereich: 'oeffentlich', status: 'freigegeben', guid: index % 3 ? '' : v5(`record ${index}`, v5.URL) },
+    }));
+    assert.equal(await importCsv(database, toCsv(released, [...columns, 'status', 'guid']), 'expertin'), rows.length);
+    const read = () => sql`
+      select to_jsonb(s) as columns, st_asewkt(s.shown_point, 17) as shown_point
+      from portal.sichtbeobachtung s join portal.nutzer u on u.id = s.nutzer_id
+      where u.loginname = 'expertin'
+      order by s.id`;
+    const [made, guids] = [[...(await read())], new Set(released.map(({ guid }) => guid))];
+    assert.deepEqual(new Set(made.map(({ columns }) => columns.schutz)), new Set([0, 1, 2]));
+    assert.ok(made.every(({ columns }) => columns.kopf_json.includes(columns.guid)));
+    assert.equal(made.filter(({ columns }) => guids.has(columns.guid)).length, guids.size - 1);
+    await sql`update portal.sichtbeobachtung set kopf_json = null, shown_point = raster_point where true`;
+    assert.deepEqual([...(await read())], made);
+    await removeRecords('expertin');
+  });
+
+  it('is checked again where it is stored, and what follows is derived as ever', async () => {
+    const store = (place: string, day: string) =>
+      sql.begin(async (tx) => {
+        await tx`select api.create_sichtbeobachtung_import()`;
+        await tx.unsafe(`
+          insert into pg_temp.sichtbeobachtung_import (zeile, art, lat, lon, srid, anzahl, sensibel, datum, bereich, status)
+          values (1, 2, ${place}, 25832, 1, false, ${day}, 'privat', 'pruefung')`);
+        await tx`select api.prepare_sichtbeobachtung_import((select max(id) from portal.nutzer), null, false)`;
+        await tx`select api.create_sichtbeobachtung_of_import(null, 0, 1000)`;
+        const derived = await tx`
+          insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+          select max(id), 2, st_setsrid(st_makepoint(420001, 5530001), 25832), '2020-01-01' from portal.nutzer
+          returning guid`;
+        assert.equal(derived.length, 1);
+        await tx`rollback and chain`;
+      });
+    await store('5530000, 420000', "'2020-01-01'");
+    await assert.rejects(store('6530000, 420000', "'2020-01-01'"), { code: 'GBIET' });
+    await assert.rejects(store('5530000, 420000', 'current_date + 2'), { code: 'DATUM' });
+    await assert.rejects(store('5530000, 420000', "'1799-12-31'"), { code: 'DATUM' });
+  });
+
+  it('that is only said to be derived is not stored', async () => {
+    const stored = sql.begin(async (tx) => {
+      await tx`select set_config('portal.abgeleitet', 'import', true)`;
+      await tx`
+        insert into portal.sichtbeobachtung (nutzer_id, art, point, datum)
+        select max(id), 2, st_setsrid(st_makepoint(420000, 5530000), 25832), '2020-01-01' from portal.nutzer`;
+    });
+    await assert.rejects(stored, { code: '23502' });
+  });
+
   it('has the guid of its id', async () => {
     const records = await sql<{ id: number; guid: string; namespace: string }[]>`
       select s.id, s.guid, i.guid_namespace as namespace from portal.sichtbeobachtung s, portal.installation i`;

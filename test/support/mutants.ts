@@ -616,6 +616,24 @@ const mailBreakages: typeof breakages = {
   },
 };
 
+const importBreakages: typeof breakages = {
+  'function api.create_sichtbeobachtung_of_import(': {
+    'places that were not checked are stored': ["then 'GBIET'", 'then null'],
+    'days that were not checked are stored': ["then 'DATUM'", 'then null'],
+    'sensitive species are protected nowhere': ['where am.sensibel)', 'where false)'],
+    'protection of a species is forgotten': ['coalesce(k.schutz, ', 'coalesce(null::smallint, '],
+    'a species is sensitive at no place': ['coalesce(k.sensible_art, false)', 'false'],
+    "the recorder's mark counts only for sensitive species": ['case when t.sensibel then 2 else 0 end', '0'],
+    'the place that lists search is the true one': ['case when t.schutz = 2 then t.raster_point else t.point end', 't.point'],
+    'records do not keep the guid that they had': ['coalesce(t.guid, ', 'coalesce(null, '],
+    'text for lists is kept of all records': ['private.is_shown_to_all(t.bereich, t.status)', 'true'],
+    'whoever writes after an import derives nothing': [
+      "set_config('portal.abgeleitet', '', true)",
+      "set_config('portal.x', '', true)",
+    ],
+  },
+};
+
 // What is kept of a part of everything, while something changes there.
 const keptBreakages: typeof breakages = {
   'function private.abgleich_after_write()': {
@@ -653,6 +671,7 @@ export const mutants = [
   ...mutantsOf(fileBreakages, 'files: '),
   ...mutantsOf(deskBreakages, 'desk: '),
   ...mutantsOf(mailBreakages, 'mails: '),
+  ...mutantsOf(importBreakages, 'imports: '),
   ...mutantsOf(keptBreakages, 'kept: '),
 ];
 

@@ -1,5 +1,5 @@
 -- Importing sightings in bulk (D5): a staging table is filled, everything is checked at once, then it is stored through the
--- same triggers as every other write. All of it in one transaction.
+-- same triggers as every other write, but for the one that derives a row's own columns. All of it in one transaction.
 
 -- Makes the staging table, one row per record of the file. Temporary: true places reach neither the
 -- write-ahead log nor anybody else, and nothing of it is left behind.
@@ -77,11 +77,12 @@ begin
   join portal.nutzer u on u.loginname_key = private.to_account_key(n.loginname) and u.loeschung is null;
   -- Once, because projecting is the dear part. `offset 0`: not for every use of the point anew.
   create temporary table sichtbeobachtung_import_ort on commit drop as
-  select s.*, p.point, case when s.loginname is null then prepare_sichtbeobachtung_import.nutzer_id else k.id end as nutzer_id,
+  select s.*, p.point, a.gid, case when s.loginname is null then prepare_sichtbeobachtung_import.nutzer_id else k.id end as nutzer_id,
     e.id as experte_id
   from pg_temp.sichtbeobachtung_import s
   left join pg_temp.sichtbeobachtung_import_konto k on k.loginname = s.loginname
-  left join pg_temp.sichtbeobachtung_import_konto e on e.loginname = s.experte and e.darf_entscheiden,
+  left join pg_temp.sichtbeobachtung_import_konto e on e.loginname = s.experte and e.darf_entscheiden
+  left join portal.art a on a.id = s.art,
     lateral (select private.project(s.lat, s.lon, s.srid) as point offset 0) p
   -- Parts of it are stored in this order.
   order by s.zeile;
@@ -105,9 +106,13 @@ begin
     ) d
     where s.ctid = d.stelle and d.nummer > 1;
     get diagnostics doppelt = row_count;
+    -- `limit` as in api.list_sichtbeobachtung_import_fehler.
     delete from pg_temp.sichtbeobachtung_import_ort s
-    using portal.sichtbeobachtung b
-    where private.is_doppelt(b.nutzer_id, b.art, b.datum, b.point, s.nutzer_id, s.art, s.datum, s.point);
+    where (
+      select true
+      from portal.sichtbeobachtung b
+      where private.is_doppelt(b.nutzer_id, b.art, b.datum, b.point, s.nutzer_id, s.art, s.datum, s.point)
+      limit 1);
     get diagnostics v_count = row_count;
     doppelt := doppelt + v_count;
   end if;
@@ -175,9 +180,13 @@ begin
     where s.zeile <> d.erste
     union all
     select s.zeile, 'DOPPL', 'id', b.id
-    from pg_temp.sichtbeobachtung_import_ort s
-    join portal.sichtbeobachtung b
-      on private.is_doppelt(b.nutzer_id, b.art, b.datum, b.point, s.nutzer_id, s.art, s.datum, s.point)
+    from pg_temp.sichtbeobachtung_import_ort s,
+      -- `limit`, so that each line looks into the unique index: the planner read all records instead.
+      lateral (
+        select b.id
+        from portal.sichtbeobachtung b
+        where private.is_doppelt(b.nutzer_id, b.art, b.datum, b.point, s.nutzer_id, s.art, s.datum, s.point)
+        limit 1) b
     union all
     select s.zeile, 'NTZUN', 'loginname', null
     from pg_temp.sichtbeobachtung_import_ort s
@@ -273,38 +282,82 @@ $$;
 comment on function api.list_sichtbeobachtung_import_medium() is 'What an import staged as photos and sound files, by line';
 
 -- Stores a part of what was checked. In parts, because what waits for the end of a statement (its rows for the triggers,
--- every check of a reference) is kept until then: 0.4 kB a row.
+-- every check of a reference) is kept until then: 0.4 kB a row. What private.sichtbeobachtung_before_write derives of one row after the
+-- other, a fifth of all that an import took, is derived here of all of them; a test compares both.
 --   quelle       as in api.prepare_sichtbeobachtung_import
 --   first_block  block of the staging table with which the part begins; 0 for the first
 --   blocks       length of the part
 -- returns        how many were stored
--- errors         23505 one of them was stored by somebody else meanwhile; 23514 a file that was not stored
+-- errors         23505 one of them was stored by somebody else meanwhile; 23514 a file that was not stored; DATUM, GBIET of what was not checked
 create or replace function api.create_sichtbeobachtung_of_import(quelle portal.kurztext, first_block integer, blocks integer)
   returns bigint
   language plpgsql
   volatile
   set jit = off
   set work_mem = '64MB'
+  set extra_float_digits = 1
 as $$
 declare
   v_sequence regclass := pg_get_serial_sequence('portal.sichtbeobachtung', 'id');
+  -- Blocks instead of lines: no index to build, and parts of the same size however long the remarks are.
+  v_from tid := format('(%s,0)', first_block);
+  v_to tid := format('(%s,0)', first_block + blocks);
+  v_installation portal.installation;
+  v_fehler text;
   v_count bigint;
 begin
+  select i.* into strict v_installation from portal.installation i;
+  select k.fehler into v_fehler
+  from pg_temp.sichtbeobachtung_import_ort s
+  cross join lateral (
+    select case
+      when not coalesce(s.datum between date '1800-01-01' and (now() at time zone 'Europe/Berlin')::date, false) then 'DATUM'
+      when not coalesce(
+        public.st_x(s.point) between v_installation.x_min and v_installation.x_max
+        and public.st_y(s.point) between v_installation.y_min and v_installation.y_max, false) then 'GBIET' end as fehler
+  ) k
+  where s.ctid >= v_from and s.ctid < v_to and k.fehler is not null
+  limit 1;
+  if found then
+    raise exception 'not checked' using errcode = v_fehler;
+  end if;
+
+  -- For the trigger.
+  perform set_config('portal.abgeleitet', 'import', true);
   with teil as materialized (
     -- Ids beforehand: what else is stored about a record is found by them.
-    select nextval(v_sequence) as id, s.*
+    select nextval(v_sequence) as id, s.*, c.cell_x, c.cell_y, private.to_raster_point(c.cell_x, c.cell_y) as raster_point
     from pg_temp.sichtbeobachtung_import_ort s
-    -- Blocks instead of lines: no index to build, and parts of the same size however long the remarks are.
-    where s.ctid >= format('(%s,0)', first_block)::tid and s.ctid < format('(%s,0)', first_block + blocks)::tid
+    cross join lateral (
+      select private.to_cell(public.st_x(s.point)) as cell_x, private.to_cell(public.st_y(s.point)) as cell_y offset 0) c
+    where s.ctid >= v_from and s.ctid < v_to
+  ),
+  geschuetzt as materialized (
+    select t.id, k.sensible_art, k.schutz
+    from teil t
+    cross join lateral private.get_schutz(t.sensibel, t.art, t.cell_x, t.cell_y) k
+    -- As in the trigger: most species are sensitive nowhere.
+    where t.art in (select am.art from portal.art_mandant am where am.sensibel)
+  ),
+  abgeleitet as (
+    select t.*, coalesce(k.sensible_art, false) as sensible_art, coalesce(k.schutz, case when t.sensibel then 2 else 0 end) as schutz,
+      coalesce(t.guid, public.uuid_generate_v5(v_installation.guid_namespace, t.id::text)) as eigene_guid
+    from teil t
+    left join geschuetzt k using (id)
+    -- Not for every use anew.
+    offset 0
   ),
   gespeichert as (
     insert into portal.sichtbeobachtung (
-      id, guid, nutzer_id, art, point, anzahl, sensibel, datum, bereich, bemerkung, stadium_id, aktivitaet_id, status, experte_id,
-      foto, foto_2, foto_3, biotopfoto, audio, medien_lizenz)
+      id, guid, nutzer_id, art, gid, point, cell_x, cell_y, raster_point, shown_point, sensible_art, schutz, anzahl, sensibel, datum, bereich,
+      bemerkung, stadium_id, aktivitaet_id, status, experte_id, foto, foto_2, foto_3, biotopfoto, audio, medien_lizenz, kopf_json)
     overriding system value
-    select t.id, t.guid, t.nutzer_id, t.art, t.point, t.anzahl, t.sensibel, t.datum, t.bereich, t.bemerkung, t.stadium_id,
-      t.aktivitaet_id, t.status, t.experte_id, t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio, t.medien_lizenz
-    from teil t
+    select t.id, t.eigene_guid, t.nutzer_id, t.art, t.gid, t.point, t.cell_x, t.cell_y, t.raster_point,
+      case when t.schutz = 2 then t.raster_point else t.point end, t.sensible_art, t.schutz, t.anzahl, t.sensibel, t.datum, t.bereich,
+      t.bemerkung, t.stadium_id, t.aktivitaet_id, t.status, t.experte_id, t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio, t.medien_lizenz,
+      case when private.is_shown_to_all(t.bereich, t.status)
+        then private.to_kopf_json(t.id, t.eigene_guid, t.anzahl, t.point, t.datum) end
+    from abgeleitet t
     returning 1
   ),
   herkunft as (
@@ -319,6 +372,7 @@ begin
     where num_nonnulls(t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio) > 0 and m.name = u.name
   )
   select count(*) into v_count from gespeichert;
+  perform set_config('portal.abgeleitet', '', true);
   return v_count;
 end
 $$;
