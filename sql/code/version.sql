@@ -68,10 +68,10 @@ as $$
 declare
   -- Far beyond every place that can be reported.
   v_most constant float8 := 1e9;
-  v_left integer := private.to_cell(greatest(public.st_xmin(box), -v_most)) >> 4;
-  v_right integer := private.to_cell(least(public.st_xmax(box), v_most)) >> 4;
-  v_bottom integer := private.to_cell(greatest(public.st_ymin(box), -v_most)) >> 4;
-  v_top integer := private.to_cell(least(public.st_ymax(box), v_most)) >> 4;
+  v_left integer := private.to_cell(greatest(least(public.st_xmin(box), v_most), -v_most)) >> 4;
+  v_right integer := private.to_cell(greatest(least(public.st_xmax(box), v_most), -v_most)) >> 4;
+  v_bottom integer := private.to_cell(greatest(least(public.st_ymin(box), v_most), -v_most)) >> 4;
+  v_top integer := private.to_cell(greatest(least(public.st_ymax(box), v_most), -v_most)) >> 4;
 begin
   if box is not null and (v_right - v_left + 1)::bigint * (v_top - v_bottom + 1) <= 36 then
     return array(

@@ -101,7 +101,10 @@ function isMailboxGone({ responseCode, command, response }: SmtpError): boolean 
   const [, enhanced, words = ''] = /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3}\b)?(.*)/s.exec(String(response)) ?? [];
   if (enhanced) return mailboxCodes.includes(enhanced);
   // Without addresses, in which anything may stand.
-  const said = words.replaceAll(/\S*@\S*/g, '');
+  const said = words
+    .split(/\s+/)
+    .filter((word) => !word.includes('@'))
+    .join(' ');
   return (
     [550, 551, 553].includes(Number(responseCode)) && mailboxWords.some((form) => form.test(said)) && !/sender|relay/i.test(said)
   );
