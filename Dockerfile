@@ -35,5 +35,5 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # What `npm start` gives Node.js, without npm between the supervisor and the service.
-ENTRYPOINT ["node", "--max-semi-space-size=4", "--heap-growing-percent=100", "--disable-warning=ExperimentalWarning", "--import", "./src/preflight.js", "--import", "tsx"]
+ENTRYPOINT ["node", "--max-semi-space-size=4", "--disable-warning=ExperimentalWarning", "--import", "./src/preflight.js", "--import", "tsx"]
 CMD ["src/main.ts"]

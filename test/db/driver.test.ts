@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase, type Sql } from '../../src/db/client.ts';
-import { type CreatedDatabase, createDatabase, databaseUrlOf, onPostgres } from '../support/database.ts';
+import { type CreatedDatabase, createDatabase, databaseUrlOf, onPostgres, openTestDatabase } from '../support/database.ts';
 import { listenAnywhere } from '../support/port.ts';
 
 const name = `test_driver_${randomBytes(4).toString('hex')}`;
@@ -35,6 +35,14 @@ it('a database is named as its address does, with what has to be written otherwi
   } finally {
     await drop();
   }
+});
+
+it('a statement that fails among its rows leaves none of them to the next one', async () => {
+  const database = await openTestDatabase();
+  const one = database.connect();
+  await assert.rejects(async () => one`select 1 / (3 - n) as x from generate_series(1, 9) n`, { code: '22012' });
+  assert.deepEqual([...(await one`select 7 as x`)], [{ x: 7 }]);
+  await one.end();
 });
 
 describe('a connection that breaks', { skip: !onPostgres && 'connections to the embedded database do not break' }, () => {
