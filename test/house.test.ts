@@ -311,8 +311,7 @@ describe('the SQL of the functions', () => {
     for (const name of deciding) {
       const body = functions.find((f) => f.name === name)?.body ?? '';
       assert.ok(
-        body.includes('private.is_masked(') ||
-          ['private.sichtbeobachtung_before_write', 'api.create_sichtbeobachtung_of_import'].includes(name),
+        body.includes('private.is_masked(') || name === 'private.to_shown_point',
         `${name} chooses the shown place without private.is_masked`,
       );
     }

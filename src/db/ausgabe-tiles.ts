@@ -1,6 +1,6 @@
 // Vector tiles (O3.1), as gis_public.
 import { asPublic, readPublic } from './ausgabe.ts';
-import type { Sql } from './client.ts';
+import type { Sql, Transaction } from './client.ts';
 import type { Versioned } from './page.ts';
 import { oneValue } from './row.ts';
 
@@ -33,39 +33,32 @@ export type TileGeometry =
 
 /** A packed tile. PostgreSQL only: the embedded database is built without the library. */
 export async function getTile(sql: Sql, query: TileQuery): Promise<Versioned<Buffer<ArrayBuffer>>> {
-  return readPublic(
-    sql,
-    async (tx) => {
-      return oneValue<Buffer<ArrayBuffer>>(tx`
+  const read = (tx: Transaction) =>
+    oneValue<Buffer<ArrayBuffer>>(tx`
       select ausgabe.get_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
         jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`);
-    },
-    query,
-  );
+  return readPublic(sql, read, query);
 }
 
 /** What is in a tile, unpacked. */
 export async function listTile(sql: Sql, query: TileQuery): Promise<Versioned<TileFeature[]>> {
-  return readPublic(
-    sql,
-    async (tx) => {
-      const rows = await tx<{ ebene: string; fid: number | null; merkmale: string; geom: string }[]>`
+  const read = async (tx: Transaction) => {
+    const rows = await tx<{ ebene: string; fid: number | null; merkmale: string; geom: string }[]>`
       select ebene, fid, merkmale, geom
       from ausgabe.list_tile(
         z => ${query.z}::integer, x => ${query.x}::integer, y => ${query.y}::integer, art => ${query.art}::integer,
         artengruppe_id => ${query.artengruppeId}::integer, jahr_von => ${query.jahrVon}::integer,
         jahr_bis => ${query.jahrBis}::integer, teilung => ${query.teilung}::integer)`;
-      return rows.map(({ ebene, fid, merkmale, geom }) => ({
-        layer: ebene,
-        id: fid,
-        properties: JSON.parse(merkmale) as Record<string, string | number>,
-        geometry: JSON.parse(geom) as TileGeometry,
-      }));
-    },
-    query,
-  );
+    return rows.map(({ ebene, fid, merkmale, geom }) => ({
+      layer: ebene,
+      id: fid,
+      properties: JSON.parse(merkmale) as Record<string, string | number>,
+      geometry: JSON.parse(geom) as TileGeometry,
+    }));
+  };
+  return readPublic(sql, read, query);
 }
 
 /** Where there are tenants, in degrees: west, south, east, north; null without any. */

@@ -34,7 +34,7 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
     'administrators are in charge of nothing': ["private.has_rolle(reader, 'administrator')", 'false'],
   },
   'function private.get_schutz(': {
-    "the recorder's mark counts only for sensitive species": ['case when get_schutz.sensibel then 2 else 0 end', '0'],
+    "the recorder's mark counts only for sensitive species": ['private.to_eigener_schutz(get_schutz.sensibel)', '0::smallint'],
     'tenants that share a cell with others do not protect it': [
       'and am.art = get_schutz.art and am.sensibel',
       'and z.ganz and am.art = get_schutz.art and am.sensibel',
@@ -46,13 +46,13 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
       'private.get_schutz(new.sensibel, coalesce(old.art, new.art),',
     ],
     'the place that lists search is the true one': [
-      'case when new.schutz = 2 then new.raster_point else new.point end',
+      'private.to_shown_point(new.schutz, new.point, new.raster_point)',
       'new.point',
     ],
     'the place that lists search follows the point only, not the mark': [
-      'new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end',
+      'new.shown_point := private.to_shown_point(new.schutz, new.point, new.raster_point)',
       `if tg_op = 'INSERT' or not public.st_orderingequals(new.point, old.point) then
-    new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end;
+    new.shown_point := private.to_shown_point(new.schutz, new.point, new.raster_point);
   end if`,
     ],
     'the guid is made of the place': ['new.id::text)', 'new.id::text || public.st_astext(new.point))'],
@@ -623,8 +623,8 @@ const importBreakages: typeof breakages = {
     'sensitive species are protected nowhere': ['where am.sensibel)', 'where false)'],
     'protection of a species is forgotten': ['coalesce(k.schutz, ', 'coalesce(null::smallint, '],
     'a species is sensitive at no place': ['coalesce(k.sensible_art, false)', 'false'],
-    "the recorder's mark counts only for sensitive species": ['case when t.sensibel then 2 else 0 end', '0'],
-    'the place that lists search is the true one': ['case when t.schutz = 2 then t.raster_point else t.point end', 't.point'],
+    "the recorder's mark counts only for sensitive species": ['private.to_eigener_schutz(t.sensibel)', '0::smallint'],
+    'the place that lists search is the true one': ['private.to_shown_point(t.schutz, t.point, t.raster_point)', 't.point'],
     'records do not keep the guid that they had': ['coalesce(t.guid, ', 'coalesce(null, '],
     'text for lists is kept of all records': ['private.is_shown_to_all(t.bereich, t.status)', 'true'],
     'whoever writes after an import derives nothing': [

@@ -89,7 +89,8 @@ begin
   sichtbeobachtungen := '[' || coalesce(private.render_sichtbeobachtung(v_id, tenant, reader, detail => true), '') || ']';
   select coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'stand', private.to_stand(s.id, s.xmin), 'gruende', p.gruende,
       'bestaetigungen', (select count(*) from portal.bestaetigung b where b.sichtbeobachtung_id = s.id),
-      'erfahrung', private.get_erfahrung(s.nutzer_id, s.gid), -- Most have none, and to call the function costs more than all else here.
+      'erfahrung', private.get_erfahrung(s.nutzer_id, s.gid),
+      -- Most have none: they are spared the call.
       'nachrichten', case when exists (select from portal.nachricht n where n.sichtbeobachtung_id = s.id)
         then private.list_nachricht(s.id) else '[]' end) order by o.position), '[]')
   into zeilen

@@ -13,8 +13,8 @@ begin
 end
 $$;
 
--- Derives a record's columns from what was written. For every writer, SQL included; what a writer puts into a derived
--- column is overwritten.
+-- Derives a record's columns from what was written. For every writer, SQL included, but the import, which derives them of many rows at once
+-- (api.create_sichtbeobachtung_of_import); what a writer puts into a derived column is overwritten.
 -- errors  DATUM date before 1800 or in the future (Europe/Berlin); GBIET outside the service area; ARTUN no such species
 create or replace function private.sichtbeobachtung_before_write()
   returns trigger
@@ -71,9 +71,9 @@ begin
     from private.get_schutz(new.sensibel, new.art, new.cell_x, new.cell_y) k;
   else
     new.sensible_art := false;
-    new.schutz := case when new.sensibel then 2 else 0 end;
+    new.schutz := private.to_eigener_schutz(new.sensibel);
   end if;
-  new.shown_point := case when new.schutz = 2 then new.raster_point else new.point end;
+  new.shown_point := private.to_shown_point(new.schutz, new.point, new.raster_point);
   new.kopf_json := case when private.is_shown_to_all(new.bereich, new.status)
     then private.to_kopf_json(new.id, new.guid, new.anzahl, new.point, new.datum) end;
   return new;

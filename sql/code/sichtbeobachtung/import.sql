@@ -340,7 +340,7 @@ begin
     where t.art in (select am.art from portal.art_mandant am where am.sensibel)
   ),
   abgeleitet as (
-    select t.*, coalesce(k.sensible_art, false) as sensible_art, coalesce(k.schutz, case when t.sensibel then 2 else 0 end) as schutz,
+    select t.*, coalesce(k.sensible_art, false) as sensible_art, coalesce(k.schutz, private.to_eigener_schutz(t.sensibel)) as schutz,
       coalesce(t.guid, public.uuid_generate_v5(v_installation.guid_namespace, t.id::text)) as eigene_guid
     from teil t
     left join geschuetzt k using (id)
@@ -353,7 +353,7 @@ begin
       bemerkung, stadium_id, aktivitaet_id, status, experte_id, foto, foto_2, foto_3, biotopfoto, audio, medien_lizenz, kopf_json)
     overriding system value
     select t.id, t.eigene_guid, t.nutzer_id, t.art, t.gid, t.point, t.cell_x, t.cell_y, t.raster_point,
-      case when t.schutz = 2 then t.raster_point else t.point end, t.sensible_art, t.schutz, t.anzahl, t.sensibel, t.datum, t.bereich,
+      private.to_shown_point(t.schutz, t.point, t.raster_point), t.sensible_art, t.schutz, t.anzahl, t.sensibel, t.datum, t.bereich,
       t.bemerkung, t.stadium_id, t.aktivitaet_id, t.status, t.experte_id, t.foto, t.foto_2, t.foto_3, t.biotopfoto, t.audio, t.medien_lizenz,
       case when private.is_shown_to_all(t.bereich, t.status)
         then private.to_kopf_json(t.id, t.eigene_guid, t.anzahl, t.point, t.datum) end

@@ -68,7 +68,7 @@ as $$
 begin
   -- Most species are sensitive nowhere: one look into a small partial index.
   if not exists (select from portal.art_mandant am where am.art = get_schutz.art and am.sensibel) then
-    return query select false, case when get_schutz.sensibel then 2 else 0 end::smallint;
+    return query select false, private.to_eigener_schutz(get_schutz.sensibel);
     return;
   end if;
   sensible_art := exists (
@@ -79,6 +79,26 @@ begin
   schutz := case when get_schutz.sensibel or sensible_art then 2 else 1 end;
   return next;
 end
+$$;
+
+-- How a record of a species that is sensitive nowhere is protected: by its recorder or not at all.
+create or replace function private.to_eigener_schutz(sensibel boolean)
+  returns smallint
+  language sql
+  immutable
+  parallel safe
+as $$
+  select case when sensibel then 2 else 0 end::smallint
+$$;
+
+-- The place that is kept to be shown: the centre of the cell where everybody is shown that, else the true one, which single tenants may mask.
+create or replace function private.to_shown_point(schutz smallint, point public.geometry, raster_point public.geometry)
+  returns public.geometry
+  language sql
+  immutable
+  parallel safe
+as $$
+  select case when schutz = 2 then raster_point else point end
 $$;
 
 -- Brings protection and tenants of records in line with boundaries, and logs those whose shown place or tenants change
