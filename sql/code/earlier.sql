@@ -1,29 +1,6 @@
--- What instances of the last release, 0.32, still call while they are being replaced. It hands on to what is there now and knows nothing
--- itself.
+-- For what an earlier release left in the queue. It hands on to what is there now and knows nothing itself.
 
--- Questions had mails of their own. They are part of the mails of decisions now (O6.23), which both releases send.
-create or replace function api.list_frage_offen()
-  returns bigint[]
-  language sql
-  stable
-as $$
-  select '{}'::bigint[]
-$$;
-comment on function api.list_frage_offen() is 'No questions, for instances of release 0.32';
-
-create or replace function api.set_frage_mail(id bigint)
-  returns table (nutzer_id bigint, sichtbeobachtung_id bigint, mandant_id integer)
-  language plpgsql
-  volatile
-  rows 1
-as $$
-begin
-  return;
-end
-$$;
-comment on function api.set_frage_mail(bigint) is 'No question, for instances of release 0.32';
-
--- For a mail that waits in the queue since before the upgrade: it says nothing, and the next mail asks.
+-- Questions had mails of their own up to 0.32. They are part of the mails of decisions now (O6.23): this one says nothing, and the next mail asks.
 create or replace function api.get_frage_mail(nutzer_id bigint, sichtbeobachtung_id bigint)
   returns table (datum text, art text, frage text)
   language sql

@@ -106,7 +106,7 @@ declare
     'require_nutzer_right', 'require_reader', 'require_zugangsstand', 'set_abgleich_komplett', 'set_abgleich_verlauf', 'set_entscheidung', 'set_experten_nur_zustaendig', 'set_export_datei', 'set_export_lauf', 'set_grenzlauf_grenze',
     'set_mandant_entwurf', 'set_nutzer_daten_link', 'set_nutzer_link', 'set_nutzer_medien', 'set_pruefgrund_aller', 'set_pruefung', 'set_raster_zahl', 'sweep_konto', 'sweep_medium_import',
     'create_antwort', 'create_sichtbeobachtung_link', 'delete_mitteilung', 'get_frage_mail', 'get_haeufigkeit', 'get_mitteilung', 'get_sichtbeobachtung_of_link', 'list_auskunft_nachricht',
-    'list_frage_offen', 'list_mitteilung_faellig', 'set_frage_mail', 'set_haeufigkeit', 'set_haeufigkeit_of_link', 'set_mail_abgelehnt', 'set_mitteilung_mail',
+    'list_mitteilung_faellig', 'set_haeufigkeit', 'set_haeufigkeit_of_link', 'set_mail_abgelehnt', 'set_mitteilung_mail',
     'update_grenzlauf', 'update_nutzer', 'update_sichtbeobachtung', 'use_nutzer_daten_link', 'use_nutzer_link', 'use_nutzer_loesch_link'];
   v_routine regprocedure;
 begin

@@ -398,7 +398,7 @@ describe('a question', () => {
     assert.equal(mails.length, 0, 'nothing was kept');
   });
 
-  it('that release 0.32 put into the queue is asked by the next mail; an instance of it finds no others', async () => {
+  it('that release 0.32 put into the queue is asked by the next mail', async () => {
     const id = await make();
     const done = await make();
     await decide(id, { status: 'hinweis', bemerkung: 'Von früher?' });
@@ -411,9 +411,6 @@ describe('a question', () => {
     assert.equal(mails.length, 0);
     await sendLater();
     assert.match(decodeMail(mails[0]?.raw ?? ''), /entschieden: 1 mit Hinweis\.[\s\S]*Von früher\?/);
-    const [old] = await sql`
-      select api.list_frage_offen()::text as fragen, (select count(*)::integer from api.set_frage_mail(id => 1::bigint)) as mails`;
-    assert.deepEqual({ ...old }, { fragen: '{}', mails: 0 });
   });
 
   it('has a link that ends with the decision, after 30 days, and with the account', async () => {

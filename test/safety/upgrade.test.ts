@@ -16,8 +16,8 @@ import { listWrong } from '../support/truth.ts';
 const states = {
   /** The last state with a single migration of tables. */
   first: '9f71a1ab48d2a776fb431545fa571a5e559ade72',
-  /** Release 0.32.0. */
-  last: '4963ed4',
+  /** Release 0.33.0. */
+  last: '4ea78b4',
 };
 const isKnown = (commit: string) => hasProgram('git', '-C', root, 'cat-file', '-e', `${commit}^{commit}`);
 const skipOf = (commit: string) =>

@@ -23,7 +23,7 @@ export const nachricht = portal.table(
     // null: the reviewer's account was erased; a recorder's number stays with the record
     nutzer_id: nutzerReference('nutzer_id').references(() => nutzer.id, { onDelete: 'set null' }),
     text: text('text').notNull(),
-    // a question that the recorder had yet to be mailed; release 0.32 wrote it, and it goes with the one after 0.33
+    // a question that the recorder had yet to be mailed; only release 0.32 wrote it
     offen: boolean('offen').notNull().default(false),
     zeitpunkt: zeitpunkt('zeitpunkt'),
   },
