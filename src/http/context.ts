@@ -69,10 +69,7 @@ export function scopeMiddleware({ config }: { config: Pick<Config, 'trustedHops'
       c.set('scope', scope);
       c.header('X-Request-Id', scope.id);
       const { outgoing, incoming } = c.env ?? {};
-      if (outgoing && incoming) {
-        scope.hasLeft = () => incoming.socket.destroyed && !outgoing.writableFinished;
-        if (c.req.method === 'GET' || c.req.method === 'HEAD') scope.isGone = scope.hasLeft;
-      }
+      if (outgoing && incoming) scope.connect(incoming, outgoing, c.req.method === 'GET' || c.req.method === 'HEAD');
       await next();
     };
     return runInScope(networkOf(clientAddress(c, config.trustedHops)), answer, c.req.header('x-request-id'));

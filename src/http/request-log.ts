@@ -24,6 +24,7 @@ export function noteRequests({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): M
     const milliseconds = performance.now() - begin;
     const scope = c.get('scope');
     const isGone = scope?.isGone() || (c.res.status === 503 && scope?.hasLeft());
+    scope?.disconnect();
     const status = isGone ? goneStatus : c.res.status;
     const method = methods.has(c.req.method) ? c.req.method : other;
     const route = routeOf(c);
