@@ -88,6 +88,7 @@ export function formatResults(results: Results): string {
   return [
     '# Results of the benchmark',
     'Written by `npm run bench`, not by hand.',
+    '![Requests per second, next to what they are compared with](results.svg)',
     about.join('\n'),
     explanation,
     ...parts.map(([title, text]) => `## ${title}\n\n${text}`),
