@@ -208,9 +208,16 @@ export const readCases: Case[] = [
       })),
   },
   { name: 'unchanged', title: '304 for an unchanged page', sides: ['http'], calls: unchangedCalls },
-  listCase('rare', 'bbox country, species of 100 records', (facts, n) => ({
-    filter: { bbox: countryOf(n), art_id: pick(facts.rare, n, 'rare').artId },
-  })),
+  ...[false, true].map((isReader) =>
+    listCase(
+      isReader ? 'reader-rare' : 'rare',
+      `bbox country, species of 100 records${isReader ? ', logged in' : ''}`,
+      (facts, n) => ({
+        reader: isReader ? recorderOf(n) : null,
+        filter: { bbox: countryOf(n), art_id: pick(facts.rare, n, 'rare').artId },
+      }),
+    ),
+  ),
   listCase('frequent', 'bbox country, frequent species', (facts, n) => ({
     filter: { bbox: countryOf(n), art_id: pick(facts.species.slice(0, 20), n, 'frequent').artId },
   })),

@@ -64,7 +64,7 @@ async function measureCommand(databaseUrl: string, format: string): Promise<Figu
   const seconds = (performance.now() - began) / 1000;
   return [
     { what: `export of ${format} by command`, value: seconds, unit: 's' },
-    { what: `the same: memory of its process at most`, value: peak(), unit: 'MB' },
+    { what: `export of ${format}: memory of its process, at most`, value: peak(), unit: 'MB' },
   ];
 }
 

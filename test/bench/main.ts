@@ -1,11 +1,15 @@
 // npm run bench: databases of several sizes, every case against the database, the service and what it is compared with.
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openDatabase, poolSize, type Sql } from '../../src/db/client.ts';
+import { root } from '../support/child.ts';
 import { startCluster } from '../support/cluster.ts';
 import type { Call } from './calls.ts';
 import { type Case, readCases, type Side, sides } from './cases.ts';
+import { drawChart } from './chart.ts';
 import { readFacts } from './facts.ts';
 import { databaseUrlOf, prepareDatabase } from './generate.ts';
 import { type Measure, medianOf, runLoad, runPgbench } from './measure.ts';
@@ -28,6 +32,7 @@ const usage = `npm run bench -- [options]
   --seconds 3                       length of one measurement
   --keep DIR                        keep the cluster there: ten million sightings are made once
   --json FILE                       write the figures as JSON
+  --results DIR                     write RESULTS.md and results.svg there
   --generate                        make the databases, measure nothing
 
 BENCH_DATABASE_URL: a PostgreSQL to use instead of a private one; databases bench_SIZE are created there.
@@ -43,11 +48,13 @@ const options = {
   seconds: { type: 'string', default: '3' },
   keep: { type: 'string' },
   json: { type: 'string' },
+  results: { type: 'string' },
   generate: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-const report = (line: string) => process.stderr.write(`${line}\n`);
+const write = (line: string) => process.stderr.write(`${line}\n`);
+const report = (line: string) => write(`${(performance.now() / 1000).toFixed(0).padStart(4)} s  ${line}`);
 
 interface Plan {
   rounds: number;
@@ -85,22 +92,48 @@ async function main(): Promise<void> {
     isChosen: (name) => names?.includes(name) ?? true,
   };
   const url = process.env.BENCH_DATABASE_URL || (await startServer(values.keep));
-  for (const size of sizes) await prepareDatabase(url, size, report);
+  for (const size of sizes) await prepareDatabase(url, size, write);
   if (values.generate) return;
 
-  const results: Results = { entries: [], figures: [], memory: [] };
-  for (const size of sizes) await measureSize(databaseUrlOf(url, size), size, plan, results);
-  for (const task of tasks.filter(({ name, once }) => once && plan.isChosen(name))) {
-    const databaseUrl = databaseUrlOf(url, sizes[0] ?? 0);
-    const database = await openDatabase({ databaseUrl, dataDir: '' });
-    for (const figure of await task.run({ sql: database.sql, databaseUrl, size: 0 })) {
-      results.figures.push({ ...figure, size: 0, task: task.name });
+  const results: Results = {
+    about: await describeRun(databaseUrlOf(url, sizes[0] ?? 0), values),
+    entries: [],
+    figures: [],
+    memory: [],
+  };
+  const { json, results: dir } = values;
+  if (dir !== undefined) await mkdir(dir, { recursive: true });
+  for (const size of sizes) {
+    try {
+      await measureSize(databaseUrlOf(url, size), size, plan, results);
+    } finally {
+      // What took hours stays when the rest fails.
+      if (json !== undefined) await writeFile(json, JSON.stringify(results, null, 1));
+      if (dir !== undefined) await writeFile(join(dir, 'RESULTS.md'), `${formatResults(results)}\n`);
+      if (dir !== undefined) await writeFile(join(dir, 'results.svg'), drawChart(results));
     }
-    await database.close();
   }
-
   console.log(formatResults(results));
-  if (values.json) await writeFile(values.json, JSON.stringify(results, null, 1));
+}
+
+/** When, what and where; of the options those that change the figures. */
+async function describeRun(databaseUrl: string, values: Record<string, unknown>): Promise<Results['about']> {
+  const database = await openDatabase({ databaseUrl, dataDir: '' });
+  const [server] = await database.sql<{ version: string; postgis: string; buffers: string }[]>`
+    select current_setting('server_version') as version, current_setting('shared_buffers') as buffers,
+      (select e.extversion from pg_extension e where e.extname = 'postgis') as postgis`;
+  await database.close();
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+  const told = (['sizes', 'cases', 'sides', 'rounds', 'seconds'] as const).flatMap((name) =>
+    values[name] === undefined || values[name] === sides.join() ? [] : ` --${name} ${values[name]}`,
+  );
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    release: version,
+    machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB of memory`,
+    versions: `PostgreSQL ${server?.version} (shared_buffers ${server?.buffers}), PostGIS ${server?.postgis}, Node.js ${process.version}`,
+    command: `\`npm run bench --${told.join('')}\``,
+  };
 }
 
 /** A PostgreSQL of the run's own: its URL. */
@@ -130,7 +163,12 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
   const rival = await startRival(databaseUrl, page);
   const isCompared =
     plan.sides.includes('postgraphile') && cases.some((c) => plan.isChosen(c.name) && c.sides.includes('postgraphile'));
-  const postgraphile = isCompared ? await startPostgraphile(databaseUrl, report) : null;
+  const postgraphile = isCompared
+    ? await startPostgraphile(databaseUrl, report).catch((error: unknown) => {
+        report(`without PostGraphile: ${error}`);
+        return null;
+      })
+    : null;
   const stand: Stand = {
     sql,
     databaseUrl,
@@ -149,7 +187,7 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
     if (calls.length > 0) results.entries.push(await measureCase(each, calls, size, plan, stand));
   }
   results.memory.push({ size, idle, peak: Math.max(...watches.map((stop) => stop())) });
-  for (const task of tasks.filter(({ name, once }) => !once && plan.isChosen(name))) {
+  for (const task of tasks.filter(({ name }) => plan.isChosen(name))) {
     report(`${size} sightings: ${task.name}`);
     for (const figure of await task.run({ sql, databaseUrl, size })) results.figures.push({ ...figure, size, task: task.name });
   }
@@ -170,6 +208,7 @@ async function measureCase(each: Case, calls: Call[], size: number, plan: Plan, 
   if (plan.sides.includes('db') && each.sides.includes('db')) await measureSide('db', calls, 1, stand);
   for (let round = 0; round < plan.rounds; round++) {
     for (const side of each.sides.filter((candidate) => plan.sides.includes(candidate))) {
+      if (side === 'postgraphile' && !stand.servers.postgraphile) continue;
       rounds.set(side, [...(rounds.get(side) ?? []), await measureSide(side, calls, plan.seconds, stand)]);
       await endLeftovers(stand.sql);
     }

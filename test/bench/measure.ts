@@ -90,7 +90,8 @@ export async function runLoad(
   dir: string,
 ): Promise<Measure> {
   // What is sent once only is made beforehand.
-  const count = calls.some(({ renew }) => renew) ? seconds * mostPerSecond : calls.length;
+  const writes = calls.filter(({ renew }) => renew).length;
+  const count = writes > 0 ? Math.ceil((seconds * mostPerSecond * calls.length) / writes) : calls.length;
   const lines = ['requests = {'];
   for (let n = 0; n < count; n++) lines.push(`${toLua(toHttp(calls[n % calls.length] as Call, new URL(url).host))},`);
   lines.push('}', 'local n = 0', luaAgain, luaEnd);

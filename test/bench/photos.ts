@@ -19,13 +19,13 @@ async function makePhotos(): Promise<{ what: string; jpeg: Buffer }[]> {
   ];
 }
 
-export async function measurePhotos({ sql, databaseUrl }: TaskContext): Promise<Figure[]> {
+export async function measurePhotos({ sql, databaseUrl, size }: TaskContext): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const { what, jpeg } of await makePhotos()) {
     if (jpeg.length > 12 * megabyte) throw new Error(`the photo of ${what} is too large: ${jpeg.length} bytes`);
     // A process of its own for each: memory is given back late.
     const service = await startService(databaseUrl);
-    const facts = await readFacts(sql, 0, service.url);
+    const facts = await readFacts(sql, size, service.url);
     const pid = service.running.process.pid ?? 0;
     const idle = (await readMemory(pid)) ?? Number.NaN;
     const stopWatching = watchMemory(pid);

@@ -1,5 +1,6 @@
 // What is measured otherwise than by requests: jobs and commands, by their own figures.
 import type { Sql } from '../../src/db/client.ts';
+import { measureBlock } from './block.ts';
 import { measureExport } from './export.ts';
 import { measureImport } from './import.ts';
 import { measureKept } from './kept.ts';
@@ -15,14 +16,12 @@ export interface Figure {
 export interface TaskContext {
   sql: Sql;
   databaseUrl: string;
-  /** Sightings in the database; 0 for a task that needs none. */
+  /** Sightings in the database. */
   size: number;
 }
 
 export interface Task {
   name: string;
-  /** Once per run instead of once per size. */
-  once?: boolean;
   /** Removes what it stored, as far as that has ids beyond the generated ones: the run does it. */
   run(context: TaskContext): Promise<Figure[]>;
 }
@@ -31,5 +30,6 @@ export const tasks: Task[] = [
   { name: 'import', run: measureImport },
   { name: 'export', run: measureExport },
   { name: 'kept', run: measureKept },
-  { name: 'photos', once: true, run: measurePhotos },
+  { name: 'block', run: measureBlock },
+  { name: 'photos', run: measurePhotos },
 ];
