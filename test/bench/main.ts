@@ -158,6 +158,7 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
   const service = await startService(databaseUrl, { ANSWER_CACHE_MB: '0' });
   const again = await startService(databaseUrl);
   const pids = [service, again].map(({ running }) => running.process.pid ?? 0);
+  const idle = Math.max(...(await Promise.all(pids.map(readMemory))).map((value) => value ?? Number.NaN));
   const facts = await readFacts(sql, size, service.url);
   const page = await (await fetch(`${service.url}/api/v2/sichtbeobachtungen`)).text();
   const rival = await startRival(databaseUrl, page);
@@ -178,7 +179,6 @@ async function measureSize(databaseUrl: string, size: number, plan: Plan, result
   // Once, so that everything is compiled and connected.
   for (const { url } of [service, again])
     await runLoad(url, await readCase('newest').calls(facts), connections, 1, stand.scripts);
-  const idle = Math.max(...(await Promise.all(pids.map(readMemory))).map((value) => value ?? Number.NaN));
   const watches = pids.map(watchMemory);
 
   for (const each of cases.filter(({ name }) => plan.isChosen(name))) {
