@@ -8,8 +8,8 @@ import {
   type LoadedSichtbeobachtungen,
   loadSichtbeobachtungen,
   type StagedMedia,
+  type StagedRow,
   type StagingError,
-  stagedColumns,
 } from '../db/sichtbeobachtung-import.ts';
 import type { Progress } from '../observe/progress.ts';
 import { listHeaderProblems, streamCsv } from './csv.ts';
@@ -32,11 +32,10 @@ interface Column extends Kind {
   empty: string | null | undefined;
 }
 
-const [bereichAt, statusAt, experteAt] = (['bereich', 'status', 'experte'] as const).map((name) =>
-  stagedColumns.indexOf(name),
-) as [number, number, number];
 const isFileColumn = (name: ColumnName): name is MediumField => (mediumFields as readonly string[]).includes(name);
 
+// Rows that one statement stages: some hundred kilobytes.
+const rowsAtOnce = 1000;
 // As much as POST takes of a field.
 const maxCellBytes = 65536;
 
@@ -126,13 +125,18 @@ async function* readRows(
   { today, names, options }: Reading,
   problems: ProblemList,
   onBytes: (bytes: number) => void,
-): AsyncGenerator<(string | null)[]> {
+): AsyncGenerator<StagedRow[]> {
   let columns: Column[] | null = null;
+  let part: StagedRow[] = [];
   const read = { ignoreUnknown: options.ignoreColumns, report: onBytes };
   // With photos it is read twice, the second time with their names.
   for await (const { line, fields } of streamCsv(path, problems, names === null ? { ...read, warn: options.warn } : read)) {
     if (columns) {
-      yield readRow(line, fields, columns, names, problems);
+      part.push(readRow(line, fields, columns, names, problems));
+      if (part.length === rowsAtOnce) {
+        yield part;
+        part = [];
+      }
       continue;
     }
     const header = fields;
@@ -151,16 +155,19 @@ async function* readRows(
     if (options.quelle !== null && !header.includes('quelle_id'))
       problems.add(line, 'Spalte quelle_id fehlt, die zu --quelle gehört');
     if (problems.total > 0) return;
-    columns = columnNames.map((name) => {
-      const { allowed, read, empty } = columnsOfFile[name];
+    columns = columnNames.flatMap((name) => {
+      const { allowed, read, empty: standard } = columnsOfFile[name];
       const special: { [name in ColumnName]?: string | null } = {
         datum: today,
         ...(options.nutzerId !== null && { loginname: null }),
         ...(options.quelle === null && { quelle_id: null }),
       };
-      return { allowed, read, name, at: lacks(name) ? -1 : header.indexOf(name), empty: name in special ? special[name] : empty };
+      const empty = name in special ? special[name] : standard;
+      const at = lacks(name) ? -1 : header.indexOf(name);
+      return at < 0 && empty === null ? [] : { allowed, read, name, at, empty };
     });
   }
+  yield part;
   if (!columns && problems.total === 0) problems.add(1, `Die Kopfzeile fehlt, erwartet: ${columnNames.join(',')}`);
 }
 
@@ -171,17 +178,18 @@ function readRow(
   columns: Column[],
   names: ReadonlyMap<MediumKey, string> | null,
   problems: ProblemList,
-): (string | null)[] {
-  const row: (string | null)[] = [String(line)];
+): StagedRow {
+  const row: StagedRow = { zeile: String(line) };
   for (const column of columns) {
     const value = readCell(line, column, fields[column.at] ?? '', problems);
-    row.push(value !== null && names && isFileColumn(column.name) ? (names.get(`${line} ${column.name}`) ?? value) : value);
+    if (value !== null)
+      row[column.name] = names && isFileColumn(column.name) ? (names.get(`${line} ${column.name}`) ?? value) : value;
   }
-  const status = row[statusAt] ?? null;
-  if (row[bereichAt] === 'privat' && status !== 'pruefung' && status !== null) {
+  const { bereich, status, experte } = row;
+  if (bereich === 'privat' && status !== 'pruefung' && status !== undefined) {
     problems.add(line, `status ist „${status}“, erlaubt ist mit bereich privat nur pruefung`);
   }
-  if (row[experteAt] !== null && status !== null && status !== 'freigegeben' && status !== 'abgelehnt') {
+  if (experte !== undefined && status !== undefined && status !== 'freigegeben' && status !== 'abgelehnt') {
     problems.add(line, `status ist „${status}“, erlaubt ist mit experte nur freigegeben oder abgelehnt`);
   }
   return row;

@@ -9,7 +9,7 @@ import { analyzeRecords } from './statistics.ts';
 export type ImportedFeld = { [name in FeldName]: (typeof felder)[name] extends { column: string } ? name : never }[FeldName];
 const importedFelder = listFeld().flatMap(([name, { column }]) => (column === undefined ? [] : [name as ImportedFeld]));
 
-/** The columns of the staging table, in the order in which a row gives its values. */
+/** The columns of the staging table. */
 export const stagedColumns = [
   'zeile',
   ...importedFelder,
@@ -21,6 +21,8 @@ export const stagedColumns = [
   ...mediumFields,
 ] as const;
 export type StagedColumn = (typeof stagedColumns)[number];
+/** Values as PostgreSQL reads them; what is missing is null. */
+export type StagedRow = { [name in StagedColumn]?: string };
 
 /** What the database has against a staged row. */
 export interface StagingError {
@@ -34,8 +36,8 @@ export interface StagingError {
 }
 
 export interface SichtbeobachtungImport {
-  /** The rows, values as PostgreSQL reads them; `today` (YYYY-MM-DD) is the day in Europe/Berlin. */
-  rows(today: string): AsyncIterable<(string | null)[]>;
+  /** The rows, some hundred kilobytes of them at once; `today` (YYYY-MM-DD) is the day in Europe/Berlin. */
+  rows(today: string): AsyncIterable<StagedRow[]>;
   /** Whose record a row is that names no account; null when every row names one. */
   nutzerId: number | null;
   /** Whose numbers the column `quelle_id` holds; null when there are none. */
@@ -67,8 +69,6 @@ export type StagedMedia = { zeile: number } & { [field in MediumField]: string |
 
 // Blocks of 8 kB that one statement stores: about 60 000 sightings.
 const blocksPerPart = 1000;
-// Rows that one statement stages: some hundred kilobytes.
-const rowsAtOnce = 1000;
 
 /**
  * Loads sightings, everything or nothing.
@@ -130,28 +130,16 @@ export async function loadSichtbeobachtungen(
 }
 
 // The database makes rows of the JSON, whose members are named as the columns, while the next ones are read.
-async function stageRows(tx: Transaction, rows: AsyncIterable<(string | null)[]>): Promise<void> {
-  let part: object[] = [];
+async function stageRows(tx: Transaction, parts: AsyncIterable<StagedRow[]>): Promise<void> {
   let staged: PromiseLike<unknown> = Promise.resolve();
-  const stage = async () => {
+  for await (const part of parts) {
     const json = JSON.stringify(part);
-    part = [];
     await staged;
     staged = tx`
       insert into pg_temp.sichtbeobachtung_import
       select * from json_populate_recordset(null::pg_temp.sichtbeobachtung_import, ${json}::text::json)`.execute();
     // Whoever waits for it is told; until then nobody does.
     staged.then(undefined, () => {});
-  };
-  for await (const row of rows) {
-    const values: { [name in StagedColumn]?: string } = {};
-    for (const [at, name] of stagedColumns.entries()) {
-      const value = row[at];
-      if (value != null) values[name] = value;
-    }
-    part.push(values);
-    if (part.length === rowsAtOnce) await stage();
   }
-  await stage();
   await staged;
 }

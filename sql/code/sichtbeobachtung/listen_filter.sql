@@ -65,7 +65,7 @@ begin
 
   if not v_own then
     if cardinality(f.arts) = 1 then
-      v_base := v_base || ' and s.art = (($1).arts)[1]';
+      v_base := v_base || ' and s.art = (($1).arts)[1]' || case when f.jahr is not null then ' and s.jahr = ($1).jahr' else '' end;
     elsif f.mandant is not null then
       v_columns := format('(l.mandant_id, l.frei, %sl.sichtbeobachtung_id)', case when cardinality(f.gids) = 1 then 'l.gid, ' end);
       v_values := format('(($1).mandant, %%L, %s%%s)', case when cardinality(f.gids) = 1 then '(($1).gids)[1], ' end);
@@ -85,6 +85,9 @@ begin
       v_base := v_base || ' and s.gid = (($1).gids)[1]';
     elsif f.jahr is not null then
       v_base := v_base || ' and s.jahr = ($1).jahr';
+    else
+      -- Private ones count too: behind an import of them nobody walks for long.
+      v_base := 'select s.* from portal.sichtbeobachtung s where s.id < ($1).before_id';
     end if;
   end if;
   if v_columns is null then

@@ -1,0 +1,1 @@
+DROP INDEX "portal"."sichtbeobachtung_neu";
