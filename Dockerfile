@@ -17,7 +17,9 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && npm run postinstall
 
 FROM ${NODE}
-ENV NODE_ENV=production \
+# One heap for all threads: each that hashed a password kept 19 MB of its own.
+ENV MALLOC_ARENA_MAX=1 \
+  NODE_ENV=production \
   DATA_DIR=/data \
   HOST=0.0.0.0 \
   PORT=8080

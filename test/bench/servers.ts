@@ -29,10 +29,11 @@ export async function startServer(settings: Record<string, string>): Promise<Ser
   return { url, running };
 }
 
-/** The same, answering requests only. */
+/** The same, answering requests only, in the environment of the units and of the image. */
 export async function startService(databaseUrl: string, settings: Record<string, string> = {}): Promise<Server> {
   const site = { DATABASE_URL: databaseUrl, DATA_DIR: await makeDir() };
-  return startServer({ ...site, PROCESS_ROLE: 'web', LOG_LEVEL: 'warn', NODE_ENV: 'production', ...settings });
+  const process = { PROCESS_ROLE: 'web', LOG_LEVEL: 'warn', NODE_ENV: 'production', MALLOC_ARENA_MAX: '1' };
+  return startServer({ ...site, ...process, ...settings });
 }
 
 /** The constant body and the naive handler. */
