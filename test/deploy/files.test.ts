@@ -73,7 +73,7 @@ describe('the Dockerfile', () => {
   it('sets what there is to set, and has a volume for the data', () => {
     assert.deepEqual(
       Object.keys(env).filter((name) => !(name in settings)),
-      ['NODE_ENV'],
+      ['MALLOC_ARENA_MAX', 'NODE_ENV'],
     );
     assert.equal(loadConfig(env).port, Number(env.PORT));
     assert.deepEqual(argumentsOf('VOLUME'), [[env.DATA_DIR]]);
