@@ -58,15 +58,17 @@ async function readPages(
   const found: number[] = [];
   for (let after: string | null = null; ; ) {
     const [row]: { ids: number[]; key: string }[] = await sql`
-      select to_json(p.id) as ids, (
-        select array[s.cell_x, s.cell_y, s.id]::text from gis.sichtbeobachtung s where s.id = p.id[${limit}::integer]) as key
+      select
+        to_json(array(
+          select s.id from unnest(p.zeile) with ordinality u (zeile, n) join gis.sichtbeobachtung s on s.zeile = u.zeile order by u.n)) as ids, (
+        select array[s.cell_x, s.cell_y, s.id]::text from gis.sichtbeobachtung s where s.zeile = p.zeile[${limit}::integer]) as key
       from (
-        select case when ${walked} then ausgabe.list_sichtbeobachtung_id_of_box(
+        select case when ${walked} then ausgabe.list_sichtbeobachtung_zeile_of_box(
           case when ${filter.art}::integer is not null then array[${filter.art}::integer] end, coalesce(${filter.von}::date, '-infinity'),
           'infinity', null, ${`{${sides.join()}}`}::float8[], ${srid}::integer, ${after}::bigint[], ${limit}::integer, null)
-        else ausgabe.list_sichtbeobachtung_id(
+        else ausgabe.list_sichtbeobachtung_zeile(
           ${filter.art}::integer, null, ${filter.von}::date, null, null, ${`{${sides.join()}}`}::float8[], ${srid}::integer,
-          ${after}::bigint[], ${limit}::integer, null) end) p (id)`;
+          ${after}::bigint[], ${limit}::integer, null) end) p (zeile)`;
     found.push(...(row?.ids ?? []));
     if (!row?.key) return found;
     after = row.key;
