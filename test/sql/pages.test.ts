@@ -123,6 +123,49 @@ describe('pages of a box', () => {
   });
 });
 
+it('O2 pages of features come in pieces, each a page of its own to who reads no further; a long one ends early', async () => {
+  const readPieces = async (after: string | null, limit: number) => {
+    const rows = await sql<{ features: string; key: string | null; returned: number }[]>`
+      select p.features, p.last_key as key, p.returned
+      from ausgabe.list_sichtbeobachtung(
+        null, null, null, null, null, null, null, ${after && `{${after}}`}::bigint[], 0, ${limit}::integer, 4326, false, null) p`;
+    return rows.map(({ features, key, returned }) => {
+      const ids = JSON.parse(`[${features}]`).map(({ id }: { id: number }) => id) as number[];
+      assert.equal(ids.length, returned);
+      return { ids, key };
+    });
+  };
+  const all = (await sql<{ id: number }[]>`select id from gis.sichtbeobachtung order by id desc`).map(({ id }) => id);
+  const pieces = await readPieces(null, 1000);
+  assert.ok(pieces.length > 3);
+  assert.deepEqual(
+    pieces.flatMap(({ ids }) => ids),
+    all,
+  );
+  assert.equal(pieces.at(-1)?.key, null);
+  for (const { ids, key } of pieces.slice(0, -1)) {
+    const [next] = await readPieces(key, 1);
+    assert.deepEqual(next?.ids, [all[all.indexOf(ids.at(-1) ?? 0) + 1]]);
+  }
+  const cut = await readPieces(null, 200);
+  assert.equal(cut.at(-1)?.key, String(all[199]));
+
+  const [row] = await sql`select pg_get_functiondef('ausgabe.get_max_bytes'::regproc) as code`;
+  await sql.unsafe(row?.code.replace('16777216', '150000'));
+  const found: number[] = [];
+  for (let after: string | null = null, pages = 0; ; pages++) {
+    const page = await readPieces(after, 1000);
+    found.push(...page.flatMap(({ ids }) => ids));
+    after = page.at(-1)?.key ?? null;
+    if (after === null) {
+      assert.ok(pages > 1);
+      break;
+    }
+  }
+  assert.deepEqual(found, all);
+  await sql.unsafe(row?.code);
+});
+
 it('a page of own records reads no more than a page, also where another index looks as good', async () => {
   // As requests have it.
   const requests = database.connect({ settings: { plan_cache_mode: 'force_generic_plan' } });

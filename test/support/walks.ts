@@ -11,6 +11,7 @@ const walks = [
   { name: 'ausgabe.list_sichtbeobachtung_zeile_of_box', part: 'ceil(600 * sqrt(v_rest))', short: '2' },
   { name: 'ausgabe.list_sichtbeobachtung_zeile_of_box', part: '4 * v_rest', short: 'v_rest' },
   { name: 'ausgabe.list_sichtbeobachtung_zeile_of_box', part: 'offset 1000', short: 'offset 2' },
+  { name: 'ausgabe.render_sichtbeobachtung_zeile', part: 'integer := 128', short: 'integer := 2' },
 ];
 
 /**
