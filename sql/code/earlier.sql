@@ -14,3 +14,15 @@ as $$
 $$;
 comment on function api.get_frage_mail(bigint, bigint) is
   'Hands a question that release 0.32 put into the queue on to the next mail; no row';
+
+-- One by one, of what is a text now: the export of release 0.33 counts them.
+create or replace function ausgabe.render_sichtbeobachtung(id bigint[], srid integer, north_first boolean)
+  returns table (nummer bigint, lage text, feature text)
+  language sql
+  stable
+as $$
+  select null::bigint, null::text, f.value::text
+  from pg_catalog.json_array_elements(
+    pg_catalog.concat('[', ausgabe.render_sichtbeobachtung_of_id(render_sichtbeobachtung.id, srid, north_first), ']')::json) f
+$$;
+comment on function ausgabe.render_sichtbeobachtung(bigint[], integer, boolean) is 'Sightings as GeoJSON features, for instances of release 0.33';

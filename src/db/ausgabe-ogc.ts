@@ -42,8 +42,8 @@ export interface FeatureQuery {
 }
 
 export interface FeaturePage {
-  /** GeoJSON features, with a comma and a line break between them. */
-  features: Buffer;
+  /** GeoJSON features, with a comma and a line break between them: in pieces, to be copied once. */
+  features: readonly Buffer[];
   returned: number;
   /** What the next page begins behind; null on the last one. */
   lastKey: string | null;
@@ -200,14 +200,16 @@ export function listMandantBox(sql: Sql): Promise<Map<string, number[]>> {
 
 type RawQuery = (tx: Transaction) => { raw(): Promise<(Buffer | null)[][]> };
 
-// Their bytes are passed on as they are.
+const separator = Buffer.from(',\n');
+
+// Their bytes are passed on as they are. Each row is a piece.
 async function readPage(sql: Sql, query: RawQuery): Promise<Versioned<FeaturePage>> {
   return readPublic(sql, async (tx) => {
-    const [[features, lastKey, returned] = []] = await query(tx).raw();
+    const rows = await query(tx).raw();
     return {
-      features: features ?? Buffer.alloc(0),
-      lastKey: lastKey?.toString() ?? null,
-      returned: Number(returned?.toString() ?? 0),
+      features: rows.flatMap(([features], index) => (features ? [...(index > 0 ? [separator] : []), features] : [])),
+      lastKey: rows.at(-1)?.[1]?.toString() ?? null,
+      returned: rows.reduce((sum, [, , returned]) => sum + Number(returned?.toString() ?? 0), 0),
     };
   });
 }

@@ -65,13 +65,13 @@ export function readArrays(tx: Transaction, source: ExportSource, columns: reado
   return readLines(tx, `select json_build_array(${values.join(', ')})::text from ${list}`, [source.mandantId, source.rechte]);
 }
 
-/** Records as GeoJSON features in degrees, as /ogc gives them. */
-export async function* readFeatures(tx: Transaction, source: ExportSource): AsyncGenerator<Buffer[]> {
+/** Records as GeoJSON features in degrees, as /ogc gives them, with a comma and a line break between them; and how many. */
+export async function* readFeatures(tx: Transaction, source: ExportSource): AsyncGenerator<{ features: Buffer; count: number }> {
   for await (const rows of read(tx, `select l.id from ${list}`, [source.mandantId, source.rechte])) {
     const ids = `{${rows.map(([id]) => id?.toString()).join(',')}}`;
-    const features = await tx`
-      select r.feature from ausgabe.render_sichtbeobachtung(id => ${ids}::bigint[], srid => 4326, north_first => false) r`.raw();
-    yield (features as unknown as [Buffer][]).map(([feature]) => feature);
+    const [row] = await tx`
+      select ausgabe.render_sichtbeobachtung_of_id(id => ${ids}::bigint[], srid => 4326, north_first => false)`.raw();
+    yield { features: row?.[0] as unknown as Buffer, count: rows.length };
   }
 }
 

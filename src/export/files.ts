@@ -86,15 +86,13 @@ async function writeParts(path: string, head: string, parts: AsyncIterable<Buffe
   );
 }
 
-async function* features(batches: AsyncIterable<Buffer[]>, count: Writing['count']): AsyncGenerator<Buffer> {
+async function* features(batches: ReturnType<typeof readFeatures>, count: Writing['count']): AsyncGenerator<Buffer> {
   let separator = '\n';
   for await (const batch of batches) {
-    for (const feature of batch) {
-      yield Buffer.from(separator);
-      yield feature;
-      separator = ',\n';
-    }
-    await count(batch.length);
+    yield Buffer.from(separator);
+    yield batch.features;
+    separator = ',\n';
+    await count(batch.count);
   }
   yield Buffer.from('\n]}\n');
 }

@@ -49,7 +49,7 @@ async function listSeen(): Promise<Row[]> {
       where m.kuerzel = 'N' and st_intersects(m.boundary, g.place)
       order by g.cell_x, g.cell_y, g.id) v`;
   return rows.map(({ json }) => {
-    const { place, ...row } = JSON.parse(json) as Record<string, unknown>;
+    const { place, zeile, ...row } = JSON.parse(json) as Record<string, unknown>;
     return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value ?? '')]));
   });
 }

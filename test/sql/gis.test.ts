@@ -289,9 +289,9 @@ describe('the views as a contract', () => {
     raster_feature:
       'gitter text, x integer, y integer, meldungen bigint, arten integer, verschleiert bigint, erstes_jahr integer, letztes_jahr integer, feature text',
     sichtbeobachtung_raster:
-      'id bigint, art integer, datum date, unschaerfe_m integer, cell_x integer, cell_y integer, eea10 integer, tk integer, stadium_id integer, place geometry(Point,25832)',
+      'id bigint, art integer, datum date, unschaerfe_m integer, cell_x integer, cell_y integer, eea10 integer, tk integer, stadium_id integer, place geometry(Point,25832), zeile tid',
     stadium: 'id integer, name text, phaenogramm boolean',
-    sichtbeobachtung: `${head}, unschaerfe_m integer, cell_x integer, cell_y integer, place geometry(Point,25832), phaenogramm boolean, geaendert date`,
+    sichtbeobachtung: `${head}, unschaerfe_m integer, cell_x integer, cell_y integer, place geometry(Point,25832), phaenogramm boolean, geaendert date, zeile tid`,
     sichtbeobachtung_exakt: `${head}, geschuetzt boolean, cell_x integer, cell_y integer, place geometry(Point,25832)`,
   };
 

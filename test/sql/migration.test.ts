@@ -39,7 +39,7 @@ describe('a migration', () => {
   });
 
   it('adds columns at the end of a view, and keeps the views that stand on it', async () => {
-    const codeDir = changeCode(views, (text) => text.replace('g.geaendert\nfrom', 'g.geaendert, 1 as neu\nfrom'));
+    const codeDir = changeCode(views, (text) => text.replace('g.ctid as zeile\nfrom', 'g.ctid as zeile, 1 as neu\nfrom'));
     assert.equal(await migrateDatabase(database, { codeDir }), 'replaced');
     const [row] = await sql`select neu, art from gis.sichtbeobachtung limit 1`;
     assert.equal(row?.neu, 1);

@@ -58,15 +58,17 @@ async function readPages(
   const found: number[] = [];
   for (let after: string | null = null; ; ) {
     const [row]: { ids: number[]; key: string }[] = await sql`
-      select to_json(p.id) as ids, (
-        select array[s.cell_x, s.cell_y, s.id]::text from gis.sichtbeobachtung s where s.id = p.id[${limit}::integer]) as key
+      select
+        to_json(array(
+          select s.id from unnest(p.zeile) with ordinality u (zeile, n) join gis.sichtbeobachtung s on s.zeile = u.zeile order by u.n)) as ids, (
+        select array[s.cell_x, s.cell_y, s.id]::text from gis.sichtbeobachtung s where s.zeile = p.zeile[${limit}::integer]) as key
       from (
-        select case when ${walked} then ausgabe.list_sichtbeobachtung_id_of_box(
+        select case when ${walked} then ausgabe.list_sichtbeobachtung_zeile_of_box(
           case when ${filter.art}::integer is not null then array[${filter.art}::integer] end, coalesce(${filter.von}::date, '-infinity'),
           'infinity', null, ${`{${sides.join()}}`}::float8[], ${srid}::integer, ${after}::bigint[], ${limit}::integer, null)
-        else ausgabe.list_sichtbeobachtung_id(
+        else ausgabe.list_sichtbeobachtung_zeile(
           ${filter.art}::integer, null, ${filter.von}::date, null, null, ${`{${sides.join()}}`}::float8[], ${srid}::integer,
-          ${after}::bigint[], ${limit}::integer, null) end) p (id)`;
+          ${after}::bigint[], ${limit}::integer, null) end) p (zeile)`;
     found.push(...(row?.ids ?? []));
     if (!row?.key) return found;
     after = row.key;
@@ -119,6 +121,49 @@ describe('pages of a box', () => {
     assert.equal(onLine.length, line?.n);
     assert.ok(onLine.length > 10);
   });
+});
+
+it('O2 pages of features come in pieces, each a page of its own to who reads no further; a long one ends early', async () => {
+  const readPieces = async (after: string | null, limit: number) => {
+    const rows = await sql<{ features: string; key: string | null; returned: number }[]>`
+      select p.features, p.last_key as key, p.returned
+      from ausgabe.list_sichtbeobachtung(
+        null, null, null, null, null, null, null, ${after && `{${after}}`}::bigint[], 0, ${limit}::integer, 4326, false, null) p`;
+    return rows.map(({ features, key, returned }) => {
+      const ids = JSON.parse(`[${features}]`).map(({ id }: { id: number }) => id) as number[];
+      assert.equal(ids.length, returned);
+      return { ids, key };
+    });
+  };
+  const all = (await sql<{ id: number }[]>`select id from gis.sichtbeobachtung order by id desc`).map(({ id }) => id);
+  const pieces = await readPieces(null, 1000);
+  assert.ok(pieces.length > 3);
+  assert.deepEqual(
+    pieces.flatMap(({ ids }) => ids),
+    all,
+  );
+  assert.equal(pieces.at(-1)?.key, null);
+  for (const { ids, key } of pieces.slice(0, -1)) {
+    const [next] = await readPieces(key, 1);
+    assert.deepEqual(next?.ids, [all[all.indexOf(ids.at(-1) ?? 0) + 1]]);
+  }
+  const cut = await readPieces(null, 200);
+  assert.equal(cut.at(-1)?.key, String(all[199]));
+
+  const [row] = await sql`select pg_get_functiondef('ausgabe.get_max_bytes'::regproc) as code`;
+  await sql.unsafe(row?.code.replace('16777216', '150000'));
+  const found: number[] = [];
+  for (let after: string | null = null, pages = 0; ; pages++) {
+    const page = await readPieces(after, 1000);
+    found.push(...page.flatMap(({ ids }) => ids));
+    after = page.at(-1)?.key ?? null;
+    if (after === null) {
+      assert.ok(pages > 1);
+      break;
+    }
+  }
+  assert.deepEqual(found, all);
+  await sql.unsafe(row?.code);
 });
 
 it('a page of own records reads no more than a page, also where another index looks as good', async () => {

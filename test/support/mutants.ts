@@ -227,10 +227,10 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
       'then true',
     ],
   },
-  'function ausgabe.render_sichtbeobachtung(': {
+  'function ausgabe.render_sichtbeobachtung_zeile(': {
     'an output shows a masked record as a point in the middle of its cell': [
-      'ausgabe.to_geojson(ausgabe.to_cell_polygon(s.place),',
-      'ausgabe.to_geojson(s.place,',
+      'ausgabe.to_cell_polygon(s.place), render',
+      's.place, render',
     ],
   },
   'function ausgabe.is_shown_in(': {

@@ -7,10 +7,11 @@ const walks = [
   { name: 'private.list_id_by_walk', part: 'array[500, 500 + 80 * f.row_limit]', short: 'array[2, 5]' },
   { name: 'private.list_id_by_walk_of_reader', part: 'array[250, 250 + 40 * f.row_limit]', short: 'array[2, 5]' },
   { name: 'private.list_id_of_filters', part: 'array[1000, 30000 + 100 * f.row_limit]', short: 'array[2, 5]' },
-  { name: 'ausgabe.list_sichtbeobachtung_id', part: 'integer := 20000', short: 'integer := 2' },
-  { name: 'ausgabe.list_sichtbeobachtung_id_of_box', part: 'ceil(600 * sqrt(v_rest))', short: '2' },
-  { name: 'ausgabe.list_sichtbeobachtung_id_of_box', part: '4 * v_rest', short: 'v_rest' },
-  { name: 'ausgabe.list_sichtbeobachtung_id_of_box', part: 'offset 1000', short: 'offset 2' },
+  { name: 'ausgabe.list_sichtbeobachtung_zeile', part: 'integer := 20000', short: 'integer := 2' },
+  { name: 'ausgabe.list_sichtbeobachtung_zeile_of_box', part: 'ceil(600 * sqrt(v_rest))', short: '2' },
+  { name: 'ausgabe.list_sichtbeobachtung_zeile_of_box', part: '4 * v_rest', short: 'v_rest' },
+  { name: 'ausgabe.list_sichtbeobachtung_zeile_of_box', part: 'offset 1000', short: 'offset 2' },
+  { name: 'ausgabe.render_sichtbeobachtung_zeile', part: 'integer := 128', short: 'integer := 2' },
 ];
 
 /**

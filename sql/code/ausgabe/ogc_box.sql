@@ -1,18 +1,18 @@
 -- The walk through a box of /ogc: its sightings by cell, and by id in each.
 
--- Ids of the sightings in a box, by cell and then by id. Where an edge of the box cuts cells, one by one: such a cell may hold thousands
+-- The sightings in a box, by cell and then by id. Where an edge of the box cuts cells, one by one: such a cell may hold thousands
 -- that lie outside, so that what lies inside is found by place, or by id where much does; but those of a column that holds few at once. So
 -- are all others of a column, and unchecked.
 --   arten                 species; null for all
 --   datum_von, datum_bis  days, both included
 --   mandant_grenze        EPSG:25832: only what lies in it; null for everywhere
---   box, box_srid         as in ausgabe.list_sichtbeobachtung_id
+--   box, box_srid         as in ausgabe.list_sichtbeobachtung_zeile
 --   after_key             cell_x, cell_y, id: what lies behind that
---   form                  as in ausgabe.list_sichtbeobachtung_id
-create or replace function ausgabe.list_sichtbeobachtung_id_of_box(
+--   form                  as in ausgabe.list_sichtbeobachtung_zeile
+create or replace function ausgabe.list_sichtbeobachtung_zeile_of_box(
     arten integer[], datum_von date, datum_bis date, mandant_grenze public.geometry, box float8[], box_srid integer,
     after_key bigint[], row_limit integer, form text)
-  returns bigint[]
+  returns tid[]
   language plpgsql
   stable
   set enable_sort = off
@@ -35,8 +35,8 @@ declare
     ausgabe.to_cell(public.st_xmin(v_area) - v_margin), after_key[1], (select g.cell_x from gis.sichtbeobachtung_raster g order by g.cell_x limit 1));
   v_last constant integer := least(
     ausgabe.to_cell(public.st_xmax(v_area) + v_margin), (select g.cell_x from gis.sichtbeobachtung_raster g order by g.cell_x desc limit 1));
-  v_id bigint[] := '{}';
-  v_found bigint[];
+  v_zeile tid[] := '{}';
+  v_found tid[];
   v_part public.geometry;
   v_cell public.geometry;
   v_left public.geometry;
@@ -83,11 +83,11 @@ begin
       select from gis.sichtbeobachtung_raster g where g.cell_x = v_x and g.cell_y between v_y and v_to offset 1000);
     while v_y <= v_to loop
       v_upto := v_y;
-      v_rest := row_limit - cardinality(v_id);
+      v_rest := row_limit - cardinality(v_zeile);
       if v_y between v_whole_from and v_whole_to then
         v_upto := v_whole_to;
         v_found := array(
-          select g.id
+          select g.zeile
           from gis.sichtbeobachtung_raster g
           where g.cell_x = v_x and g.cell_y between v_y and v_upto and (g.cell_y, g.id) > (v_y, v_after_id)
             and g.datum between datum_von and datum_bis and (arten is null or g.art = any (arten))
@@ -115,9 +115,9 @@ begin
             if v_walk is distinct from 0 then
               -- `between`, because with both constant the planner goes through the records of all cells by id.
               v_found := array(
-                select w.id
+                select w.zeile
                 from (
-                  select g.id, g.art, g.datum, g.place, g.unschaerfe_m
+                  select g.zeile, g.art, g.datum, g.place, g.unschaerfe_m
                   from gis.sichtbeobachtung_raster g
                   where g.cell_x = v_x and g.cell_y between v_y and v_upto and (g.cell_y, g.id) > (v_y, v_after_id)
                   order by g.cell_y, g.id
@@ -133,9 +133,9 @@ begin
             -- `offset 0`: by place and nothing else. The place of a masked record is the middle of its cell.
             with near as materialized (
               (
-                select n.id, n.place, n.unschaerfe_m
+                select n.id, n.zeile, n.place, n.unschaerfe_m
                 from (
-                  select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
+                  select g.id, g.zeile, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
                   from gis.sichtbeobachtung_raster g
                   where g.place operator(public.&&) v_near and g.unschaerfe_m = 0 and form is distinct from 'quadrat'
                   offset 0) n
@@ -145,9 +145,9 @@ begin
               )
               union all
               (
-                select n.id, n.place, n.unschaerfe_m
+                select n.id, n.zeile, n.place, n.unschaerfe_m
                 from (
-                  select g.id, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
+                  select g.id, g.zeile, g.art, g.datum, g.place, g.unschaerfe_m, g.cell_x, g.cell_y
                   from gis.sichtbeobachtung_raster g
                   where g.place operator(public.&&) public.st_expand(public.st_centroid(v_cell), 1) and g.unschaerfe_m > 0
                     and form is distinct from 'punkt'
@@ -158,7 +158,7 @@ begin
               )
             ), size as materialized (select count(*) >= v_many as is_many from near)
             select z.is_many, array(
-              select n.id
+              select n.zeile
               from near n
               where n.id > v_after_id and (mandant_grenze is null or public.st_intersects(mandant_grenze, n.place))
                 and ausgabe.is_shown_in(n.place, n.unschaerfe_m, v_envelope, v_area) and not z.is_many
@@ -171,17 +171,17 @@ begin
           end loop;
         end if;
       end if;
-      v_id := v_id || v_found;
-      if cardinality(v_id) = row_limit then
-        return v_id;
+      v_zeile := v_zeile || v_found;
+      if cardinality(v_zeile) = row_limit then
+        return v_zeile;
       end if;
       v_y := v_upto + 1;
       v_after_id := 0;
     end loop;
   end loop;
-  return v_id;
+  return v_zeile;
 end
 $$;
-comment on function ausgabe.list_sichtbeobachtung_id_of_box(
+comment on function ausgabe.list_sichtbeobachtung_zeile_of_box(
   integer[], date, date, public.geometry, float8[], integer, bigint[], integer, text) is
   'Sightings in a box by species, days, boundary and kind, in the order of a page';

@@ -11,7 +11,8 @@
 create or replace view gis.sichtbeobachtung as
 select g.id, g.guid, g.art, a.name_deutsch, a.name_wissenschaftlich, a.gid, r.name_deutsch as artengruppe, r.is_animal,
   g.datum, g.jahr, g.anzahl, st.name as stadium, t.name as aktivitaet, g.bemerkung,
-  g.unschaerfe_m, g.cell_x, g.cell_y, g.place, coalesce(st.phaenogramm, true) as phaenogramm, g.geaendert
+  g.unschaerfe_m, g.cell_x, g.cell_y, g.place, coalesce(st.phaenogramm, true) as phaenogramm, g.geaendert,
+  g.ctid as zeile
 from portal.sichtbeobachtung_gezeigt g
 left join portal.art a on a.id = g.art
 left join portal.artengruppe r on r.id = a.gid
@@ -41,6 +42,7 @@ comment on column gis.sichtbeobachtung.cell_y is 'Row of the 5 km grid, counted 
 comment on column gis.sichtbeobachtung.place is 'Place that everyone may see, point in EPSG:25832 (metres); exact to unschaerfe_m';
 comment on column gis.sichtbeobachtung.phaenogramm is 'Whether the find counts for the curve of the year: as its stage says, true without a stage';
 comment on column gis.sichtbeobachtung.geaendert is 'Day of the last change of what is shown of the sighting (Europe/Berlin)';
+comment on column gis.sichtbeobachtung.zeile is 'Where the row lies at this moment, to be read once more in the same transaction; says nothing else';
 
 -- Two branches instead of a choice per row, so that the open records are found by their spatial index here too.
 create or replace view gis.sichtbeobachtung_exakt as

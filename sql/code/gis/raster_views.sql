@@ -144,7 +144,7 @@ comment on column gis.raster_besetzt.x is 'As in gis.raster_feld';
 comment on column gis.raster_besetzt.y is 'As in gis.raster_feld';
 
 create or replace view gis.sichtbeobachtung_raster as
-select g.id, g.art, g.datum, g.unschaerfe_m, g.cell_x, g.cell_y, g.eea10, g.tk, g.stadium_id, g.place
+select g.id, g.art, g.datum, g.unschaerfe_m, g.cell_x, g.cell_y, g.eea10, g.tk, g.stadium_id, g.place, g.ctid as zeile
 from portal.sichtbeobachtung_gezeigt g
 cross join (select) nichts;
 
@@ -159,6 +159,7 @@ comment on column gis.sichtbeobachtung_raster.eea10 is 'Square of the European g
 comment on column gis.sichtbeobachtung_raster.tk is 'Quadrant of the TK25: ten times the number of the sheet and the quadrant, 65173 for 6517/3; null outside';
 comment on column gis.sichtbeobachtung_raster.stadium_id is 'Developmental stage, if reported: gis.stadium.id';
 comment on column gis.sichtbeobachtung_raster.place is 'The place that everyone may see, point in EPSG:25832 (metres)';
+comment on column gis.sichtbeobachtung_raster.zeile is 'As in gis.sichtbeobachtung';
 
 -- Squares in which something changed since they were counted are counted here and now (gis/raster_zahl.sql): those with few records first,
 -- up to so many records in all. Beyond it the counts are those of some seconds ago, of squares that still hold something: whoever changed

@@ -15,7 +15,7 @@ export interface Feature {
 }
 
 /** The features of a page. */
-export const featuresOf = (page: FeaturePage): Feature[] => JSON.parse(`[${page.features.toString()}]`);
+export const featuresOf = (page: FeaturePage): Feature[] => JSON.parse(`[${Buffer.concat(page.features).toString()}]`);
 
 /** The polygons of an area, each a list of rings. */
 export function polygonsOf({ type, coordinates }: Feature['geometry']): Position[][][] {

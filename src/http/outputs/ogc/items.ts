@@ -133,7 +133,7 @@ function makeCollection(page: FeaturePage, links: readonly Link[], isFirst: bool
   };
   return Buffer.concat([
     Buffer.from(`${JSON.stringify(head).slice(0, -1)},"features":[\n`),
-    page.features,
+    ...page.features,
     Buffer.from('\n]}\n'),
   ]);
 }
