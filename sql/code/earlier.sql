@@ -1,4 +1,5 @@
--- For what an earlier release left in the queue. It hands on to what is there now and knows nothing itself.
+-- For what an earlier release left in the queue, and what instances of the last one, 0.33, still call while they are being replaced. It hands on
+-- to what is there now and knows nothing itself.
 
 -- Questions had mails of their own up to 0.32. They are part of the mails of decisions now (O6.23): this one says nothing, and the next mail asks.
 create or replace function api.get_frage_mail(nutzer_id bigint, sichtbeobachtung_id bigint)

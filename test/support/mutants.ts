@@ -130,7 +130,10 @@ const breakages: Record<string, Record<string, [from: string, to: string]>> = {
   },
   'function private.render_sichtbeobachtung(': {
     'answers show the true point': ['case when d.masked then s.raster_point else s.point end', 's.point'],
-    'answers show the true point that the row keeps as text': ['case when k.masked or s.kopf_json is null', 'case when s.kopf_json is null'],
+    'answers show the true point that the row keeps as text': [
+      'case when k.masked or s.kopf_json is null',
+      'case when s.kopf_json is null',
+    ],
     'the detail names the tenants of the true point': ['(l.exakt or k.masked)', 'l.exakt'],
     'the detail names the tenants of the whole cell to everybody': ['(l.exakt or k.masked)', 'true'],
     'a remark that is kept back shows to whoever is logged in': ['case when not k.verborgen then s.bemerkung end', 's.bemerkung'],
