@@ -8,7 +8,7 @@
 -- | --- | --- | --- | --- | --- |
 -- | logged in | own records | list_id_of_nutzer | sichtbeobachtung_nutzer | 0.04 |
 -- | any | own records with any filter | list_id_of_filters | the planner's choice | |
--- | logged in | none | list_id_of_public | sichtbeobachtung_status_shown | 0.06 |
+-- | logged in | none | list_id_of_public | sichtbeobachtung_neu | 0.03 |
 -- | logged in | status | list_id_of_status | sichtbeobachtung_status_shown | 0.03 |
 -- | anonymous | none | list_id_of_frei | sichtbeobachtung_status_shown | 0.03 |
 -- | anonymous | one species | list_id_of_art | sichtbeobachtung_art | 0.07 |
@@ -183,8 +183,7 @@ begin
 end
 $$;
 
--- What is published, as those who are logged in see it: the newest of each status, of which the page is made. An index of its own, by id
--- alone, cost every report and every line of an import.
+-- What is published, as those who are logged in see it.
 create or replace function private.list_id_of_public(f portal.listenfilter)
   returns bigint[]
   language plpgsql
@@ -192,13 +191,9 @@ create or replace function private.list_id_of_public(f portal.listenfilter)
 as $$
 begin
   return array(
-    select n.id
-    from unnest(enum_range(null::portal.status)) t (status)
-    cross join lateral (
-      select s.id from portal.sichtbeobachtung s
-      where s.bereich = 'oeffentlich' and (s.status, s.id) >= (t.status, 0) and (s.status, s.id) < (t.status, f.before_id)
-      order by s.status desc, s.id desc limit f.row_limit) n
-    order by n.id desc limit f.row_limit);
+    select s.id from portal.sichtbeobachtung s
+    where s.bereich = 'oeffentlich' and s.id < f.before_id
+    order by s.id desc limit f.row_limit);
 end
 $$;
 

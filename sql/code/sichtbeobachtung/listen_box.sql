@@ -7,7 +7,7 @@
 -- | reader | box | walk | index |
 -- | --- | --- | --- | --- |
 -- | anonymous | where much is reported | list_id_by_walk | sichtbeobachtung_status_shown, which holds all that is compared |
--- | logged in | where much is reported | list_id_by_walk_of_reader | sichtbeobachtung_pkey, and the records |
+-- | logged in | where much is reported | list_id_by_walk_of_reader | sichtbeobachtung_neu, and the records |
 -- | any | any other | list_id_by_place | sichtbeobachtung_shown, _unreleased, _protected |
 
 -- The newest records that a reader is shown inside a box; what is published, or of that what is released for anonymous.
@@ -98,15 +98,14 @@ declare
   v_id bigint[];
   v_depth integer;
 begin
-  -- First 250 records (0.1 ms); one in 25 of them inside promises that the page is full before it costs more than the index. Private ones
-  -- count too: behind an import of them nobody walks for long.
+  -- First 250 records (0.1 ms); one in 25 of them inside promises that the page is full before it costs more than the index.
   foreach v_depth in array array[250, 250 + 40 * f.row_limit] loop
     v_id := array(
       select w.id
       from (
-        select s.id, s.bereich, s.datum, s.status, s.schutz, s.art, s.gid, s.nutzer_id, s.point, s.raster_point
+        select s.id, s.datum, s.status, s.schutz, s.art, s.gid, s.nutzer_id, s.point, s.raster_point
         from portal.sichtbeobachtung s
-        where s.id < f.before_id
+        where s.bereich = 'oeffentlich' and s.id < f.before_id
         order by s.id desc
         limit v_depth
       ) w
@@ -116,7 +115,7 @@ begin
           then w.raster_point else w.point end as place
         offset 0
       ) k
-      where w.bereich = 'oeffentlich' and st_x(k.place) between f.x1 and f.x2 and st_y(k.place) between f.y1 and f.y2
+      where st_x(k.place) between f.x1 and f.x2 and st_y(k.place) between f.y1 and f.y2
         and w.datum between v_von and v_bis
         and (f.status is null or w.status = f.status)
       limit f.row_limit);

@@ -85,9 +85,6 @@ begin
       v_base := v_base || ' and s.gid = (($1).gids)[1]';
     elsif f.jahr is not null then
       v_base := v_base || ' and s.jahr = ($1).jahr';
-    else
-      -- Private ones count too: behind an import of them nobody walks for long.
-      v_base := 'select s.* from portal.sichtbeobachtung s where s.id < ($1).before_id';
     end if;
   end if;
   if v_columns is null then

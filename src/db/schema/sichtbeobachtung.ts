@@ -99,6 +99,7 @@ export const sichtbeobachtung = portal.table(
       sql`round(public.st_x(${t.point}) * 1000)`,
       sql`round(public.st_y(${t.point}) * 1000)`,
     ),
+    index('sichtbeobachtung_neu').on(t.id).where(published(t)),
     index('sichtbeobachtung_shown').using('gist', t.shown_point, t.datum, t.id).where(released(t)),
     index('sichtbeobachtung_unreleased')
       .using('gist', t.shown_point, t.datum, t.id)

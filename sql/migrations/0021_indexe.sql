@@ -1,1 +1,0 @@
-DROP INDEX "portal"."sichtbeobachtung_neu";
