@@ -54,7 +54,7 @@ export class RequestScope {
     this.#isRead = isRead;
   }
 
-  /** Forgets it, when the request is answered. */
+  /** Forgets it, when the request is answered: what still streams then asks the connection itself. */
   disconnect(): void {
     this.#incoming = null;
     this.#outgoing = null;

@@ -233,14 +233,17 @@ create or replace function ausgabe.list_sichtbeobachtung(
     art integer, gid integer, datum_von date, datum_bis date, mandant text, box float8[], box_srid integer, after_key bigint[],
     skip integer, row_limit integer, srid integer, north_first boolean, form text)
   returns table (features text, last_key text, returned integer)
-  language sql
+  language plpgsql
   stable
 as $$
+begin
+  return query
   select r.features, r.last_key, r.returned
   from ausgabe.render_sichtbeobachtung_zeile(
     (ausgabe.list_sichtbeobachtung_zeile(
       art, gid, datum_von, datum_bis, mandant, box, box_srid, after_key, skip + row_limit + 1, form))[skip + 1:],
-    row_limit, box is not null or mandant is not null, srid, north_first) r
+    row_limit, box is not null or mandant is not null, srid, north_first) r;
+end
 $$;
 comment on function ausgabe.list_sichtbeobachtung(
   integer, integer, date, date, text, float8[], integer, bigint[], integer, integer, integer, boolean, text) is

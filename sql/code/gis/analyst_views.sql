@@ -42,7 +42,7 @@ comment on column gis.sichtbeobachtung.cell_y is 'Row of the 5 km grid, counted 
 comment on column gis.sichtbeobachtung.place is 'Place that everyone may see, point in EPSG:25832 (metres); exact to unschaerfe_m';
 comment on column gis.sichtbeobachtung.phaenogramm is 'Whether the find counts for the curve of the year: as its stage says, true without a stage';
 comment on column gis.sichtbeobachtung.geaendert is 'Day of the last change of what is shown of the sighting (Europe/Berlin)';
-comment on column gis.sichtbeobachtung.zeile is 'Where the row lies at this moment, to be read once more in the same transaction; says nothing else';
+comment on column gis.sichtbeobachtung.zeile is 'Where the row lies at this moment, for the service''s own statements; never to be stored';
 
 -- Two branches instead of a choice per row, so that the open records are found by their spatial index here too.
 create or replace view gis.sichtbeobachtung_exakt as

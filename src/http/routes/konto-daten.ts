@@ -154,9 +154,9 @@ ${options}
             const { writeAuskunft } = await import('../../auskunft/archive.ts');
             await writeAuskunft({ sql, storage: media.storage }, { nutzerId, zugangsstand }, writable);
           } catch (error) {
-            if (!currentScope()?.hasLeft()) log.warn(describeFault(error), 'an archive of own data was broken off');
+            const { incoming, outgoing } = c.env ?? {};
+            if (!incoming?.socket.destroyed) log.warn(describeFault(error), 'an archive of own data was broken off');
             // Whoever reads it must see that it is not whole. Where there is a connection, by its end: a stream's error is printed by the adaptor.
-            const { outgoing } = c.env ?? {};
             if (outgoing && !outgoing.closed) {
               const closed = once(outgoing, 'close');
               outgoing.destroy();
