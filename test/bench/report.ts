@@ -17,7 +17,7 @@ the rounds counts. *Database* is the very statement that the service sends, by o
 connections. *Made anew* is the service over HTTP without kept answers, *kept* as it runs by default, while nothing changes. *Constant* is
 the newest page from memory on the same HTTP stack, *naive* a handler that makes JSON of the same rows, *PostGraphile* a view of the same
 columns. The two-cost bound is what is possible if an answer costs the statement and the constant: 1 / (1 / pgbench + 1 / constant).
-Requirements are for 1 and 10 million sightings and, over HTTP, for answers made anew.`;
+Requirements are for 1 and 10 million sightings and, over HTTP, for answers made anew. The service runs in the environment of the shipped units.`;
 
 function formatCell(side: Side, entry: Entry): string {
   const measure = entry.sides[side];
